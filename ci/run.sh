@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs one command of Slipway from the variables SLIPWAY_INPUT_…; ends with its exit code.
+# Runs one command of the Slipway that ci/install.sh installed, from the variables SLIPWAY_INPUT_…; ends with its exit code.
 set -euo pipefail
-slipway="$(dirname "${BASH_SOURCE[0]}")/../bin/slipway.js"
+tool=${SLIPWAY_TOOL:-$(dirname "${BASH_SOURCE[0]}")/../.tool}
 
 words=("${SLIPWAY_INPUT_COMMAND:-release}")
 [ -z "${SLIPWAY_INPUT_TARGET:-}" ] || words+=("$SLIPWAY_INPUT_TARGET")
@@ -25,4 +25,4 @@ for name in "${!TEMPORAL_@}"; do
 done
 
 # The process itself, so that a canceled job is heard: the release goes on.
-exec node "$slipway" "${words[@]}"
+exec node "$tool/node_modules/slipway/bin/slipway.js" "${words[@]}"

@@ -12,12 +12,13 @@ const RUN = fileURLToPath(new URL('../../ci/run.sh', import.meta.url));
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
-  await mkdir(join(folder, 'bin'));
+  const bin = join(folder, '.tool/node_modules/slipway/bin');
+  await mkdir(bin, { recursive: true });
   await mkdir(join(folder, 'ci'));
   await copyFile(RUN, join(folder, 'ci', 'run.sh'));
   // A stand-in for the command that prints its arguments.
   await writeFile(
-    join(folder, 'bin', 'slipway.js'),
+    join(bin, 'slipway.js'),
     `console.log(JSON.stringify({ words: process.argv.slice(2), temporal: Object.keys(process.env).filter((name) => name.startsWith('TEMPORAL_')) }));
 process.exitCode = Number(process.env.EXIT ?? 0);`,
   );

@@ -45,7 +45,7 @@ describe('a release of Slipway', () => {
   const lines = (job: string): string => (jobs[job]?.steps ?? []).map(({ run = '' }) => run).join('\n');
 
   it('includes a list of its parts, their licenses, and provenance', () => {
-    expect(lines('pack')).toContain('npm sbom --omit=dev --sbom-format cyclonedx');
+    expect(lines('pack')).toContain('npm run --silent parts > reports/sbom.cdx.json');
     expect(lines('pack')).toContain('npm run --silent licenses');
     expect(lines('publish')).toContain('--provenance');
     expect(lines('image')).toContain('--sbom=true --provenance=mode=max');
@@ -64,4 +64,18 @@ it('every package that users install has an allowed license', () => {
   const list = execFileSync(process.execPath, [join(ROOT, 'scripts/listLicenses.mjs')], { encoding: 'utf8' });
   expect(list).toMatch(/^zod \d+\.\d+\.\d+ {2}MIT$/m);
   expect(list).not.toMatch(/^vitest /m);
+});
+
+it('the list of parts has the packages of Slipway, and every package that users install with them', () => {
+  const printedBy = (script: string): string =>
+    execFileSync(process.execPath, [join(ROOT, 'scripts', script)], { encoding: 'utf8' });
+  const { components } = JSON.parse(printedBy('listParts.mjs')) as {
+    readonly components: readonly { readonly name: string; readonly version: string }[];
+  };
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  const own = ['slipway', '@slipway/contract', '@slipway/platform'].map((name) => `${name} ${version}`);
+  const licensed = printedBy('listLicenses.mjs').trim().split('\n');
+  expect(components.map((part) => `${part.name} ${part.version}`).sort()).toEqual(
+    [...own, ...licensed.map((line) => line.slice(0, line.indexOf('  ')))].sort(),
+  );
 });

@@ -13,7 +13,11 @@ interface Action {
   readonly inputs: Readonly<Record<string, { readonly description: string }>>;
   readonly outputs: Readonly<Record<string, { readonly value: string }>>;
   readonly runs: {
-    readonly steps: readonly { readonly run?: string; readonly env?: Record<string, string> }[];
+    readonly steps: readonly {
+      readonly run?: string;
+      readonly with?: Record<string, string>;
+      readonly env?: Record<string, string>;
+    }[];
   };
 }
 interface Workflow {
@@ -41,6 +45,16 @@ describe('the GitHub action', () => {
     }
     expect(handed).toHaveLength(7);
     expect(action.runs.steps.map(({ run = '' }) => run).join('\n')).not.toContain('${{');
+  });
+
+  it('keeps what it installed for the next job, until one of its files changes', () => {
+    const [find, cache, install] = action.runs.steps.slice(1);
+    expect(find?.run).toContain('ci/key.sh');
+    expect(cache?.with).toEqual({
+      path: '${{ steps.tool.outputs.path }}',
+      key: '${{ steps.tool.outputs.key }}',
+    });
+    expect(install?.run).toContain('ci/install.sh');
   });
 });
 

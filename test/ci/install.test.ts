@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { expect, it, onTestFinished } from 'vitest';
+
+import { FOR_SOME_SYSTEMS } from '../support/lockedRegistry.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const UNRELEASED = '# Changelog\n\n## Unreleased\n';
+const RELEASED = `# Changelog\n\n## ${version} (2026-01-01)\n`;
+
+interface Checkout {
+  readonly folder: string;
+  /** Installs with an `npm` that records its arguments and its environment, and returns what it recorded. */
+  readonly install: (env?: Readonly<Record<string, string>>) => string;
+}
+
+/** A copy of what the scripts read, with other notes. */
+function checkout(notes: string): Checkout {
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-ci-install-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const path of ['ci', 'package.json', 'package-lock.json']) {
+    cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  }
+  writeFileSync(join(folder, 'CHANGELOG.md'), notes);
+  mkdirSync(join(folder, 'dist'));
+  const calls = join(folder, 'dist/calls');
+  const npm = join(folder, 'dist/npm');
+  writeFileSync(npm, `#!/bin/sh\n{ echo "npm $*"; env; } >> '${calls}'\n`);
+  chmodSync(npm, 0o755);
+  return {
+    folder,
+    install: (env = {}) => {
+      rmSync(calls, { force: true });
+      execFileSync('bash', [join(folder, 'ci/install.sh')], {
+        env: { PATH: `${join(folder, 'dist')}:${process.env['PATH'] ?? ''}`, HOME: folder, ...env },
+      });
+      return existsSync(calls) ? readFileSync(calls, 'utf8') : '';
+    },
+  };
+}
+
+const commandsIn = (calls: string): string[] => calls.match(/^npm .*/gm) ?? [];
+const CI = 'npm ci --ignore-scripts --no-audit --no-fund';
+
+it('a job installs a released version from npm, in the versions of the lock file, and builds nothing', () => {
+  const { folder, install } = checkout(RELEASED);
+  expect(commandsIn(install())).toEqual([CI]);
+  const lock = JSON.parse(readFileSync(join(folder, '.tool/package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version?: string; dependencies?: object }>;
+  };
+  expect(lock.packages['']?.dependencies).toEqual({ slipway: version, '@slipway/contract': version });
+  expect(lock.packages['node_modules/slipway']).toMatchObject({ version });
+  expect(lock.packages['node_modules/zod']).toHaveProperty('integrity');
+});
+
+it('a job builds what is not released, and installs that', () => {
+  const { folder, install } = checkout(UNRELEASED);
+  expect(commandsIn(install())).toEqual([
+    CI,
+    'npm run build -- --no-types',
+    `npm pack --silent --ignore-scripts --workspace packages/contract --include-workspace-root --pack-destination ${folder}/.tool`,
+    CI,
+  ]);
+  const manifest = readFileSync(join(folder, '.tool/package.json'), 'utf8');
+  expect(manifest).toContain(`"slipway":"file:slipway-${version}.tgz"`);
+});
+
+it('a job installs without its secrets, with the settings of the registry', () => {
+  const calls = checkout(UNRELEASED).install({
+    SLIPWAY_API_KEY: 'secret-1',
+    TEMPORAL_API_KEY: 'secret-2',
+    GITHUB_TOKEN: 'secret-3',
+    npm_config_registry: 'https://npm.example.com',
+    HTTPS_PROXY: 'http://proxy:8080',
+  });
+  expect(calls).not.toContain('secret-');
+  expect(calls).toContain('npm_config_registry=https://npm.example.com\n');
+  expect(calls).toContain('HTTPS_PROXY=http://proxy:8080\n');
+});
+
+it('a job installs nothing if the cache has it, and anew if a file changed', () => {
+  const { folder, install } = checkout(RELEASED);
+  install();
+  expect(install()).toBe('');
+  writeFileSync(join(folder, 'ci/another'), '');
+  expect(commandsIn(install())).toHaveLength(1);
+});
+
+it('what a job installs is exactly the list of what "npm install slipway" brings', () => {
+  const { folder } = checkout(RELEASED);
+  const wanted = [`slipway@${version}`, `@slipway/contract@${version}`];
+  execFileSync(process.execPath, [join(folder, 'ci/writeLock.mjs'), join(folder, 'dist'), ...wanted]);
+  const list = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
+    cwd: join(folder, 'dist'),
+    encoding: 'utf8',
+  });
+  const { components } = JSON.parse(list) as { readonly components: readonly { readonly name: string }[] };
+  const names = components.map(({ name }) => name).filter((name) => !FOR_SOME_SYSTEMS.has(name));
+  const expected = readFileSync(join(ROOT, 'test/e2e/installed.txt'), 'utf8').trim().split('\n');
+  expect([...new Set(names)].sort()).toEqual(expected);
+});
