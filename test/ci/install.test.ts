@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 
 import { FOR_SOME_SYSTEMS } from '../support/lockedRegistry.ts';
 
@@ -112,4 +113,34 @@ it('what a job installs is exactly the list of what "npm install slipway" brings
   const names = components.map(({ name }) => name).filter((name) => !FOR_SOME_SYSTEMS.has(name));
   const expected = readFileSync(join(ROOT, 'test/e2e/installed.txt'), 'utf8').trim().split('\n');
   expect([...new Set(names)].sort()).toEqual(expected);
+});
+
+it('the steps of the action find, install and run the command that a job asks for', () => {
+  const { folder } = checkout(RELEASED);
+  const { runs } = parse(readFileSync(join(ROOT, 'action.yml'), 'utf8')) as {
+    readonly runs: { readonly steps: readonly { readonly run?: string }[] };
+  };
+  const [find, install, command, ...more] = runs.steps.flatMap(({ run }) => run ?? []);
+  expect(more).toEqual([]);
+  const output = join(folder, 'dist/output');
+  const step = (script: string | undefined): string =>
+    execFileSync('bash', ['-e', '-c', script ?? ''], {
+      encoding: 'utf8',
+      env: {
+        PATH: `${join(folder, 'dist')}:${process.env['PATH'] ?? ''}`,
+        HOME: folder,
+        GITHUB_ACTION_PATH: folder,
+        GITHUB_OUTPUT: output,
+        SLIPWAY_INPUT_COMMAND: 'status',
+      },
+    });
+  step(find);
+  expect(readFileSync(output, 'utf8')).toMatch(
+    new RegExp(`^path=${folder}/\\.tool\\nkey=slipway-[0-9a-f]{40}\\n$`),
+  );
+  step(install);
+  const bin = join(folder, '.tool/node_modules/slipway/bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, 'slipway.js'), 'console.log(process.argv.slice(2).join())');
+  expect(step(command)).toBe('status\n');
 });

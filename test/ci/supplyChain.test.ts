@@ -47,6 +47,7 @@ describe('a release of Slipway', () => {
   it('includes a list of its parts, their licenses, and provenance', () => {
     expect(lines('pack')).toContain('npm run --silent parts > reports/sbom.cdx.json');
     expect(lines('pack')).toContain('npm run --silent licenses');
+    expect(lines('pack')).toContain('npm pkg set "repository=git+$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git"');
     expect(lines('publish')).toContain('--provenance');
     expect(lines('image')).toContain('--sbom=true --provenance=mode=max');
     expect(lines('notes')).toContain('reports/sbom.cdx.json reports/licenses.txt');
