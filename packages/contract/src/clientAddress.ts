@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+
+import { Networks } from './networks.ts';
 
 /** The parts of a request that show its origin. */
 export interface IncomingConnection {
@@ -16,7 +18,7 @@ export interface IncomingConnection {
 export function createClientAddress(
   trustedProxies: readonly string[],
 ): (request: IncomingConnection) => string | undefined {
-  const trusted = parseNetworks(trustedProxies);
+  const trusted = new Networks(trustedProxies);
   return ({ headers, socket }) => {
     const forwarded = [headers['x-forwarded-for'] ?? ''].flat().join(',').split(',');
     const path = forwarded.map((entry) => entry.trim()).concat(socket.remoteAddress ?? '');
@@ -24,23 +26,8 @@ export function createClientAddress(
     for (const address of path.reverse()) {
       if (isIP(address) === 0) break;
       client = address;
-      // An IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) is checked as IPv4.
-      if (!trusted.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')) break;
+      if (!trusted.contains(address)) break;
     }
     return client;
   };
-}
-
-function parseNetworks(entries: readonly string[]): BlockList {
-  const networks = new BlockList();
-  for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIP(address);
-    const maxPrefix = family === 4 ? 32 : 128;
-    const prefixBits = Number(prefix ?? maxPrefix);
-    if (family === 0 || !Number.isInteger(prefixBits) || prefixBits < 0 || prefixBits > maxPrefix)
-      throw new RangeError(`"${entry}" is neither an address nor a network.`);
-    networks.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
-  }
-  return networks;
 }

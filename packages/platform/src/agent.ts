@@ -19,7 +19,6 @@ import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
 /** Options of a served agent. */
 export interface ServeAgentOptions {
-  /** The agent's folder. */
   dir: string;
   /** 0 takes a free port. */
   port: number;

@@ -14,10 +14,13 @@ import type { RateLimit } from './access/tokenBuckets.ts';
 import { packTraces, type TraceVariables } from './agentServer/traces/traceVariables.ts';
 import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
-import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createControlPlane,
+} from './controlPlane/controlPlane.ts';
 import type { BuildRevision, Isolation, StartAgent } from './controlPlane/dependencies.ts';
 import { claimInstance } from './controlPlane/instance.ts';
-import type { SpokenVocabulary } from './controlPlane/routes/vocabularyTranslation.ts';
 import type { PlatformError } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import {
@@ -44,7 +47,17 @@ import { projectRoutes } from './tracing/projectRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
 /** Options of a platform. */
-export interface PlatformOptions {
+export interface PlatformOptions extends Pick<
+  ControlPlaneOptions,
+  | 'auditKeptMs'
+  | 'bodyMaxBytes'
+  | 'buildSlots'
+  | 'gitPollMs'
+  | 'publicUrl'
+  | 'readyTimeoutMs'
+  | 'uploadMaxBytes'
+  | 'vocabulary'
+> {
   /** Its directory, created if missing: keys, uploads, builds, and the embedded database. */
   home: string;
   /** 0 takes a free port. */
@@ -57,28 +70,12 @@ export interface PlatformOptions {
   adoptDatabase?: boolean;
   /** Default: the one in `<home>/api.key`, created at the first start. */
   apiKey?: string;
-  /** Its address from outside, if that differs from the requests' (behind a proxy). */
-  publicUrl?: string;
-  /** The vocabulary of the control plane: the contract's, the public API's, or (default) both. */
-  vocabulary?: SpokenVocabulary;
-  /** The timeout from an agent's start to its first answer, in milliseconds. Default: 60,000. */
-  readyTimeoutMs?: number;
-  /** How many builds run at once. Default: 2. */
-  buildSlots?: number;
-  /** How often to poll the branches that deployments follow, in ms; 0: never. Default: 60,000. */
-  gitPollMs?: number;
   /** The limits of a build. Default: `DEFAULT_BUILD_LIMITS`. */
   buildLimits?: BuildLimits;
   /** Per key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
   rateLimit?: RateLimit | 'none';
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. Default: none. */
   trustedProxies?: readonly string[];
-  /** The largest request body of the control plane, in bytes. Default: 1 MB. */
-  bodyMaxBytes?: number;
-  /** The largest upload, in bytes. Default: 200 MB. */
-  uploadMaxBytes?: number;
-  /** How long to keep the audit log, in milliseconds. Default: a year. */
-  auditKeptMs?: number;
   /** Called for each answered request, for traces. */
   onAnswered?: (answered: AnsweredRequest) => void;
   /** The OpenTelemetry variables for agents' spans. Default: no spans. */

@@ -1,4 +1,4 @@
-import { createClientAddress } from '@slipway/contract/clientAddress';
+import { Networks } from '@slipway/contract/networks';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
@@ -63,11 +63,21 @@ export function platformOptionsOf(
     auditKeptMs: times(options.keepAudit, DAY_MS),
     publicUrl: addressIn(environment, 'SLIPWAY_PUBLIC_URL'),
     apiKey: textIn(environment, 'SLIPWAY_PLATFORM_API_KEY'),
-    trustedProxies: networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES'),
+    trustedProxies: entriesIn(
+      environment,
+      'SLIPWAY_TRUSTED_PROXIES',
+      'addresses or networks such as 10.0.0.0/8',
+      (entries) => new Networks(entries),
+    ),
     dockerCommand: textIn(environment, 'SLIPWAY_DOCKER'),
     isolation: options.isolation ?? 'auto',
     agentImage: textIn(environment, 'SLIPWAY_AGENT_IMAGE'),
-    egressAllow: reachableIn(environment, 'SLIPWAY_EGRESS_ALLOW'),
+    egressAllow: entriesIn(
+      environment,
+      'SLIPWAY_EGRESS_ALLOW',
+      'addresses, networks such as 10.0.0.0/8 or host names',
+      (entries) => new ReachableAddresses(entries),
+    ),
     readyTimeoutMs: millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1),
     gitPollMs: millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0),
   };
@@ -103,32 +113,21 @@ function addressIn(environment: NodeJS.ProcessEnv, name: string): string | undef
   throw wrong(name, value, 'an address such as https://agents.example.com');
 }
 
-function networksIn(environment: NodeJS.ProcessEnv, name: string): string[] | undefined {
-  const value = textIn(environment, name);
-  if (value === undefined) return undefined;
-  const networks = value.split(',').map((entry) => entry.trim());
-  try {
-    createClientAddress(networks);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw wrong(name, value, 'addresses or networks such as 10.0.0.0/8, with commas between them');
-  }
-  return networks;
-}
-
-function reachableIn(environment: NodeJS.ProcessEnv, name: string): string[] | undefined {
+/** A list; `parse` throws a RangeError if it is invalid. */
+function entriesIn(
+  environment: NodeJS.ProcessEnv,
+  name: string,
+  expected: string,
+  parse: (entries: readonly string[]) => unknown,
+): string[] | undefined {
   const value = textIn(environment, name);
   if (value === undefined) return undefined;
   const entries = value.split(',').map((entry) => entry.trim());
   try {
-    new ReachableAddresses(entries);
+    parse(entries);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw wrong(
-      name,
-      value,
-      'addresses, networks such as 10.0.0.0/8 or host names, with commas between them',
-    );
+    throw wrong(name, value, `${expected}, with commas between them`);
   }
   return entries;
 }

@@ -156,7 +156,6 @@ function tooManyRequests(detail: string, waitMs: number): HttpProblem {
   });
 }
 
-/** A stored API key. */
 type StoredApiKey = Selectable<ApiKeysTable>;
 
 /** How long a key is cached, in milliseconds. Changes in this process apply at once. */
@@ -202,7 +201,6 @@ function createKeyCache(kysely: Kysely<Schema>, log: Logger) {
         .catch((error: unknown) => log.warn({ err: error, key: key.id }, 'the use of a key was not noted'));
     },
 
-    /** Removes a changed key from the cache. */
     forget: (keyHash: string): void => {
       changes += 1;
       cachedKeys.delete(keyHash);

@@ -9,7 +9,6 @@ import type { Schema } from '../store/schema.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { type Operation, operationOf } from './scopes.ts';
 
-/** The audited facts of a change, besides the caller. */
 interface Change {
   readonly operation: string;
   /** The ids of the changed resources, by name: `{ deployment_id: … }`. */
@@ -18,7 +17,6 @@ interface Change {
   readonly changed: readonly string[];
 }
 
-/** The outcome of a requested change. */
 interface ChangeOutcome {
   readonly outcome: 'done' | 'refused' | 'failed';
   /** The status of the answer, if known. */

@@ -13,7 +13,6 @@ export interface Caller {
   readonly tenantId: string;
   /** The id of the API key; {@link OPERATOR} for the platform's own key; `platform` without a request. */
   readonly keyId: string;
-  /** The name of the key. */
   readonly keyName: string;
   /** Includes the lower scopes. */
   readonly scope: Scope;

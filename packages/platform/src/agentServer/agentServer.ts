@@ -47,7 +47,6 @@ const BODY_MAX_BYTES = 16 * 1_048_576;
 
 /** Options of an agent server. */
 export interface AgentServerOptions {
-  /** The agent's folder. */
   agentDir: string;
   /** Relative to `agentDir`. Default `graph.json`, or `langgraph.json`. */
   graphConfigPath?: string;

@@ -2,7 +2,6 @@ import { PlatformError } from '../errors.ts';
 
 /** The limits of one build. A source that exceeds one fails with a reason that names the limit and its setting. */
 export interface BuildLimits {
-  /** Entries in the archive. */
   readonly entries: number;
   /** The total size of the unpacked files, in bytes. */
   readonly unpackedBytes: number;
@@ -14,11 +13,8 @@ export interface BuildLimits {
   readonly memoryBytes: number;
   /** The workspace's size on disk, in bytes. */
   readonly workspaceBytes: number;
-  /** Files and directories in the workspace. */
   readonly workspaceFiles: number;
-  /** Lines in the log. */
   readonly logLines: number;
-  /** Characters in one line of the log. */
   readonly logLineChars: number;
 }
 

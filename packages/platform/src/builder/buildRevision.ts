@@ -34,7 +34,6 @@ export interface BuildOptions {
   readonly cacheDir: string;
   /** Prepares where the source's commands run. Default: as processes of this machine. */
   readonly openShell?: (build: ContainedBuild) => Promise<Shell>;
-  /** The build's log, line by line. */
   readonly log: (line: string) => void;
   /** Cancels the build; nothing of it keeps running. */
   readonly signal: AbortSignal;
@@ -90,7 +89,6 @@ interface Build extends BuildOptions {
   readonly limits: BuildLimits;
 }
 
-/** Returns the graph configuration file. */
 async function build(options: Build): Promise<string> {
   const { workspace, signal, limits, log } = options;
   signal.throwIfAborted();

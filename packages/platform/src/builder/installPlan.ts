@@ -7,7 +7,6 @@ import type { Shell } from '../runtime/command.ts';
 /** How to install a source's dependencies. */
 export interface InstallPlan {
   readonly command: string;
-  /** The working directory. */
   readonly cwd: string;
   /** The lock file in it, if any. */
   readonly lockFile: string | undefined;
@@ -19,7 +18,6 @@ export interface InstallPlan {
 export interface PlanContext {
   /** Where the command runs. */
   readonly shell: Shell;
-  /** Cancels the planning. */
   readonly signal: AbortSignal;
 }
 

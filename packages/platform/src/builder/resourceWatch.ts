@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { messageOf } from '../errors.ts';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { runShellCommand } from '../runtime/command.ts';
 import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
@@ -104,16 +105,11 @@ function inMegabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MB`;
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Waits; false if the wait was aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-/** The size of folders. */
 interface FolderUse {
   /** On disk, hard links counted once. */
   readonly bytes: number;

@@ -108,12 +108,10 @@ function toBuildFailure(error: unknown): unknown {
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
 }
 
-/** The header of one entry of an archive. */
 interface ArchiveEntry {
   readonly path: string;
   /** tar's name for the kind of entry: `File`, `Directory`, `SymbolicLink`, `Link`, `CharacterDevice`, … */
   readonly type: string;
-  /** The target of a link. */
   readonly linkpath?: string;
   /** Bytes. */
   readonly size: number;

@@ -18,7 +18,7 @@ import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './depe
 import { createStoredSecrets } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet, type Fleet } from './fleet.ts';
-import { emptyTrash, homeLayout, removeScratches } from './homeLayout.ts';
+import { emptyTrash, homeLayout, removeTree } from './homeLayout.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
@@ -61,9 +61,9 @@ export interface ControlPlaneOptions {
   }) => Promise<Record<string, string>>;
   /** The database storage of a deployment's agents. */
   readonly agentStorage: Pick<AgentStorage, 'remove'>;
-  /** See `controlPlaneRoutes`. */
+  /** Its address from outside, if that differs from the requests' (behind a proxy). */
   readonly publicUrl?: string;
-  /** The names that it uses on the wire, see `translateVocabulary`. Default: `both`. */
+  /** The vocabulary on the wire: the contract's, the public API's, or (default) both; see `translateVocabulary`. */
   readonly vocabulary?: SpokenVocabulary;
   /** How many builds run at once. Default: 2. */
   readonly buildSlots?: number;
@@ -291,7 +291,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     start: async () => {
       // Remove what a killed process left, before any work begins.
       await removeLeftContainers();
-      await removeScratches(home);
+      await removeTree(home.scratches);
       await secretsRotation.resume();
       await restoreAgents();
       await clean();

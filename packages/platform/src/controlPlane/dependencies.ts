@@ -1,54 +1,21 @@
+import type { BuildOptions, BuildResult } from '../builder/buildRevision.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { ContainerResources } from '../runtime/docker/containerRequest.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
-
-/** The result of a build: the built agent's folder (absolute, inside the workspace), or why it failed. */
-export type BuildResult =
-  | { readonly ok: true; readonly agentDir: string; readonly graphConfigPath: string }
-  | { readonly ok: false; readonly reason: string };
+import type { BuiltRun } from '../runtime/docker/containers.ts';
 
 /** Builds a revision's source. A failure of the source is a result, never an error. */
-export type BuildRevision = (options: {
-  deploymentId: string;
-  revisionId: string;
-  /** The path of the uploaded tarball. */
-  tarball: string;
-  /** An empty directory for this build. */
-  workspace: string;
-  graphConfigPath: string;
-  installCommand: string | null;
-  buildCommand: string | null;
-  /** A folder that does not exist, for temporary files. The caller removes it. */
-  scratch: string;
-  /** Shared by all builds of a tenant. */
-  cacheDir: string;
-  log: (line: string) => void;
-  signal: AbortSignal;
-}) => Promise<BuildResult>;
+export type BuildRevision = (
+  options: Omit<BuildOptions, 'openShell' | 'limits'> & {
+    readonly deploymentId: string;
+    readonly revisionId: string;
+  },
+) => Promise<BuildResult>;
 
 /** Limits of an agent's start. */
-export interface StartLimits {
-  /** Cancels the start. */
-  readonly signal: AbortSignal;
-  /** The timeout until the agent answers, in milliseconds. */
-  readonly readyTimeoutMs: number;
-}
+export type StartLimits = Pick<BuiltRun, 'signal' | 'readyTimeoutMs'>;
 
 /** Starts a built agent and resolves once it answers. @throws an error that says why it did not */
-export type StartAgent = (
-  options: StartLimits & {
-    deploymentId: string;
-    revisionId: string;
-    /** The built workspace, which contains the agent's folder. */
-    workspace: string;
-    /** Its resource limits if it runs in a container. */
-    resources: ContainerResources;
-    agentDir: string;
-    graphConfigPath: string;
-    env: Record<string, string>;
-    log: (line: string) => void;
-  },
-) => Promise<RunningAgent>;
+export type StartAgent = (options: BuiltRun) => Promise<RunningAgent>;
 
 /** How builds and agents run: in isolated containers, or as processes of the platform's user. */
 export type Isolation = 'container' | 'process';

@@ -72,7 +72,7 @@ export async function latestRevisionConfig(
 
 /**
  * Inserts a deployment, its first revision and its tracing project.
- * @throws HttpProblem 409 if the tenant has a deployment or tracing project with that name.
+ * @throws Postgres' error of a unique index if the tenant has a deployment or tracing project with that name.
  */
 export async function insertDeployment(
   trx: Transaction<Schema>,
@@ -81,15 +81,6 @@ export async function insertDeployment(
   secrets: StoredSecrets,
   vocabulary: Vocabulary,
 ): Promise<DeploymentWithConfig> {
-  for (const table of ['tracing_projects', 'deployments'] as const) {
-    const taken = await trx
-      .selectFrom(table)
-      .select('name')
-      .where('tenant_id', '=', caller.tenantId)
-      .where('name', '=', request.name)
-      .executeTakeFirst();
-    if (taken !== undefined) throw nameTaken(request.name);
-  }
   const id = randomUUID();
   const at = new Date();
   const row = await trx
@@ -177,11 +168,6 @@ export async function insertRevision(
     .where('id', '=', row.id)
     .executeTakeFirstOrThrow();
   return { ...row, latest_revision_id: id, latest_revision_config: revisionConfig };
-}
-
-/** The problem of a name that exists already. */
-export function nameTaken(name: string): HttpProblem {
-  return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
 }
 
 type Stored = Record<string, unknown>;

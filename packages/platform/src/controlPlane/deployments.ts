@@ -19,7 +19,6 @@ import {
   findDeployment,
   insertDeployment,
   latestRevisionConfig,
-  nameTaken,
   selectDeployments,
   secretsForCaller,
   type StoredSecrets,
@@ -106,8 +105,9 @@ export function createDeployments(options: {
         .transaction()
         .execute((trx) => options.idempotency.once(trx, keyed, () => insert(trx)))
         .catch((error: unknown) => {
-          // With two requests at once, the unique index detects what the query before could not see.
-          throw isNameTaken(error) ? nameTaken(request.name) : error;
+          if (!isNameTaken(error)) throw error;
+          const detail = `A tracing project or deployment named '${request.name}' already exists.`;
+          throw new HttpProblem(409, detail);
         });
       const deployment = { ...answer, secrets: request.secrets } as Deployment;
       if (!replayed) options.changed(deployment.id);

@@ -30,7 +30,6 @@ interface AgentSwitch {
   undo(): void;
 }
 
-/** One deployment's agent and its supervision. */
 interface SupervisedAgent {
   readonly spec: AgentSpec;
   readonly stopSupervision: AbortController;
@@ -183,7 +182,6 @@ export function createFleet(options: {
       const running = [...supervisedAgents.values()].filter(({ agent }) => agent !== undefined).length;
       return { running, starting: supervisedAgents.size - running };
     },
-    /** Drains all agents. */
     close: async (): Promise<void> => {
       const left = [...supervisedAgents.values()];
       supervisedAgents.clear();

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+
+import { undefinedIfMissing } from '../store/missingFile.ts';
 
 /** The paths in a platform's home. */
 export type HomeLayout = ReturnType<typeof homeLayout>;
@@ -16,9 +18,7 @@ export function homeLayout(home: string) {
     /** Uploaded objects: a folder per deployment, a file per object. */
     objects: join(objects, 'tarballs'),
     objectsOf: (deploymentId: string): string => resolveInside(objects, join('tarballs', deploymentId)),
-    /** The file of an uploaded object. */
     object: (objectPath: string): string => resolveInside(objects, objectPath),
-    /** Incomplete uploads. */
     incoming: join(root, 'incoming'),
     /** Builds: a folder per deployment, and in it a folder per revision, the workspace of its build. */
     builds,
@@ -50,23 +50,12 @@ export async function listPerDeployment(directory: string): Promise<string[]> {
 
 /** Whether a path exists. */
 export async function pathExists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+  return (await stat(path).catch(undefinedIfMissing)) !== undefined;
 }
 
 /** The names in a directory; none if it does not exist. */
-async function listNames(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+export async function listNames(directory: string): Promise<string[]> {
+  return (await readdir(directory).catch(undefinedIfMissing)) ?? [];
 }
 
 /** The platform makes the object paths itself; this also protects against a manipulated row. */
@@ -94,13 +83,8 @@ export async function withScratch<T>(
   }
 }
 
-/** Removes the temporary folders of an earlier process. Call it before any work begins. */
-export async function removeScratches(home: HomeLayout): Promise<void> {
-  await removeTree(home.scratches);
-}
-
-/** A killed command may still write for a moment, so removal is retried. */
-async function removeTree(path: string): Promise<void> {
+/** Removes a folder. A killed command may still write for a moment, so removal is retried. */
+export async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
 

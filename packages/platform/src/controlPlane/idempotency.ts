@@ -62,7 +62,6 @@ export function createIdempotency(digestKey: Buffer) {
       return { answer, replayed: false };
     },
 
-    /** Removes keys that are older than a day. */
     clean: async (kysely: Kysely<Schema>): Promise<void> => {
       const oldest = new Date(Date.now() - IDEMPOTENCY_KEPT_MS);
       await kysely.deleteFrom('idempotency_keys').where('created_at', '<', oldest).execute();

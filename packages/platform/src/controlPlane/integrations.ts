@@ -58,7 +58,6 @@ export function createIntegrations(kysely: Kysely<Schema>) {
       return integrationView(created, origin);
     },
 
-    /** All of them, newest first. */
     list: async (caller: Caller, origin: string): Promise<IntegrationInstall[]> => {
       const rows = await kysely
         .selectFrom('integrations')
@@ -70,7 +69,6 @@ export function createIntegrations(kysely: Kysely<Schema>) {
       return rows.map((row) => integrationView(row, origin));
     },
 
-    /** See `removeUnused`. */
     delete: (caller: Caller, id: string): Promise<void> => removeUnused(kysely, 'integrations', caller, id),
   };
 }

@@ -92,7 +92,6 @@ export function createListeners(kysely: Kysely<Schema>) {
         return listenerView(updated);
       }),
 
-    /** See `removeUnused`. */
     delete: (caller: Caller, id: string): Promise<void> => removeUnused(kysely, 'listeners', caller, id),
   };
 }

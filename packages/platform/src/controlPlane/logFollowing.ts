@@ -8,7 +8,6 @@ import type { Schema } from '../store/schema.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
-/** How many lines to read at once. */
 const LINES_PER_READ = 500;
 /** How often to poll the log while it is idle, in milliseconds. Lines are stored every 200 ms. */
 const POLL_INTERVAL_MS = 300;

@@ -7,7 +7,7 @@ import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
-import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
+import { UNSETTLED_STATUSES } from './revisionStates.ts';
 import type { WorkCancellation, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
@@ -21,9 +21,7 @@ interface Job extends RunningJob {
   done: Promise<void>;
 }
 
-/** The statuses of a revision that is worked on. */
 const UNFINISHED_STATUSES = ['BUILDING', 'DEPLOYING'] as const;
-const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
 /**

@@ -95,6 +95,9 @@ export function isSettled(status: RevisionStatus): boolean {
   return !isWaiting(status) && !isInProgress(status);
 }
 
+/** The statuses that change without a request. */
+export const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
+
 /** Whether it waits for its turn, and no work runs for it. */
 export function isWaiting(status: RevisionStatus): boolean {
   return ['CREATING', 'QUEUED', 'AWAITING_BUILD', 'AWAITING_DEPLOY'].includes(status);

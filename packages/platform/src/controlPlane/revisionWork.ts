@@ -5,13 +5,15 @@ import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpe
 import type { Kysely, Selectable } from 'kysely';
 import type { Logger } from 'pino';
 
+import type { BuildResult } from '../builder/buildRevision.ts';
+import { messageOf } from '../errors.ts';
 import { isDiskFull } from '../http/problem.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import type { AgentSpec, Fleet } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
-import type { BuildResult, BuildRevision, StartAgent } from './dependencies.ts';
+import type { BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 
@@ -29,7 +31,6 @@ export interface WorkCancellation {
 const INTERRUPTED_BEFORE_COMMIT: WorkCancellation = { kind: 'recorded', reason: 'It was asked for again.' };
 const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was called off.' };
 
-/** The revision to build or deploy. */
 interface RevisionIds {
   readonly id: string;
   readonly deploymentId: string;
@@ -53,42 +54,30 @@ export function createRevisionWork(options: {
 }) {
   const { kysely, home, logs, fleet, sources } = options;
 
-  /** The deployments of the revisions in progress, for the log. */
-  const deployments = new Map<string, string>();
-  const logFields = (revisionId: string) => ({
-    revision: revisionId,
-    deployment: deployments.get(revisionId),
-  });
+  const load = ({ id }: RevisionIds): Promise<Selectable<RevisionsTable>> =>
+    kysely.selectFrom('revisions').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-  const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
-    kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
-
-  const record = async (change: RevisionChange): Promise<boolean> => {
+  const record = async (ids: RevisionIds, change: Omit<RevisionChange, 'revisionId'>): Promise<boolean> => {
     await logs.flush();
-    const status = await recordChange(kysely, change);
-    options.log.info(
-      { ...logFields(change.revisionId), status, reason: change.reason },
-      'a revision went on',
-    );
+    const status = await recordChange(kysely, { revisionId: ids.id, ...change });
+    options.log.info({ ...logFields(ids), status, reason: change.reason }, 'a revision went on');
     return status !== undefined;
   };
 
   /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
-  const recordCancellation = async (
-    revisionId: string,
-    { kind, reason }: WorkCancellation,
-  ): Promise<void> => {
+  const recordCancellation = async (ids: RevisionIds, { kind, reason }: WorkCancellation): Promise<void> => {
     // A revision with a stored end is in progress again only if it was requested since: that request continues.
     if (kind !== 'interrupted') {
-      await record({ revisionId, event: 'takenUpAgain', reason });
+      await record(ids, { event: 'takenUpAgain', reason });
       return;
     }
     await logs.flush();
-    const status = await recordEnd(kysely, revisionId, 'interrupted', reason);
-    options.log.info({ ...logFields(revisionId), status, reason }, 'a revision was interrupted');
+    const status = await recordEnd(kysely, ids.id, 'interrupted', reason);
+    options.log.info({ ...logFields(ids), status, reason }, 'a revision was interrupted');
   };
 
   const runBuild = async (
+    ids: RevisionIds,
     source: TreeSource,
     revision: Selectable<RevisionsTable>,
     signal: AbortSignal,
@@ -123,27 +112,26 @@ export function createRevisionWork(options: {
     } catch (error) {
       if (signal.aborted) return BUILD_CANCELED;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
-      options.log.error({ err: error, ...logFields(revision.id) }, 'the builder failed');
+      options.log.error({ err: error, ...logFields(ids) }, 'the builder failed');
       return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
     }
   };
 
-  const build = async (revisionId: string, signal: AbortSignal): Promise<boolean> => {
-    if (!(await record({ revisionId, event: 'buildStarted' }))) return false;
-    const revision = await load(revisionId);
+  const build = async (ids: RevisionIds, signal: AbortSignal): Promise<boolean> => {
+    if (!(await record(ids, { event: 'buildStarted' }))) return false;
+    const revision = await load(ids);
     const source = sources(revision.source);
     if (source.kind === 'image') {
       const set = { built_at: new Date() };
-      return record({ revisionId, event: 'built', reason: 'An image needs no build.', set });
+      return record(ids, { event: 'built', reason: 'An image needs no build.', set });
     }
-    const result = signal.aborted ? BUILD_CANCELED : await runBuild(source, revision, signal);
+    const result = signal.aborted ? BUILD_CANCELED : await runBuild(ids, source, revision, signal);
     if (signal.aborted) {
-      await recordCancellation(revisionId, signal.reason as WorkCancellation);
+      await recordCancellation(ids, signal.reason as WorkCancellation);
       return false;
     }
     if (result.ok) {
-      return record({
-        revisionId,
+      return record(ids, {
         event: 'built',
         set: {
           built_at: new Date(),
@@ -152,8 +140,8 @@ export function createRevisionWork(options: {
         },
       });
     }
-    await rm(home.build(revision.deployment_id, revisionId), { recursive: true, force: true });
-    await record({ revisionId, event: 'buildFailed', reason: result.reason });
+    await rm(home.build(ids.deploymentId, ids.id), { recursive: true, force: true });
+    await record(ids, { event: 'buildFailed', reason: result.reason });
     return false;
   };
 
@@ -188,39 +176,39 @@ export function createRevisionWork(options: {
     };
   };
 
-  const deploy = async (revisionId: string, signal: AbortSignal): Promise<void> => {
+  const deploy = async (ids: RevisionIds, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) {
-      await recordCancellation(revisionId, signal.reason as WorkCancellation);
+      await recordCancellation(ids, signal.reason as WorkCancellation);
       return;
     }
-    const revision = await load(revisionId);
+    const revision = await load(ids);
     const source = sources(revision.source);
     const spec = await agentSpecOf(revision);
     if (spec === undefined) {
       const reason = 'What was built is no longer on the disk: it is built again.';
-      await record({ revisionId, event: 'buildMissing', reason, set: { agent_dir: null } });
+      await record(ids, { event: 'buildMissing', reason, set: { agent_dir: null } });
       return;
     }
-    if (!(await record({ revisionId, event: 'deployStarted' }))) return;
+    if (!(await record(ids, { event: 'deployStarted' }))) return;
     if (source.kind === 'image') {
       const reason = await source.deployBlocker(revision);
       if (reason !== undefined) {
-        await record({ revisionId, event: 'deployFailed', reason });
+        await record(ids, { event: 'deployFailed', reason });
         return;
       }
-      for (const line of await source.logNotes(revision)) logs.sink(revisionId, 'deploy')(line);
+      for (const line of await source.logNotes(revision)) logs.sink(ids.id, 'deploy')(line);
     }
     let agent;
     try {
       agent = await fleet.start(spec, signal);
     } catch (error) {
-      if (isCanceled(signal)) await recordCancellation(revisionId, signal.reason as WorkCancellation);
-      else await record({ revisionId, event: 'deployFailed', reason: messageOf(error) });
+      if (isCanceled(signal)) await recordCancellation(ids, signal.reason as WorkCancellation);
+      else await record(ids, { event: 'deployFailed', reason: messageOf(error) });
       return;
     }
     if (isCanceled(signal)) {
       agent.kill();
-      await recordCancellation(revisionId, signal.reason as WorkCancellation);
+      await recordCancellation(ids, signal.reason as WorkCancellation);
       return;
     }
     // From here on the signal cancels nothing: the switch is stored, or undone.
@@ -229,14 +217,14 @@ export function createRevisionWork(options: {
       await logs.flush();
       if (!(await commit(kysely, revision))) {
         handover.undo();
-        await recordCancellation(revisionId, INTERRUPTED_BEFORE_COMMIT);
+        await recordCancellation(ids, INTERRUPTED_BEFORE_COMMIT);
         return;
       }
     } catch (error) {
       handover.undo();
       throw error;
     }
-    options.log.info(logFields(revisionId), 'a revision is deployed');
+    options.log.info(logFields(ids), 'a revision is deployed');
     handover.finish();
   };
 
@@ -245,28 +233,25 @@ export function createRevisionWork(options: {
    * stored.
    */
   const endAsFailedOnError =
-    <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
-    async ({ id: revisionId, deploymentId }: RevisionIds, signal: AbortSignal): Promise<T> => {
-      deployments.set(revisionId, deploymentId);
+    <T>(work: (ids: RevisionIds, signal: AbortSignal) => Promise<T>, otherwise: T) =>
+    async (ids: RevisionIds, signal: AbortSignal): Promise<T> => {
       try {
-        return await work(revisionId, signal);
+        return await work(ids, signal);
       } catch (error) {
-        options.log.error({ err: error, ...logFields(revisionId) }, 'work on a revision failed');
-        await endAsFailed(revisionId);
+        options.log.error({ err: error, ...logFields(ids) }, 'work on a revision failed');
+        await endAsFailed(ids);
         return otherwise;
-      } finally {
-        deployments.delete(revisionId);
       }
     };
 
-  const endAsFailed = async (revisionId: string): Promise<void> => {
+  const endAsFailed = async (ids: RevisionIds): Promise<void> => {
     const reason = 'The platform failed unexpectedly; see its log.';
     try {
-      const ended = await record({ revisionId, event: 'buildFailed', reason });
-      if (!ended) await record({ revisionId, event: 'deployFailed', reason });
+      const ended = await record(ids, { event: 'buildFailed', reason });
+      if (!ended) await record(ids, { event: 'deployFailed', reason });
     } catch (error) {
       // It keeps its status until the next pass resumes it.
-      options.log.error({ err: error, ...logFields(revisionId) }, 'the failure could not be recorded');
+      options.log.error({ err: error, ...logFields(ids) }, 'the failure could not be recorded');
     }
   };
 
@@ -311,13 +296,13 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
   });
 }
 
+function logFields({ id, deploymentId }: RevisionIds): { revision: string; deployment: string } {
+  return { revision: id, deployment: deploymentId };
+}
+
 /** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
 function isCanceled(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function textOrNull(value: unknown): string | null {

@@ -19,7 +19,6 @@ export type Revisions = ReturnType<typeof createRevisions>;
 export function createRevisions(options: {
   kysely: Kysely<Schema>;
   changed: () => void;
-  /** Ends the work on a revision. */
   interruptWork: (revisionId: string) => void;
 }) {
   const { kysely } = options;

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
@@ -11,7 +11,7 @@ import type { Caller, Origin } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
-import type { HomeLayout } from './homeLayout.ts';
+import { type HomeLayout, listNames } from './homeLayout.ts';
 import { sourcePath } from './retention.ts';
 
 /** How long to keep an object path that no revision uses, in milliseconds: a day. */
@@ -122,7 +122,10 @@ export function createUploads(options: {
         .returning('object_path')
         .execute();
       for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
-      await removeAbandoned(home.incoming, activeUploads);
+      // Killed processes left them.
+      for (const name of await listNames(home.incoming)) {
+        if (!activeUploads.has(name)) await rm(join(home.incoming, name), { force: true });
+      }
     },
   };
 }
@@ -245,17 +248,6 @@ async function moveIntoObjects(
     .where('object_path', '=', objectPath)
     .execute();
   return { object_path: objectPath, size, sha256 };
-}
-
-/** Removes the files of killed processes. */
-async function removeAbandoned(incoming: string, activeUploads: ReadonlySet<string>): Promise<void> {
-  try {
-    for (const name of await readdir(incoming)) {
-      if (!activeUploads.has(name)) await rm(join(incoming, name), { force: true });
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
 }
 
 /** How long an upload URL is valid, in milliseconds: an hour. */

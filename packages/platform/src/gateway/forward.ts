@@ -23,7 +23,6 @@ export type ForwardResult =
    * unread.
    */
   | { readonly kind: 'unanswered'; readonly sent: boolean }
-  /** The request cannot be forwarded. */
   | { readonly kind: 'unforwardable'; readonly reason: string };
 
 /**
@@ -146,7 +145,6 @@ const REPLACED_HEADERS = new Set([
   'x-forwarded-prefix',
 ]);
 
-/** The response header with the answering revision. */
 const REVISION_HEADER = 'x-slipway-revision-id';
 
 /**

@@ -90,7 +90,6 @@ export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: Ga
       deployments.delete(deploymentId);
       await retire(deployment?.clearRoute());
     },
-    /** Stops answering, and aborts open requests. */
     close: async (): Promise<void> => {
       const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.clearRoute())];
       deployments.clear();
@@ -172,7 +171,6 @@ class Deployment {
     this.#setRoute(!starting && this.route?.exited === true ? undefined : this.route, starting);
   }
 
-  /** Returns the previous route. */
   setAgent(agent: GatewayAgent): AgentRoute | undefined {
     return this.#setRoute(new AgentRoute(agent, () => this.#notifyWaiting()), false);
   }

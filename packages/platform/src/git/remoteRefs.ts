@@ -5,7 +5,6 @@ import type { Remote } from './gitUrl.ts';
 export interface RemoteRef {
   /** The full name: `refs/heads/…` or `refs/tags/…`. */
   readonly name: string;
-  /** The commit's id. */
   readonly commit: string;
 }
 

@@ -34,7 +34,6 @@ export function createLogger(options: { level?: string; destination?: Destinatio
   );
 }
 
-/** How many causes of an error to log. */
 const CAUSES_MAX = 5;
 
 /**

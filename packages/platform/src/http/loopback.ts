@@ -1,15 +1,13 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
+import { Networks } from '@slipway/contract/networks';
+
+const LOOPBACK = new Networks(['127.0.0.0/8', '::1']);
 
 /**
  * Whether only this machine can reach a host: `localhost`, an address of 127.0.0.0/8, or `::1`. Names are not
  * resolved.
  */
 export function isLoopback(host: string): boolean {
-  const family = isIP(host);
-  if (family === 0) return host.toLowerCase() === 'localhost';
-  return LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6');
+  return isIP(host) === 0 ? host.toLowerCase() === 'localhost' : LOOPBACK.contains(host);
 }

@@ -87,7 +87,6 @@ export function respondWithNotFound(c: Context): Response {
   return c.json({ detail: 'Not Found' }, 404);
 }
 
-/** Postgres' error code for a full disk. */
 const PG_DISK_FULL = '53100';
 
 /** Whether an error of the file system or the database means a full disk or quota. */

@@ -9,7 +9,6 @@ import { PLATFORM_METRICS, type PlatformMetric, type Reading, type RecordTime } 
 /** The platform's metrics, and the reader of their gauges. */
 export interface OpenMetrics {
   readonly record: RecordTime;
-  /** Sets how gauges are read on each scrape. Default: none. */
   readFrom(read: ReadGauges): void;
   /** Answers `GET /metrics` in Prometheus' text format. */
   readonly listener: RequestListener;

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 
 import type { ControlPlane } from '../controlPlane/controlPlane.ts';
-import { isSettled, REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
+import { UNSETTLED_STATUSES } from '../controlPlane/revisionStates.ts';
+import { tableExists } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Reading, RecordTime } from './metrics.ts';
 
-const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
 const ACTIVE_RUNS = ['pending', 'running'];
 /** The most ended runs that one scrape counts. */
 const ENDED_MAX = 100_000;
@@ -44,10 +44,7 @@ export function createGaugeReader(options: {
     const none = ACTIVE_RUNS.map((status): [string, number] => [status, 0]);
     const counts = new Map<string, number>(none);
     // The first agent creates the table.
-    const { rows: found } = await sql<{
-      name: string | null;
-    }>`select to_regclass('slipway_agent.runs')::text as name`.execute(kysely);
-    if (found[0]?.name != null) {
+    if (await tableExists(kysely, 'slipway_agent.runs')) {
       await countEndedRuns();
       const { rows } = await sql<{ status: string; count: string }>`
         select status, count(*) as count from slipway_agent.runs where status = any (${ACTIVE_RUNS})

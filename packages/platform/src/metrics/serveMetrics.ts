@@ -10,7 +10,6 @@ import { measureAnswer } from './requestMetrics.ts';
 export interface ServedMetrics {
   /** `http://host:port/metrics`. */
   readonly url: string;
-  /** Called after a database query. */
   readonly onQuery: (seconds: number, result: 'ok' | 'error') => void;
   readonly onAnswered: (answered: AnsweredRequest) => void;
   /** Wraps a builder to measure builds. */

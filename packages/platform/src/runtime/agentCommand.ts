@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -28,17 +28,11 @@ export function placesOfPrograms(): string[] {
 }
 
 /** The paths that {@link agentCommand} reads on this machine: this package, and the packages that it resolves. */
-export async function placesOfThisPackage(): Promise<string[]> {
+export function placesOfThisPackage(): string[] {
   const places = placesOfPrograms();
   for (let folder = dirname(join(PACKAGE, 'x')); ; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules');
-    if (
-      await access(modules).then(
-        () => true,
-        () => false,
-      )
-    )
-      places.push(modules);
+    if (existsSync(modules)) places.push(modules);
     if (folder === dirname(folder)) return places;
   }
 }

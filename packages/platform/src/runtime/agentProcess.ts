@@ -42,7 +42,6 @@ export interface StartAgentOptions {
   readonly graphConfigPath: string;
   /** Added to the machine's own variables (`agentBaseEnvironment`). Values are masked in the log. */
   readonly env: Readonly<Record<string, string>>;
-  /** The agent's output, line by line. */
   readonly log: (line: string) => void;
   /** Cancels the start. No effect once the agent runs. */
   readonly signal: AbortSignal;

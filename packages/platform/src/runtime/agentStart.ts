@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { request } from 'undici';
 
-import { PlatformError } from '../errors.ts';
+import { messageOf, PlatformError } from '../errors.ts';
 
 /** How an agent ended: its exit code or signal. */
 export interface AgentExit {
@@ -28,15 +28,12 @@ export interface RunningAgent {
 
 /** Why an agent did not start. */
 export type AgentStartFailure =
-  /** The program could not be run. */
   | { readonly kind: 'not_runnable'; readonly cause: string }
-  /** The process ended before it was ready. */
   | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
   /** It ran, but was not ready in time. `lastState` is its last known state. */
   | { readonly kind: 'not_ready'; readonly afterMs: number; readonly lastState: string }
   /** Its container could not be created. `cause`: whole sentences, with what to do. */
   | { readonly kind: 'container'; readonly cause: string }
-  /** The caller canceled the start. */
   | { readonly kind: 'aborted' };
 
 /**
@@ -105,7 +102,7 @@ export async function probeUntilOk(
       onAnswer(`GET /ok answered ${String(statusCode)}`);
     } catch (error) {
       signal.throwIfAborted();
-      onAnswer(`GET /ok got no answer (${error instanceof Error ? error.message : String(error)})`);
+      onAnswer(`GET /ok got no answer (${messageOf(error)})`);
     }
     await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
@@ -133,7 +130,6 @@ export function limitStart(cancelSignal: AbortSignal, readyTimeoutMs: number, la
       startAbort.signal.aborted
         ? new AgentStartError(startAbort.signal.reason as AgentStartFailure, lastLines)
         : error,
-    /** Removes the listener and the timer. */
     release: (): void => {
       clearTimeout(timer);
       cancelSignal.removeEventListener('abort', onCancel);

@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 
 import { waitForOutputEnd, readLines } from './outputLines.ts';
 
-/** A program, its arguments and its surroundings. */
 interface Command {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
@@ -97,7 +96,6 @@ export interface ShellCommand extends Omit<Command, 'command'> {
 export interface Shell {
   /** The place in words; undefined for this machine. What is installed in one place may not work in another. */
   readonly place?: string;
-  /** The variables of its commands. */
   readonly env: Readonly<Record<string, string>>;
   /** The user who must own what its commands can write. Default: this process's. */
   readonly owner?: { readonly uid: number; readonly gid: number };
@@ -113,7 +111,6 @@ export function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
   return runCommand({ ...options, command: [...LOW_PRIORITY, '/bin/sh', '-c', options.command] });
 }
 
-/** Options of a process group. */
 interface GroupOptions {
   readonly cwd: string;
   /** Its whole environment. */

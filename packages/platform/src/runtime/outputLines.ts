@@ -65,12 +65,10 @@ const MAX_LINE_CHARS = 8_000;
  * dropped.
  */
 const MAX_READ_CHARS = 32_000;
-/** The rate limit of logged lines. */
 const LINE_RATE = { perSecond: 200, burst: 2_000 };
 /** How many last lines to keep for the reason if the agent does not start. */
 const KEPT_LINES = 20;
 
-/** The two output streams of an agent. */
 interface AgentOutput {
   /** Resolves with the address in the ready line; never rejects, and stays pending without such a line. */
   readonly ready: Promise<string>;

@@ -1,7 +1,6 @@
 /** Shorter values (`1`, `on`, `eu`) are no secrets, and masking them would make a log unreadable. */
 const SHORTEST_SECRET = 4;
 
-/** The replacement for a secret in logs. */
 const MASK = '***';
 
 /** Masks secrets in one line of output; `cut` if the line's end was dropped. */

@@ -94,7 +94,6 @@ export async function ownDatabase(
   };
 }
 
-/** A session that holds the lock. */
 interface LockSession {
   readonly client: pg.Client;
   readonly pid: number;
@@ -185,7 +184,6 @@ function unreachable(cause: unknown, place: string): PlatformError {
   });
 }
 
-/** A database's URL for errors. */
 function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return 'the database URL (which does not read as a URL)';
   const parsed = new URL(url);

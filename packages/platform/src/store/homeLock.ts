@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { PlatformError } from '../errors.ts';
+import { undefinedIfMissing } from './missingFile.ts';
 
 /** A held lock. */
 export interface HomeLock {
   release(): Promise<void>;
 }
 
-/** The holder in the lock's file. */
 interface Holder {
   readonly pid: number;
   /** The process's start time as the system counts it; empty if the system does not show it. */
@@ -138,11 +138,6 @@ async function read(path: string): Promise<{ text: string; holder: Holder | unde
 /** The time of a file's last change, in ms; undefined if it does not exist. */
 async function modifiedAt(path: string): Promise<number | undefined> {
   return (await stat(path).catch(undefinedIfMissing))?.mtimeMs;
-}
-
-/** Turns a missing file into `undefined`. */
-function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 /** An invalid lock file (for example, truncated by a full disk) has no holder. */

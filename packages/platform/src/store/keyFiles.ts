@@ -3,6 +3,7 @@ import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 
 import { PlatformError } from '../errors.ts';
+import { undefinedIfMissing } from './missingFile.ts';
 
 /** The key that the platform's other keys are derived from: 32 bytes. Never leaves the process. */
 export type MasterKey = Buffer;
@@ -79,12 +80,7 @@ export async function readOrCreate(home: string, path: string, create: () => str
 
 /** The trimmed text of a file; undefined if it does not exist. */
 export async function readIfExists(path: string): Promise<string | undefined> {
-  try {
-    return (await readFile(path, 'utf8')).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return (await readFile(path, 'utf8').catch(undefinedIfMissing))?.trim();
 }
 
 /**

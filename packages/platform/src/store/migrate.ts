@@ -47,13 +47,16 @@ async function isUpToDate<S>(
   kysely: Kysely<S>,
   { ledger, migrations }: { ledger: string; migrations: readonly Migration[] },
 ): Promise<boolean> {
-  const { rows } = await sql<{ found: string | null }>`select to_regclass(${ledger})::text as found`.execute(
-    kysely,
-  );
-  if (rows[0]?.found == null) return false;
+  if (!(await tableExists(kysely, ledger))) return false;
   const applied = await sql<{ name: string }>`select name from ${sql.table(ledger)}`.execute(kysely);
   const names = new Set(applied.rows.map((row) => row.name));
   return names.size === migrations.length && migrations.every(({ name }) => names.has(name));
+}
+
+/** Whether a table (`schema.name`) exists. */
+export async function tableExists<S>(kysely: Kysely<S>, table: string): Promise<boolean> {
+  const { rows } = await sql`select where to_regclass(${table}) is not null`.execute(kysely);
+  return rows.length > 0;
 }
 
 function databaseNewerError(unknown: readonly string[]): PlatformError {

@@ -5,9 +5,7 @@ import { Worker } from 'node:worker_threads';
 type Engine = object;
 declare const WebAssembly: { compile(code: Uint8Array): Promise<Engine> };
 
-/** Where to serve a PGlite. */
 interface PglitePlace {
-  /** The data directory. */
   readonly directory: string;
   readonly password: string;
   /** On loopback; 0 takes a free one. */

@@ -22,7 +22,6 @@ export interface DeploymentsTable {
   tenant_id: string;
   status: string;
   source_config: Json;
-  /** The array of secret references, or null. */
   secret_references: ColumnType<unknown[] | null, string | null, string | null>;
   /** The list of secrets, sealed with the deployment's id as context. */
   sealed_secrets: string;
@@ -31,7 +30,6 @@ export interface DeploymentsTable {
   vocabulary: Generated<Vocabulary>;
   latest_revision_id: string | null;
   active_revision_id: string | null;
-  /** Whether to delete the tracing project with the deployment. */
   delete_tracing_project: Generated<boolean>;
   created_at: Time;
   updated_at: Time;
@@ -134,7 +132,6 @@ export interface IntegrationsTable {
   name: string;
   /** The beginning of its repositories' addresses. */
   url_prefix: string;
-  /** The user name for a token. */
   username: string;
   /** A reference to the token or key: `env:NAME` or `file:/path`; null if none is needed. */
   credential: string | null;
@@ -147,7 +144,6 @@ export interface IntegrationsTable {
 interface PushDeliveriesTable {
   integration_id: string;
   delivery_id: string;
-  /** The answer to it. */
   answer: Json;
   at: Time;
 }
@@ -202,7 +198,6 @@ export interface ApiKeysTable {
   last_used_at: OptionalTime;
 }
 
-/** A requested change. */
 interface AuditEntriesTable {
   id: Generated<string>;
   at: Time;

@@ -12,7 +12,6 @@ export interface TurnOwner {
   end(sqlState: string, text: string): void;
 }
 
-/** One turn of a connection. */
 interface Turn {
   readonly owner: TurnOwner;
   readonly bytes: Buffer;

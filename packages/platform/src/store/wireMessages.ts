@@ -64,7 +64,6 @@ export function readMessage(buffer: Buffer): WireMessage | undefined | null {
   return { type: String.fromCharCode(buffer[0] ?? 0), bytes: buffer.subarray(0, length + 1) };
 }
 
-/** A message of the given type and body. */
 function writeMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type, 0, 'latin1');

@@ -22,7 +22,6 @@ export function feedbackRoutes(options: {
   tracing: TracingStore;
   /** Admits only callers that may read feedback. Default: admits all. */
   guard?: MiddlewareHandler;
-  /** The reader of a request's feedback. */
   readerOf: (c: Context) => FeedbackReader;
 }): Hono {
   const { tracing, guard, readerOf } = options;

@@ -12,7 +12,6 @@ export function projectRoutes(options: {
   tracing: TracingStore;
   /** Admits only callers that may read feedback. */
   guard: MiddlewareHandler;
-  /** The tenant of a request. */
   tenantOf: (c: Context) => string;
 }): Hono {
   const { tracing, guard, tenantOf } = options;

@@ -115,7 +115,6 @@ export class TracingStore {
     );
   }
 
-  /** Records a submission of a link, replacing an earlier one. */
   async record(token: string, submission: FeedbackSubmission): Promise<FeedbackOutcome> {
     const hash = hashOf(token);
     const link = await this.#db

@@ -14,7 +14,8 @@ import {
   createControlPlane,
 } from '../../src/controlPlane/controlPlane.ts';
 import { isSettled, type RevisionStatus } from '../../src/controlPlane/revisionStates.ts';
-import type { BuildResult, BuildRevision, StartAgent } from '../../src/controlPlane/dependencies.ts';
+import type { BuildResult } from '../../src/builder/buildRevision.ts';
+import type { BuildRevision, StartAgent } from '../../src/controlPlane/dependencies.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';

@@ -34,7 +34,6 @@ export interface CompiledGraph {
     _schemaRuntimeDefinition?: unknown;
     _inputRuntimeDefinition?: unknown;
     _outputRuntimeDefinition?: unknown;
-    /** The conditional edges of each node. */
     branches?: Record<string, object>;
   };
   nodes?: Record<string, unknown>;
@@ -76,6 +75,13 @@ export interface GraphEvent {
 }
 
 export type { StateSnapshot };
+
+/** The address of a checkpoint on the wire. */
+export function addressOf(config: GraphConfigLike | undefined): Record<string, unknown> | null {
+  if (config?.configurable === undefined) return null;
+  const { thread_id, checkpoint_ns = '', checkpoint_id = null, checkpoint_map } = config.configurable;
+  return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
+}
 
 export function isCompiledGraph(value: unknown): value is CompiledGraph {
   return has(value, 'stream') && has(value, 'getState') && has(value, 'streamEvents');

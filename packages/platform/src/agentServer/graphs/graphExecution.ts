@@ -1,6 +1,12 @@
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { toWireJson } from '../runs/wireJson.ts';
-import type { CompiledGraph, GraphCallOptions, GraphEvent } from './compiledGraph.ts';
+import {
+  addressOf,
+  type CompiledGraph,
+  type GraphCallOptions,
+  type GraphConfigLike,
+  type GraphEvent,
+} from './compiledGraph.ts';
 
 /** One event of an execution: the kind of event (contract 001, "Events") and its data as JSON. */
 export interface ExecutionEvent {
@@ -129,15 +135,12 @@ function serializableDebug(chunk: Record<string, unknown>): Record<string, unkno
   const { config, parentConfig, ...rest } = payload as Record<string, unknown>;
   return {
     ...chunk,
-    payload: { ...rest, checkpoint: addressOf(config), parent_checkpoint: addressOf(parentConfig) },
+    payload: {
+      ...rest,
+      checkpoint: addressOf(config as GraphConfigLike | undefined),
+      parent_checkpoint: addressOf(parentConfig as GraphConfigLike | undefined),
+    },
   };
-}
-
-function addressOf(config: unknown): Record<string, unknown> | null {
-  const configurable = (config as { configurable?: Record<string, unknown> } | undefined)?.configurable;
-  if (configurable === undefined) return null;
-  const { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map } = configurable;
-  return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map ? { checkpoint_map } : {}) };
 }
 
 function withoutInternals(event: GraphEvent): Record<string, unknown> {

@@ -1,4 +1,5 @@
-import { access, readFile, realpath } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
@@ -7,9 +8,10 @@ import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { type CorsSettings, GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
-import { PlatformError } from '../../errors.ts';
+import { messageOf, PlatformError } from '../../errors.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { satisfiesNodeVersion } from '../../nodeVersion.ts';
+import { undefinedIfMissing } from '../../store/missingFile.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
 /** A graph that `graph.json` names: compiled once, or built anew for each configuration. */
@@ -45,7 +47,7 @@ export async function loadGraphs(
   graphConfigPath: string | undefined,
   log: Logger,
 ): Promise<LoadedAgent> {
-  const file = resolve(agentDir, graphConfigPath ?? (await findGraphConfig(agentDir)));
+  const file = resolve(agentDir, graphConfigPath ?? findGraphConfig(agentDir));
   const config = await readGraphConfig(file);
   const root = dirname(file);
   if (!satisfiesNodeVersion(config.node_version, process.versions.node)) {
@@ -65,9 +67,9 @@ export async function loadGraphs(
 }
 
 /** The name of the configuration file in a folder. If both exist, or neither, it is the contract's. */
-async function findGraphConfig(agentDir: string): Promise<string> {
+function findGraphConfig(agentDir: string): string {
   const { contract, public: relative } = VOCABULARY.graphConfigFile;
-  const isOther = !(await exists(join(agentDir, contract))) && (await exists(join(agentDir, relative)));
+  const isOther = !existsSync(join(agentDir, contract)) && existsSync(join(agentDir, relative));
   return isOther ? relative : contract;
 }
 
@@ -105,18 +107,17 @@ async function readEnvFile(
   log: Logger,
 ): Promise<Record<string, string | undefined>> {
   const file = resolve(root, name);
-  try {
-    return parseEnv(await readFile(file, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+  const text = await readFile(file, 'utf8')
+    .catch(undefinedIfMissing)
+    .catch((error: unknown) => {
       throw graphNotLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
-    }
-    log.warn(
-      `The env file ${name} of the graph configuration does not exist: the agent starts without it. ` +
-        "Secrets come from the deployment's secrets; artifacts carry no .env files.",
-    );
-    return {};
-  }
+    });
+  if (text !== undefined) return parseEnv(text);
+  log.warn(
+    `The env file ${name} of the graph configuration does not exist: the agent starts without it. ` +
+      "Secrets come from the deployment's secrets; artifacts carry no .env files.",
+  );
+  return {};
 }
 
 let typeScriptRegistered = false;
@@ -128,7 +129,7 @@ async function registerTypeScript(root: string): Promise<void> {
   const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]);
   cjs.register();
   const tsconfig = join(root, 'tsconfig.json');
-  esm.register({ tsconfig: (await exists(tsconfig)) ? tsconfig : false });
+  esm.register({ tsconfig: existsSync(tsconfig) ? tsconfig : false });
 }
 
 async function loadGraph(name: string, path: string, root: string): Promise<LoadedGraph['resolve']> {
@@ -185,20 +186,13 @@ function exportOf(module: Record<string, unknown>, name: string): unknown {
 
 /** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
 async function existingFile(file: string): Promise<string | undefined> {
-  if (await exists(file)) return realpath(file);
+  if (existsSync(file)) return realpath(file);
   const extension = extname(file);
   if (extension === '.js' || extension === '.mjs') {
     const source = `${file.slice(0, -2)}ts`;
-    if (await exists(source)) return realpath(source);
+    if (existsSync(source)) return realpath(source);
   }
   return undefined;
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function graphNotLoaded(message: string, place: string, cause?: unknown): PlatformError {
@@ -227,9 +221,7 @@ export async function resolveForInspection(
   try {
     return await loaded.resolve(config);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new HttpProblem(409, `The graph ${loaded.name} could not be made outside of a run: ${message}`, {
-      cause: error,
-    });
+    const detail = `The graph ${loaded.name} could not be made outside of a run: ${messageOf(error)}`;
+    throw new HttpProblem(409, detail, { cause: error });
   }
 }

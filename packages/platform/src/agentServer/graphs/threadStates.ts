@@ -2,7 +2,7 @@ import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
-import type { CompiledGraph, GraphConfigLike, StateSnapshot } from './compiledGraph.ts';
+import { addressOf, type CompiledGraph, type GraphConfigLike, type StateSnapshot } from './compiledGraph.ts';
 import { resolveForInspection } from './graphLoader.ts';
 import { type GraphStores, attachStores } from './graphStore.ts';
 
@@ -221,12 +221,6 @@ function configOf(threadId: string, address: StateAddress): GraphConfigLike {
 function checkpointIdOf(config: GraphConfigLike | undefined): string | undefined {
   const id = config?.configurable?.['checkpoint_id'];
   return typeof id === 'string' ? id : undefined;
-}
-
-function addressOf(config: GraphConfigLike | undefined): Record<string, unknown> | null {
-  if (config?.configurable === undefined) return null;
-  const { thread_id, checkpoint_ns = '', checkpoint_id = null, checkpoint_map } = config.configurable;
-  return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
 }
 
 /**

@@ -65,9 +65,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
       const { live, plan } = await start(c, prefix);
       return respondWithEnding(service.waitForEnding(live.record), {
         headers: locationHeader(live),
-        onDisconnect: () => {
-          if (plan.cancelOnDisconnect) service.cancelAfterDisconnect(live.record);
-        },
+        onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
     });
 
@@ -76,9 +74,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
       return eventStreamResponse(await live.follow(), {
         headers: locationHeader(live),
         keepAliveMs: parts.keepAliveMs,
-        onDisconnect: () => {
-          if (plan.cancelOnDisconnect) service.cancelAfterDisconnect(live.record);
-        },
+        onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
     });
   }
@@ -120,7 +116,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return respondWithEnding(service.waitForEnding(run, disconnected.signal), {
       headers: {},
       onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelAfterDisconnect(run);
+        cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run);
         disconnected.abort();
       },
     });
@@ -139,6 +135,10 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   return app;
 
+  function cancelIf(isWanted: boolean, run: RunRecord): void {
+    if (isWanted) service.cancelAfterDisconnect(run);
+  }
+
   async function streamOf(
     c: Context,
     run: RunRecord,
@@ -150,9 +150,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
     return eventStreamResponse(reader, {
       keepAliveMs: parts.keepAliveMs,
-      onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelAfterDisconnect(run);
-      },
+      onDisconnect: () => cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run),
     });
   }
 

@@ -67,8 +67,8 @@ export class EventLog {
 
   /** Resolves when there is room for more: at once, unless the database is slower than the run. */
   async waitForCapacity(): Promise<void> {
-    const { maxPendingBytes: waitingBytes = 1_048_576 } = this.#options;
-    if (this.#pendingBytes > waitingBytes) await this.waitUntilStored();
+    const { maxPendingBytes = 1_048_576 } = this.#options;
+    if (this.#pendingBytes > maxPendingBytes) await this.waitUntilStored();
   }
 
   /** Resolves when every published event is stored and sent, or has failed for good. Never rejects. */
@@ -96,9 +96,9 @@ export class EventLog {
       this.#storedSizes.push({ id, bytes });
       this.#storedBytes += bytes;
     }
-    const { store, fence, lease, maxStoredBytes: keptBytes = 8 * 1_048_576 } = this.#options;
+    const { store, fence, lease, maxStoredBytes = 8 * 1_048_576 } = this.#options;
     let dropThrough = 0;
-    while (this.#storedBytes > keptBytes) {
+    while (this.#storedBytes > maxStoredBytes) {
       const oldest = this.#storedSizes.shift();
       if (oldest === undefined) break;
       this.#storedBytes -= oldest.bytes;

@@ -81,7 +81,6 @@ export class LiveRun {
     return this.#stopReason;
   }
 
-  /** Whether the run is moving to another process. */
   get isMovingToAnotherProcess(): boolean {
     return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }

@@ -17,7 +17,6 @@ export interface ExecutionOutcome {
   readonly ending: RunEnding;
   /** `undefined` for a stateless run. */
   readonly thread: ThreadOutcome | undefined;
-  /** The graph's result, if it returned one. */
   readonly result: ExecutionResult | undefined;
 }
 

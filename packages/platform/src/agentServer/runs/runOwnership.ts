@@ -48,7 +48,6 @@ export class RunOwnership {
     this.#parts = parts;
   }
 
-  /** Claims unowned runs, now and periodically. */
   async start(): Promise<void> {
     const claim = () => (this.#claiming = this.#claim());
     await claim();
@@ -57,7 +56,6 @@ export class RunOwnership {
     this.#repeat(CLEANUP_INTERVAL_MS, () => this.#removeExpired());
   }
 
-  /** Stops claiming runs and handling requests. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -153,7 +151,6 @@ export class ProcessLease {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }
 
-  /** Registers this process, and renews its lease periodically. */
   async start(): Promise<void> {
     await this.#renew();
     this.#tickedAt = performance.now();

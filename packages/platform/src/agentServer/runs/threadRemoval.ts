@@ -5,7 +5,6 @@ import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import type { RunService } from './runService.ts';
 
-/** How many threads to remove per query. */
 const BATCH = 100;
 
 interface ThreadRemovalParts {

@@ -10,9 +10,7 @@ export interface ThreadSource {
   readonly onNewRun: (listener: (live: Pick<LiveRun, 'record'>) => void) => () => void;
   /** The sequence of the thread's newest run; 0 before the first run. */
   readonly newestSequence: () => Promise<bigint>;
-  /** The thread's active runs, oldest first. */
   readonly activeRuns: () => Promise<RunRecord[]>;
-  /** The thread's runs after a sequence, oldest first. */
   readonly runsAfter: (sequence: bigint) => Promise<RunRecord[]>;
   /** The stream of a run, after an event of it if one is given. */
   readonly openRunStream: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
@@ -188,7 +186,6 @@ export class ThreadStream implements EventReader {
   }
 }
 
-/** A run that the stream follows now or later. */
 interface FollowedRun {
   readonly run: RunRecord;
   readonly reader: Promise<EventReader>;

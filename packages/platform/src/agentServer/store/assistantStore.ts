@@ -112,7 +112,6 @@ export class AssistantStore extends DeploymentStore {
     return this.get(assistantId);
   }
 
-  /** The versions of an assistant, newest first. */
   async versions(assistantId: string, query: VersionQuery): Promise<AssistantRecord[]> {
     let select = this.#versions()
       .select('v.created_at as updated_at')

@@ -12,7 +12,6 @@ import {
 
 /** Copies and prunes the checkpoints of whole threads, which no graph does. */
 export class CheckpointHistory extends DeploymentStore {
-  /** Copies every checkpoint of a thread to another, new thread. */
   async copy(fromThreadId: string, toThreadId: string): Promise<void> {
     const from = storedThreadId(this.deploymentId, fromThreadId);
     const to = storedThreadId(this.deploymentId, toThreadId);

@@ -121,7 +121,6 @@ export class ItemStore extends DeploymentStore {
     return rows.map(({ namespace }) => namespace);
   }
 
-  /** Drops expired items. */
   async dropExpired(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.store_items

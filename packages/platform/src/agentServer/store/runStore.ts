@@ -80,7 +80,6 @@ export class RunStore extends DeploymentStore {
     return this.#ofDeployment().where('run_id', '=', runId).executeTakeFirst();
   }
 
-  /** A thread's runs, newest first. */
   async list(
     threadId: string,
     options: { limit?: number; offset: number; status?: string },
@@ -179,7 +178,6 @@ export class RunStore extends DeploymentStore {
     );
   }
 
-  /** The active runs that this process owns. */
   async owned(): Promise<string[]> {
     const rows = await this.db
       .selectFrom('slipway_agent.runs')

@@ -9,7 +9,6 @@ import { threadNotFound } from './runStore.ts';
 /** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
 
-/** The filters of a search for threads. */
 interface ThreadFilter {
   readonly metadata?: Record<string, unknown>;
   readonly values?: Record<string, unknown>;

@@ -7,7 +7,6 @@ import type { LiveRun } from '../runs/liveRun.ts';
 /** Attributes of a span. `undefined` ones are left out. */
 export type AgentSpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** A span that has begun. */
 interface AgentSpan {
   readonly traceparent: string;
   rename(name: string): void;

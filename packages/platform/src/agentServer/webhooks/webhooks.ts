@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { lookup as resolveName } from 'node:dns/promises';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { Networks } from '@slipway/contract/networks';
 import type { Logger } from 'pino';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+
+import { messageOf } from '../../errors.ts';
 
 /** How long one delivery may take, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -34,18 +37,14 @@ export interface WebhookOptions {
  * "<t>.<body>">`.
  */
 export class Webhooks {
+  readonly #options: WebhookOptions;
   readonly #addresses: ReachableAddresses;
-  readonly #secret: string | undefined;
-  readonly #retryAfterMs: readonly number[];
-  readonly #log: Logger;
   readonly #dispatcher: Dispatcher;
 
   /** @throws RangeError for an invalid entry of `allow`. */
   constructor(options: WebhookOptions) {
+    this.#options = options;
     this.#addresses = new ReachableAddresses(options.allow);
-    this.#secret = options.secret;
-    this.#retryAfterMs = options.retryAfterMs ?? RETRY_AFTER_MS;
-    this.#log = options.log;
     this.#dispatcher =
       options.proxy === undefined
         ? new Agent({ connect: { lookup: this.#addresses.lookup }, pipelining: 0 })
@@ -59,13 +58,14 @@ export class Webhooks {
 
   /** Delivers a JSON body. Never throws. */
   async deliver(url: string, body: string, runId: string): Promise<void> {
+    const { log, retryAfterMs = RETRY_AFTER_MS } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const problem = this.refusal(url) ?? (await this.#post(url, body));
       if (problem === undefined) return;
-      const wait = this.#retryAfterMs[attempt];
+      const wait = retryAfterMs[attempt];
       if (wait === undefined) {
         // The path of a webhook often contains a secret, so only the host is logged.
-        this.#log.warn({ runId, host: new URL(url).host, problem }, 'a webhook could not be delivered');
+        log.warn({ runId, host: new URL(url).host, problem }, 'a webhook could not be delivered');
         return;
       }
       await delay(wait, undefined, { ref: false });
@@ -90,14 +90,15 @@ export class Webhooks {
       if (status >= 200 && status < 300) return undefined;
       return `it answered ${status}${status >= 300 && status < 400 ? ', and redirects are not followed' : ''}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 
   #signature(body: string): Record<string, string> {
-    if (this.#secret === undefined) return {};
+    const { secret } = this.#options;
+    if (secret === undefined) return {};
     const at = Math.floor(Date.now() / 1_000);
-    const mac = createHmac('sha256', this.#secret).update(`${at}.${body}`).digest('hex');
+    const mac = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
     return { 'x-slipway-signature': `t=${at},v1=${mac}` };
   }
 }
@@ -110,8 +111,8 @@ export class Webhooks {
  */
 export class ReachableAddresses {
   readonly #all: boolean;
-  readonly #names = new Set<string>();
-  readonly #networks = new BlockList();
+  readonly #names: ReadonlySet<string>;
+  readonly #networks: Networks;
 
   /**
    * `allowed`: further addresses, networks (`10.0.0.0/8`) and host names; `*` for all. @throws RangeError naming an
@@ -119,7 +120,9 @@ export class ReachableAddresses {
    */
   constructor(allowed: readonly string[] = []) {
     this.#all = allowed.includes('*');
-    for (const entry of allowed) if (entry !== '*') this.#allow(entry);
+    const isName = (entry: string) => HOST_NAME.test(entry) && isIP(entry) === 0;
+    this.#names = new Set(allowed.filter(isName).map((name) => name.toLowerCase()));
+    this.#networks = new Networks(allowed.filter((entry) => entry !== '*' && !isName(entry)));
   }
 
   /** Why a URL may not be reached, as far as known without resolving its name; `undefined` if it may be. */
@@ -154,32 +157,17 @@ export class ReachableAddresses {
     );
   };
 
-  #allow(entry: string): void {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIP(address);
-    if (family === 0) {
-      if (prefix !== undefined || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/iu.test(entry))
-        throw new RangeError(`"${entry}" is neither an address, a network nor a host name.`);
-      this.#names.add(entry.toLowerCase());
-      return;
-    }
-    const bits = Number(prefix ?? (family === 4 ? 32 : 128));
-    if (!Number.isInteger(bits) || bits < 0 || bits > (family === 4 ? 32 : 128))
-      throw new RangeError(`"${entry}" is not a network: its prefix is out of range.`);
-    this.#networks.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
-  }
-
   #namesHost(host: string): boolean {
     return this.#all || this.#names.has(host.toLowerCase());
   }
 
   #isAllowed(address: string): boolean {
-    return this.#all || isPublic(address) || contains(this.#networks, address);
+    return this.#all || !SPECIAL_NETWORKS.contains(address) || this.#networks.contains(address);
   }
 }
 
 /** Networks outside the public internet (IANA special-purpose registries), and multicast. */
-const SPECIAL_NETWORKS: readonly string[] = [
+const SPECIAL_NETWORKS = new Networks([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -208,22 +196,9 @@ const SPECIAL_NETWORKS: readonly string[] = [
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
-];
+]);
 
-const SPECIAL = new BlockList();
-for (const network of SPECIAL_NETWORKS) {
-  const [address = '', prefix] = network.split('/');
-  SPECIAL.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
-}
-
-function isPublic(address: string): boolean {
-  return !contains(SPECIAL, address);
-}
-
-/** An IPv4 address in IPv6 notation (`::ffff:127.0.0.1`) is checked as IPv4. */
-function contains(networks: BlockList, address: string): boolean {
-  return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
-}
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/iu;
 
 function hostOf(url: string): string {
   const { hostname } = new URL(url);

@@ -11,7 +11,6 @@ import { followBranch, type FollowedBranch, followedBranches } from './followedB
 /** The default interval between polls of branches, in milliseconds: a minute. */
 export const POLL_INTERVAL_MS = 60_000;
 
-/** How many repositories to query at once. */
 const MAX_CONCURRENT_QUERIES = 16;
 /** The delay after a failed query doubles up to this, in milliseconds. */
 const RETRY_DELAY_MAX_MS = 15 * 60_000;
@@ -167,7 +166,6 @@ export function createBranchPoller(options: {
     },
     /** Queries the repositories of these branches now; if a query is running, once more after it. */
     queryNow,
-    /** Cancels the running queries. */
     close: async (): Promise<void> => {
       stopping.abort();
       clearTimeout(timer);

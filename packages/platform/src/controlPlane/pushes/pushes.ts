@@ -6,7 +6,6 @@ import { fullName } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
 import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 
-/** The answer to a webhook delivery. */
 interface PushAnswer extends Record<string, unknown> {
   readonly decision: 'built' | 'looked_up' | 'nothing';
   /** Why, in one sentence. */
@@ -15,7 +14,6 @@ interface PushAnswer extends Record<string, unknown> {
   readonly deployments: readonly PushedDeployment[];
 }
 
-/** The result of a push for one deployment. */
 interface PushedDeployment {
   readonly deployment_id: string;
   /**
@@ -77,7 +75,6 @@ export function createPushes(options: {
       return answer;
     },
 
-    /** Removes deliveries that are older than a week. */
     clean: async (): Promise<void> => {
       await kysely
         .deleteFrom('push_deliveries')
@@ -179,13 +176,10 @@ export const Push = z.looseObject({
 });
 export type Push = z.infer<typeof Push>;
 
-/** The meaning of a push for one followed branch. */
 type PushMeaning =
-  /** Another repository or branch. */
   | 'elsewhere'
   /** It continues from the commit that the branch was followed to. */
   | 'moved'
-  /** A revision of this commit exists. */
   | 'known'
   /** Another push was missed or arrived early: only the repository knows the branch's commit. */
   | 'unclear';

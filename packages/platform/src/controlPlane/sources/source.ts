@@ -22,11 +22,9 @@ export interface TreeSource {
   fetch(revision: Selectable<RevisionsTable>, context: FetchContext): Promise<FetchedTree>;
 }
 
-/** What a fetch gets besides the revision. */
 interface FetchContext {
   /** An empty directory, removed when the revision is built. */
   readonly scratch: string;
-  /** The build's log, line by line. */
   readonly log: (line: string) => void;
   /** Cancels the fetch; nothing of it keeps running. The result is then ignored. */
   readonly signal: AbortSignal;

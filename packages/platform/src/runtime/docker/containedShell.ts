@@ -18,9 +18,7 @@ export interface ContainedBuild {
   readonly scratch: string;
   /** The memory of a command, in bytes. */
   readonly memoryBytes: number;
-  /** Where to log what the preparation says. */
   readonly log: (line: string) => void;
-  /** Cancels the preparation. */
   readonly signal: AbortSignal;
 }
 

@@ -33,8 +33,7 @@ export interface ContainerRequest {
 }
 
 /** A program from this machine's disk, run in a container. */
-interface ContainerProgram {
-  /** The program and its arguments. */
+export interface ContainerProgram {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   /** Read-only files and folders of this machine, by their path in the container. */
@@ -117,7 +116,6 @@ export function runCall(request: ContainerRequest): {
 
 /** A user without any files: runs programs from this machine's disk. */
 export const NOBODY = { uid: 65_532, gid: 65_532 } as const;
-/** The limit of processes and threads in a container. */
 const PIDS = '512';
 /** A container's memory limit if its `resource_spec` has none, in MB. */
 const MEMORY_LIMIT_MB = 2_048;
@@ -195,7 +193,6 @@ const LABELS = {
   revisionId: 'slipway.revision',
 } as const satisfies Record<keyof ContainerOwner, string>;
 
-/** The arguments that label a container. */
 function labelArguments(owner: ContainerOwner): string[] {
   return (Object.keys(LABELS) as (keyof ContainerOwner)[]).flatMap((part) => [
     '--label',

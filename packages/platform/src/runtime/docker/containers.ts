@@ -11,6 +11,8 @@ import { Container, type FollowedContainer } from './container.ts';
 import { type ContainedBuild, openContainedShell } from './containedShell.ts';
 import {
   type ContainerOwner,
+  type ContainerProgram,
+  type ContainerRequest,
   type ContainerResources,
   inPlace,
   listArguments,
@@ -36,7 +38,6 @@ export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'
   readonly revisionId: string;
 }
 
-/** Options of a container's run. */
 interface ContainerRun extends FollowedContainer {
   readonly resources: ContainerResources;
 }
@@ -129,7 +130,6 @@ export function createContainers(options: { command: string; platform: string; c
   };
 }
 
-/** Options of {@link startContainer}. */
 interface StartContainerOptions extends ContainerRun {
   readonly docker: Docker;
   /** `image_uri`. */
@@ -159,11 +159,9 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
   const { cores } = await readEngine(docker, signal);
   const { resources, contained } = options;
   if (contained !== undefined) return startContained(options, contained, { name, image, cores });
-  const call = callOf({ name, image, owner, env, resources, cores });
   const container = new Container(docker, name, options);
   try {
-    const run = await docker({ ...call, signal });
-    if (run.code !== 0) throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
+    await runContainer(docker, { name, image, owner, env, resources, cores }, signal);
     const published = await docker({ args: ['port', name, `${portOf(env)}/tcp`], signal });
     const address = published.stdout.find((line) => /^127\.0\.0\.1:\d+$/.test(line));
     if (address === undefined) throw failed(await container.whyNoPort(mask(lastWords(published))), signal);
@@ -190,12 +188,8 @@ async function startContained(
   };
   try {
     const network = `container:${door.name}`;
-    const call = callOf({ name, image, owner, env, resources, cores, hardened: true, network });
-    const run = await docker({ ...call, signal });
-    if (run.code !== 0) {
-      const mask = createSecretMask(Object.values(env));
-      throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
-    }
+    const request = { name, image, owner, env, resources, cores, hardened: true, network };
+    await runContainer(docker, request, signal);
     const agent = await container.answersAt(door.url);
     void container.removed.then(close);
     // Without its door, nothing reaches the agent.
@@ -215,7 +209,6 @@ async function startContained(
 
 /** The end of the name of a door. */
 const DOOR = '-door';
-/** The memory limit of a door, in MB. */
 const DOOR_MEMORY_MB = 256;
 
 /** A door: the container that shares its network with an image's container. */
@@ -245,20 +238,21 @@ async function startDoor(
     await container.remove();
     await sockets.close();
   };
-  const call = callOf({
-    ...{ name, owner, cores, image: contained.image, env: {} },
-    ...{ hardened: true, network: 'none', resources: { memory_limit_mb: DOOR_MEMORY_MB } },
-    program: {
-      command: doorCommand(SOCKETS.folder, portOf(env)),
-      cwd: '/',
-      readOnly: inPlace(placesOfPrograms()),
-      writable: { [SOCKETS.folder]: sockets.folder },
-    },
-  });
-  const run = await docker({ ...call, signal });
-  if (run.code === 0) return { name, url: sockets.url, exited: container.exit(), close };
-  await close();
-  throw failed(`The container's network could not be made: ${lastWords(run)}.`, signal);
+  const program = {
+    command: doorCommand(SOCKETS.folder, portOf(env)),
+    cwd: '/',
+    readOnly: inPlace(placesOfPrograms()),
+    writable: { [SOCKETS.folder]: sockets.folder },
+  };
+  const resources = { memory_limit_mb: DOOR_MEMORY_MB };
+  const request = { name, owner, cores, image: contained.image, env: {}, resources, program };
+  try {
+    await runContainer(docker, { ...request, hardened: true, network: 'none' }, signal);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { name, url: sockets.url, exited: container.exit(), close };
 }
 
 interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'> {
@@ -283,27 +277,14 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   const container = new Container(docker, name, { ...options, env });
   try {
     const [, ...args] = agentCommand(agentDir, options.graphConfigPath);
-    const call = callOf({
-      name,
-      image,
-      owner,
-      env,
-      resources: options.resources,
-      cores,
-      hardened: true,
-      network: 'none',
-      program: {
-        command: ['node', ...args],
-        cwd: agentDir,
-        readOnly: inPlace([options.workspace, ...(await placesOfThisPackage())]),
-        writable: { [SOCKETS.folder]: sockets.folder },
-      },
-    });
-    const run = await docker({ ...call, signal });
-    if (run.code !== 0) {
-      const mask = createSecretMask(Object.values(env));
-      throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
-    }
+    const program: ContainerProgram = {
+      command: ['node', ...args],
+      cwd: agentDir,
+      readOnly: inPlace([options.workspace, ...placesOfThisPackage()]),
+      writable: { [SOCKETS.folder]: sockets.folder },
+    };
+    const request = { name, image, owner, env, resources: options.resources, cores, program };
+    await runContainer(docker, { ...request, hardened: true, network: 'none' }, signal);
     const agent = await container.answersAt(sockets.url);
     void agent.exited.then(() => sockets.close());
     return agent;
@@ -314,12 +295,18 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   }
 }
 
-function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCall> {
+/** @throws AgentStartError if the request is not possible, or the engine refuses it. */
+async function runContainer(docker: Docker, request: ContainerRequest, signal: AbortSignal): Promise<void> {
+  let call: ReturnType<typeof runCall>;
   try {
-    return runCall(request);
+    call = runCall(request);
   } catch (error) {
-    throw new AgentStartError({ kind: 'container', cause: (error as Error).message }, []);
+    throw failed((error as Error).message, signal);
   }
+  const run = await docker({ ...call, signal });
+  if (run.code === 0) return;
+  const mask = createSecretMask(Object.values(request.env));
+  throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
 }
 
 function failed(cause: string, signal: AbortSignal): AgentStartError {

@@ -6,7 +6,6 @@ const LINE_CHARS = 32_000;
 /** The platform's variables for the docker command: the engine's address and its certificates. */
 const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|XDG_)/;
 
-/** One call of the docker command. */
 interface DockerCall {
   readonly args: readonly string[];
   /** Values in the command's own environment, for its `--env NAME`: they appear in no process list. */
@@ -74,11 +73,7 @@ const ANSWER_TIMEOUT_MS = 20_000;
  * @throws AgentStartError that says which is missing, and what to do.
  */
 export async function requireEngine(docker: Docker, signal: AbortSignal): Promise<void> {
-  const end = await docker({
-    args: ['version', '--format', '{{.Server.Version}}'],
-    timeoutMs: ANSWER_TIMEOUT_MS,
-    signal,
-  });
+  const end = await askEngine(docker, signal);
   if (end.code === 0) return;
   if (signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
   const cause =
@@ -118,7 +113,6 @@ export function lastWords({ code, stdout, stderr }: DockerEnd): string {
 
 const PULL_TIMEOUT_MS = 15 * 60_000;
 
-/** The image of a revision. */
 interface RevisionImage {
   /** As the deployment names it: `image_uri`. */
   readonly uri: string;
@@ -166,11 +160,12 @@ export async function haveImage(
 
 /** Whether a container engine answers. */
 export async function engineAnswers(docker: Docker): Promise<boolean> {
-  const { code } = await docker({
-    args: ['version', '--format', '{{.Server.Version}}'],
-    timeoutMs: ANSWER_TIMEOUT_MS,
-  });
-  return code === 0;
+  return (await askEngine(docker)).code === 0;
+}
+
+function askEngine(docker: Docker, signal?: AbortSignal): Promise<DockerEnd> {
+  const args = ['version', '--format', '{{.Server.Version}}'];
+  return docker({ args, timeoutMs: ANSWER_TIMEOUT_MS, signal });
 }
 
 /** Removes the image names of a deployment's revisions; the engine deletes images without another name. */

@@ -1,0 +1,24 @@
+import { BlockList, isIP } from 'node:net';
+
+/** A set of addresses and networks (`10.0.0.0/8`), of IPv4 and IPv6. */
+export class Networks {
+  readonly #list = new BlockList();
+
+  /** @throws RangeError naming an entry that is neither an address nor a network. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) {
+      const [address = '', prefix] = entry.split('/');
+      const family = isIP(address);
+      const maxPrefix = family === 4 ? 32 : 128;
+      const prefixBits = Number(prefix ?? maxPrefix);
+      if (family === 0 || !Number.isInteger(prefixBits) || prefixBits < 0 || prefixBits > maxPrefix)
+        throw new RangeError(`"${entry}" is neither an address nor a network.`);
+      this.#list.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
+    }
+  }
+
+  /** Whether it has an address. An IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) is checked as IPv4. */
+  contains(address: string): boolean {
+    return this.#list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+}
