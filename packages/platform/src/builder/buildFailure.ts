@@ -18,12 +18,7 @@ export function quoteName(name: string): string {
 const DISK_FULL_TEXT = /\bENOSPC\b|\bEDQUOT\b|no space left on device|disk quota exceeded/i;
 
 /** The lines of a command's output that explain its failure. */
-export interface FailureLines {
-  add(line: string): void;
-  /** The first relevant lines, `…` for omitted ones, and the last lines. */
-  relevantLines(): readonly string[];
-  readonly hasDiskFullLine: boolean;
-}
+export type FailureLines = ReturnType<typeof createFailureLines>;
 
 const LAST_LINES = 10;
 /** npm's error code, and its first sentence about the error. */
@@ -38,7 +33,7 @@ const HELP_START = /^npm (?:error|ERR!) (?:Clean install a project|Usage:)/;
 const HELP_END = /^npm (?:error|ERR!) Run "npm help/;
 
 /** Collects the relevant lines of one command; keeps only a few, whatever their number. */
-export function createFailureLines(): FailureLines {
+export function createFailureLines() {
   const first: string[] = [];
   const last: string[] = [];
   let firstOfNpm = 0;
@@ -54,7 +49,7 @@ export function createFailureLines(): FailureLines {
   };
 
   return {
-    add: (line) => {
+    add: (line: string): void => {
       if (HELP_START.test(line)) inHelp = true;
       const isUninformative = UNINFORMATIVE_LINE.test(line) || (inHelp && NPM_ERROR_LINE.test(line));
       if (HELP_END.test(line)) inHelp = false;
@@ -63,8 +58,9 @@ export function createFailureLines(): FailureLines {
       last.push(line);
       if (last.length > LAST_LINES) dropFromLast(last.shift() ?? '');
     },
-    relevantLines: () => [...first, ...(hasOmitted ? ['…'] : []), ...last],
-    get hasDiskFullLine() {
+    /** The first relevant lines, `…` for omitted ones, and the last lines. */
+    relevantLines: (): readonly string[] => [...first, ...(hasOmitted ? ['…'] : []), ...last],
+    get hasDiskFullLine(): boolean {
       return hasDiskFullLine;
     },
   };

@@ -304,7 +304,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await branchPoller.close();
       await orchestrator.close();
       await fleet.close();
-      await logs.close();
+      await logs.flush();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { BuildOptions, BuildResult } from '../builder/buildRevision.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { RunningAgent } from '../runtime/agentStart.ts';
+import type { AgentStart, RunningAgent } from '../runtime/agentStart.ts';
 import type { BuiltRun } from '../runtime/docker/containers.ts';
 
 /** Builds a revision's source. A failure of the source is a result, never an error. */
@@ -12,7 +12,7 @@ export type BuildRevision = (
 ) => Promise<BuildResult>;
 
 /** Limits of an agent's start. */
-export type StartLimits = Pick<BuiltRun, 'signal' | 'readyTimeoutMs'>;
+export type StartLimits = Pick<AgentStart, 'signal' | 'readyTimeoutMs'>;
 
 /** Starts a built agent and resolves once it answers. @throws an error that says why it did not */
 export type StartAgent = (options: BuiltRun) => Promise<RunningAgent>;

@@ -112,7 +112,6 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
       if (until !== undefined) query = query.where('at', '<=', until);
       return query.execute();
     },
-    close: flush,
   };
 }
 

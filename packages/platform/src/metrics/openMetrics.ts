@@ -6,19 +6,11 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics';
 
 import { PLATFORM_METRICS, type PlatformMetric, type Reading, type RecordTime } from './metrics.ts';
 
-/** The platform's metrics, and the reader of their gauges. */
-export interface OpenMetrics {
-  readonly record: RecordTime;
-  readFrom(read: ReadGauges): void;
-  /** Answers `GET /metrics` in Prometheus' text format. */
-  readonly listener: RequestListener;
-}
-
 /** Reads the gauges. If it throws, they are left out. */
 type ReadGauges = () => Promise<readonly Reading[]>;
 
 /** Makes the platform's metrics with OpenTelemetry's SDK. A label value outside its metric's list becomes `other`. */
-export function openMetrics(): OpenMetrics {
+export function openMetrics() {
   let read: ReadGauges = () => Promise.resolve([]);
   const exporter = new PrometheusExporter({
     preventServerStart: true,
@@ -46,20 +38,22 @@ export function openMetrics(): OpenMetrics {
     },
     [...gauges.values()],
   );
-  return {
-    record: (name, seconds, labels) => histograms.get(name)?.record(seconds, bounded(name, labels)),
-    readFrom: (from) => {
-      read = from;
-    },
-    listener: (request, response) => {
-      if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
-        response.writeHead(404, { 'content-type': 'text/plain' });
-        response.end('Not Found\n');
-        return;
-      }
-      exporter.getMetricsRequestHandler(request, response);
-    },
+  const record: RecordTime = (name, seconds, labels) =>
+    histograms.get(name)?.record(seconds, bounded(name, labels));
+  /** Answers `GET /metrics` in Prometheus' text format. */
+  const listener: RequestListener = (request, response) => {
+    if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404, { 'content-type': 'text/plain' });
+      response.end('Not Found\n');
+      return;
+    }
+    exporter.getMetricsRequestHandler(request, response);
   };
+  /** Sets how gauges are read on each scrape. Default: none. */
+  const readFrom = (from: ReadGauges): void => {
+    read = from;
+  };
+  return { record, listener, readFrom };
 }
 
 const OTHER = 'other';

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { HAND_OVER_MS } from '../draining.ts';
 import {
   type AgentExit,
+  type AgentStart,
   AgentStartError,
   limitStart,
   probeUntilOk,
@@ -34,19 +35,12 @@ const NOT_SECRET = new Set([
 /** How long an agent may run after the platform has ended, in seconds. */
 const OUTLIVE_SECONDS = 3;
 
-/** Options of {@link startAgent}. */
-export interface StartAgentOptions {
+/** Options of {@link startAgent}. Variables are added to the machine's own (`agentBaseEnvironment`). */
+export interface StartAgentOptions extends AgentStart {
   /** The directory from the build: the agent's working directory. */
   readonly agentDir: string;
   /** The graph configuration file, relative to `agentDir`. */
   readonly graphConfigPath: string;
-  /** Added to the machine's own variables (`agentBaseEnvironment`). Values are masked in the log. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly log: (line: string) => void;
-  /** Cancels the start. No effect once the agent runs. */
-  readonly signal: AbortSignal;
-  /** From the start of the process to the first 200 of `GET /ok`, in ms. */
-  readonly readyTimeoutMs: number;
   /** Program and arguments. Default: {@link agentCommand}. */
   readonly command?: readonly [string, ...string[]];
 }

@@ -4,6 +4,18 @@ import { request } from 'undici';
 
 import { messageOf, PlatformError } from '../errors.ts';
 
+/** How an agent is started: as a process or as a container. */
+export interface AgentStart {
+  /** Its variables. Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its output, line by line. */
+  readonly log: (line: string) => void;
+  /** Cancels the start. No effect once the agent runs. */
+  readonly signal: AbortSignal;
+  /** From its start to the first 200 of `GET /ok`, in ms. The pull of an image has its own timeout. */
+  readonly readyTimeoutMs: number;
+}
+
 /** How an agent ended: its exit code or signal. */
 export interface AgentExit {
   readonly code: number | null;

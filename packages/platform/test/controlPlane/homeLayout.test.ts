@@ -8,7 +8,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type HomeLayout,
   homeLayout,
-  removeScratches,
+  removeTree,
   withScratch,
 } from '../../src/controlPlane/homeLayout.ts';
 
@@ -55,7 +55,7 @@ it('a command of an earlier process that still writes does not prevent a platfor
   const home = await someHome();
   await withScratch(home, 'build', async (scratch) => {
     await beginWriting(scratch);
-    await removeScratches(home);
+    await removeTree(home.scratches);
     await expect(stat(home.scratches)).rejects.toThrow('ENOENT');
   });
 });

@@ -98,13 +98,12 @@ export class LiveRun {
     const keepsWork = this.#stopReason === 'interrupt' || this.#stopReason === 'timeout';
     const overrides = reason === 'lost' || (keepsWork && reason === 'rollback');
     if (this.#stopReason === undefined || overrides) this.#stopReason = reason;
-    if (!this.#abort.signal.aborted)
-      this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
+    this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
   }
 
   /** Aborts whatever the graph still does after the run's end. */
   abortGraph(): void {
-    if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
+    this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
   }
 
   /** Ends the waits and the streams. If the run continues in another process, they are broken off. */

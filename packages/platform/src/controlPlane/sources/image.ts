@@ -5,14 +5,6 @@ import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../../runtime/docker/containers.ts';
 import type { ImageSource, SourceConfiguration } from './source.ts';
 
-/** Options of an image source. */
-export interface ImageOptions {
-  readonly kysely: Kysely<Schema>;
-  readonly containers: Containers;
-  /** Whether to pull the image from a registry. */
-  readonly isPulled: boolean;
-}
-
 /**
  * Variables for agents that run as the platform's own processes. An image is third-party code, so it gets neither the
  * platform's key nor its database. Their addresses would not work inside a container anyway.
@@ -28,7 +20,16 @@ const PROCESS_ONLY_FIELDS = [
  * contract does not define `internal_image`: its image is already on this machine's engine, and is pulled only if
  * missing; that of `external_image` is in a registry.
  */
-export function image({ kysely, containers, isPulled }: ImageOptions): ImageSource {
+export function image({
+  kysely,
+  containers,
+  isPulled,
+}: {
+  kysely: Kysely<Schema>;
+  containers: Containers;
+  /** Whether to pull the image from a registry. */
+  isPulled: boolean;
+}): ImageSource {
   return {
     kind: 'image',
     hasSource: ({ source_revision_config: config }) => config['image_uri'] != null,

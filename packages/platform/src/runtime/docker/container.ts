@@ -1,22 +1,16 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type AgentExit, limitStart, probeUntilOk, type RunningAgent } from '../agentStart.ts';
+import {
+  type AgentExit,
+  type AgentStart,
+  limitStart,
+  probeUntilOk,
+  type RunningAgent,
+} from '../agentStart.ts';
 import { followOutput } from '../outputLines.ts';
 import { createSecretMask } from '../secretMask.ts';
 import type { Docker } from './dockerCommand.ts';
-
-/** How a container is followed. */
-export interface FollowedContainer {
-  /** The container's variables. Values are masked in the log. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The pull's progress and the container's output, line by line. */
-  readonly log: (line: string) => void;
-  /** Cancels the start. No effect once the agent runs. */
-  readonly signal: AbortSignal;
-  /** From the container's start to the first 200 of `GET /ok`, in ms. The pull has its own timeout. */
-  readonly readyTimeoutMs: number;
-}
 
 /** The delay before an unanswered query about a container is repeated, in ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -25,13 +19,13 @@ const ASK_AGAIN_MS = 1_000;
 export class Container {
   readonly #docker: Docker;
   readonly #name: string;
-  readonly #options: FollowedContainer;
+  readonly #options: AgentStart;
   #removed: Promise<void> | undefined;
   #onRemoved: () => void = () => undefined;
   /** Resolves once it has been removed. */
   readonly removed = new Promise<void>((resolve) => (this.#onRemoved = resolve));
 
-  constructor(docker: Docker, name: string, options: FollowedContainer) {
+  constructor(docker: Docker, name: string, options: AgentStart) {
     this.#docker = docker;
     this.#name = name;
     this.#options = options;

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:net';
 
-import { type AgentExit, AgentStartError, type RunningAgent } from '../agentStart.ts';
+import { type AgentExit, type AgentStart, AgentStartError, type RunningAgent } from '../agentStart.ts';
 import { agentCommand, doorCommand, placesOfPrograms, placesOfThisPackage } from '../agentCommand.ts';
 import type { Shell } from '../command.ts';
 import { containedEnvironment } from '../containedAgent.ts';
 import { proxyVariables, SOCKETS } from '../containedNetwork.ts';
 import { createSecretMask } from '../secretMask.ts';
-import { Container, type FollowedContainer } from './container.ts';
+import { Container } from './container.ts';
 import { type ContainedBuild, openContainedShell } from './containedShell.ts';
 import {
   type ContainerOwner,
@@ -38,7 +38,7 @@ export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'
   readonly revisionId: string;
 }
 
-interface ContainerRun extends FollowedContainer {
+interface ContainerRun extends AgentStart {
   readonly resources: ContainerResources;
 }
 
