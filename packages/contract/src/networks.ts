@@ -7,11 +7,12 @@ export class Networks {
   /** @throws RangeError naming an entry that is neither an address nor a network. */
   constructor(entries: readonly string[]) {
     for (const entry of entries) {
-      const [address = '', prefix] = entry.split('/');
+      // An empty prefix (`10.0.0.0/`) is an error: as a number it is 0, which stands for every address.
+      const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/u.exec(entry) ?? [];
       const family = isIP(address);
       const maxPrefix = family === 4 ? 32 : 128;
       const prefixBits = Number(prefix ?? maxPrefix);
-      if (family === 0 || !Number.isInteger(prefixBits) || prefixBits < 0 || prefixBits > maxPrefix)
+      if (family === 0 || prefixBits > maxPrefix)
         throw new RangeError(`"${entry}" is neither an address nor a network.`);
       this.#list.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
     }

@@ -57,6 +57,7 @@ describe('the options of a platform', () => {
     ['SLIPWAY_GIT_POLL_MS', '-1', 'not a whole number of milliseconds from 0'],
     ['SLIPWAY_TRUSTED_PROXIES', 'proxy.example.com', 'not addresses or networks such as 10.0.0.0/8'],
     ['SLIPWAY_TRUSTED_PROXIES', '10.0.0.0/33', 'not addresses or networks such as 10.0.0.0/8'],
+    ['SLIPWAY_TRUSTED_PROXIES', '10.0.0.0/', 'not addresses or networks such as 10.0.0.0/8'],
     ['SLIPWAY_EGRESS_ALLOW', '10.0.0.0/33', 'not addresses, networks such as 10.0.0.0/8 or host names'],
     ['SLIPWAY_PUBLIC_URL', 'agents.example.com', 'not an address such as https://agents.example.com'],
     ['SLIPWAY_PUBLIC_URL', 'https://agents.example.com/?a=b', 'not an address such as'],

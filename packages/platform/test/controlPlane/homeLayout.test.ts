@@ -5,12 +5,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import {
-  type HomeLayout,
-  homeLayout,
-  removeTree,
-  withScratch,
-} from '../../src/controlPlane/homeLayout.ts';
+import { type HomeLayout, homeLayout, removeTree, withScratch } from '../../src/controlPlane/homeLayout.ts';
 
 async function someHome(): Promise<HomeLayout> {
   const root = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
