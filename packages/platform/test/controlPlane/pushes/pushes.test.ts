@@ -311,8 +311,9 @@ describe('a push found by polling', () => {
     const { latest_revision_id: patched } = await platform.deployment(followed.id);
     await platform.reaches(followed.id, patched, 'DEPLOYED');
     await platform.redeploy(followed.id, earlier);
-    await vi.waitFor(async () =>
-      expect((await platform.deployment(followed.id)).active_revision_id).toBe(earlier),
+    await vi.waitFor(
+      async () => expect((await platform.deployment(followed.id)).active_revision_id).toBe(earlier),
+      { timeout: 10_000 },
     );
     await poll();
     const asked = server.requests.length;
