@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
 import { connectTemporal } from '../../src/temporal/client/connection.ts';
@@ -139,9 +139,9 @@ describe.skipIf(!canBuild)('an upgrade from earlier builds, in the middle of rel
     expect(await stack.worker.stop()).toBe(0);
     stack.proxy.rule = PASS;
     const earlier = slipway(['worker', '--json'], { env: stack.env, bin: before.slipway });
+    onTestFinished(() => earlier.kill());
     await eventually(async () => expect((await seen.target()).running).toBeNull());
     expect((await seen.result('release-5')).outcome).toBe('released');
-    await earlier.stop();
   });
 
   it('every history of both builds replays on this one, and every rule holds', async () => {
