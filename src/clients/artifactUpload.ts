@@ -149,7 +149,6 @@ async function* piecesOfFile(path: string): AsyncGenerator<Buffer, void> {
   }
 }
 
-/** How many bytes of a file to read and send at a time. */
 const PIECE_BYTES = 262_144;
 
 async function sizeOf(source: string | (() => Readable)): Promise<number> {

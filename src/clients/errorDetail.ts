@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { isRecord, parsedJson } from '../domain/scalars.ts';
 import { removeSecrets } from './removeSecrets.ts';
 
 const DETAIL_MAX_CHARACTERS = 1000;
@@ -48,22 +49,16 @@ export function secretsOf(body: unknown): string[] {
 const SECRET_NAMES: ReadonlySet<string> = new Set(['value', 'configurable', 'context']);
 
 function detailOf(body: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (error) {
-    // A proxy's page, or nothing: only the status is known.
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { detail, message, error } = value as Record<string, unknown>;
+  // A proxy's page, or nothing: only the status is known.
+  const value = parsedJson(body);
+  if (!isRecord(value)) return undefined;
+  const { detail, message, error } = value;
   return detail ?? message ?? error;
 }
 
 function toIssue(issue: unknown, secrets: readonly string[]): ValidationIssue[] {
-  if (typeof issue !== 'object' || issue === null) return [];
-  const { loc, msg, type } = issue as Record<string, unknown>;
+  if (!isRecord(issue)) return [];
+  const { loc, msg, type } = issue;
   const parts = Array.isArray(loc) ? (loc as unknown[]) : [];
   return [
     {

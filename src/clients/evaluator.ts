@@ -12,6 +12,7 @@ import {
   type ScoringService,
 } from '../domain/check/evaluator.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import { parsedJson } from '../domain/scalars.ts';
 import { Exchange } from './exchange.ts';
 import { describeDetail } from './errorDetail.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
@@ -139,14 +140,10 @@ function read(text: string, exchange: Exchange): RunScore {
 }
 
 function jsonOf(text: string, exchange: Exchange): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // The engine's own message quotes the text.
-    if (!(error instanceof SyntaxError)) throw error;
-    const isNotANumber = /:\s*-?(?:NaN|Infinity)\b/u.test(text);
-    throw exchange.badAnswer(isNotANumber ? 'not JSON, which has no NaN and no Infinity' : 'not JSON');
-  }
+  const value = parsedJson(text);
+  if (value !== undefined) return value;
+  const isNotANumber = /:\s*-?(?:NaN|Infinity)\b/u.test(text);
+  throw exchange.badAnswer(isNotANumber ? 'not JSON, which has no NaN and no Infinity' : 'not JSON');
 }
 
 function callFailed(service: Pick<ScoringService, 'name' | 'url'>, error: ServiceError, calls: number) {

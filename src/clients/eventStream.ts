@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 
+import { parsedJson } from '../domain/scalars.ts';
 import { type Exchange, single } from './exchange.ts';
 
 /** One server-sent event. Its data is parsed JSON; null if there is none. */
@@ -88,9 +89,9 @@ async function* readEvents(
         tooLarge();
         return;
       }
-      const parsed = parseData(data);
+      const parsed = data === '' ? null : parsedJson(data);
       if (parsed === undefined) problem ??= exchange.badAnswer('a stream with an event that is not JSON');
-      else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed.value, id });
+      else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed, id });
     },
     onError: ({ type }) => {
       if (type === 'max-buffer-size-exceeded') tooLarge();
@@ -123,15 +124,5 @@ async function* piecesOf(
     }
     if (next.done === true) return;
     yield next.value;
-  }
-}
-
-function parseData(data: string): { value: unknown } | undefined {
-  if (data === '') return { value: null };
-  try {
-    return { value: JSON.parse(data) };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
   }
 }

@@ -39,7 +39,6 @@ export interface ExchangeBounds {
 
 type Answer = Dispatcher.ResponseData;
 
-/** How many bytes of an error's body to read. */
 const ERROR_BODY_MAX_BYTES = 65_536;
 
 /**

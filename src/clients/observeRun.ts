@@ -1,6 +1,7 @@
 import type { RunRequest } from '@slipway/contract/runApi/run';
 import type { Check, ObservedRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import { isRecord } from '../domain/scalars.ts';
 import type { RunApiClient } from './runApi.ts';
 
 /** The run to observe: a check's run, or a similar one. It has an input or `resume`. */
@@ -103,7 +104,6 @@ function describeError(data: unknown): string {
 }
 
 function textField(data: unknown, name: string): string | null {
-  if (typeof data !== 'object' || data === null) return null;
-  const value = (data as Record<string, unknown>)[name];
+  const value = isRecord(data) ? data[name] : undefined;
   return typeof value === 'string' ? value : null;
 }

@@ -38,7 +38,6 @@ interface RunResult {
   readonly threadId: string | undefined;
 }
 
-/** The options of joining a run. */
 interface JoinOptions extends CallOptions {
   /** Whether to cancel the run when this call or its stream is closed. Default: false. */
   readonly cancelOnDisconnect?: boolean;

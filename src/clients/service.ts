@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
 import { SlipwayError } from '../domain/errors.ts';
+import { parsedJson } from '../domain/scalars.ts';
 import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
@@ -220,20 +221,12 @@ function nameOf({ service, method, path: route }: Endpoint): Parameters<OnCall>[
 
 function read(endpoint: Endpoint, text: string, exchange: Exchange): unknown {
   if (endpoint.response === null || endpoint.response === 'stream') return undefined;
-  const parsed = endpoint.response.safeParse(parseJson(text, exchange));
+  const value = parsedJson(text);
+  if (value === undefined) throw exchange.badAnswer(text.trim() === '' ? 'empty' : 'not JSON');
+  const parsed = endpoint.response.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = toValidationIssues(parsed.error, 'body').slice(0, 5);
   throw exchange.badAnswer(`not as the contract defines it (${describeDetail(issues)})`);
-}
-
-function parseJson(text: string, exchange: Exchange): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // The engine's own message quotes the text, which may contain secrets.
-    if (!(error instanceof SyntaxError)) throw error;
-    throw exchange.badAnswer(text.trim() === '' ? 'empty' : 'not JSON');
-  }
 }
 
 function parseBaseUrl(text: string): URL {

@@ -61,7 +61,6 @@ function definedTwice(text: string): string {
   return `"${key}" is defined twice here: rename or remove one`;
 }
 
-/** The most files of one configuration. */
 const PARTS_MAX = 20;
 
 /**
@@ -102,7 +101,6 @@ async function collect(
   found[at] = { ...part, problems: [...part.problems, ...problems] };
 }
 
-/** The part, or the problem. */
 async function readPart(
   file: string,
   way: readonly string[],

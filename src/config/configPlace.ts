@@ -21,7 +21,6 @@ export interface ConfigSource {
   readonly lines: LineCounter;
 }
 
-/** A position in the file. */
 interface ConfigPlace {
   /** From 1. */
   readonly line: WholeNumber;

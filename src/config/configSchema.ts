@@ -12,6 +12,7 @@ import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { TARGET_NAME } from '../domain/target/targetSpec.ts';
 import { Check, ChecksBudget } from './checkSchema.ts';
+import type { FieldProblem } from './configProblem.ts';
 import {
   approvalFields,
   Duration,
@@ -26,6 +27,7 @@ import {
   Text,
   typeProblem,
   unless,
+  unlessAny,
 } from './fields.ts';
 import { Guard, guardProblems, Metrics } from './guardSchema.ts';
 import { hookProblems, Hooks } from './hookSchema.ts';
@@ -65,10 +67,13 @@ const Repository = z
       .optional()
       .describe('Whether the platform builds each push to the branch by itself; not for a tag'),
   })
-  .superRefine(({ ref, buildOnPush }, context) => {
-    if (buildOnPush !== true || !ref.startsWith('refs/tags/')) return;
-    context.addIssue({ code: 'custom', path: ['buildOnPush'], message: 'a tag is not built on push' });
-  });
+  .superRefine(
+    unless(
+      ({ ref, buildOnPush }) =>
+        buildOnPush === true && ref.startsWith('refs/tags/') ? 'a tag is not built on push' : undefined,
+      'buildOnPush',
+    ),
+  );
 
 const Approval = z
   .strictObject({
@@ -288,11 +293,10 @@ export const Config = z
     checks: z
       .array(Check)
       .default([])
-      .superRefine((checks, context) => {
-        for (const { path, message } of namedTwice(checks, 'checks')) {
-          context.addIssue({ code: 'custom', path, message });
-        }
-      }, EVEN_IF_WRONG)
+      .superRefine(
+        unlessAny((checks) => namedTwice(checks, 'checks')),
+        EVEN_IF_WRONG,
+      )
       .describe('The checks that a released revision must pass, in this order'),
     checksBudget: ChecksBudget.optional().describe(
       'Limits for all checks of a revision together. Default: only each check’s own limits',
@@ -313,26 +317,7 @@ export const Config = z
       'Webhooks that "slipway hooks" receives from alerts and other products, by name',
     ),
   })
-  .superRefine(
-    (
-      { promotions, previews, notify, hooks, targets, metrics, checks, checksBudget, steps }: LooseConfig,
-      context,
-    ) => {
-      const names = Object.keys(targets ?? {});
-      for (const { path, message } of [
-        ...promotionProblems(promotions ?? {}, names),
-        ...previewProblems(previews ?? {}, { ...targets }, checks),
-        ...notifyProblems(notify, names),
-        ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
-        ...guardProblems(targets ?? {}, metrics),
-        ...stepProblems(checks, steps),
-        ...budgetProblems(checksBudget, checks),
-      ]) {
-        context.addIssue({ code: 'custom', path: [...path], message });
-      }
-    },
-    EVEN_IF_WRONG,
-  );
+  .superRefine(unlessAny(problemsBetweenParts), EVEN_IF_WRONG);
 export type Config = z.infer<typeof Config>;
 
 /** A file whose fields may be invalid. */
@@ -346,6 +331,21 @@ interface LooseConfig {
   readonly checks?: unknown;
   readonly checksBudget?: unknown;
   readonly steps?: unknown;
+}
+
+/** What is wrong with parts of a file that refer to each other. */
+function problemsBetweenParts(file: LooseConfig): readonly FieldProblem[] {
+  const { targets, promotions, metrics, checks } = file;
+  const names = Object.keys(targets ?? {});
+  return [
+    ...promotionProblems(promotions ?? {}, names),
+    ...previewProblems(file.previews ?? {}, { ...targets }, checks),
+    ...notifyProblems(file.notify, names),
+    ...hookProblems(file.hooks, targets ?? {}, promotions ?? {}),
+    ...guardProblems(targets ?? {}, metrics),
+    ...stepProblems(checks, file.steps),
+    ...budgetProblems(file.checksBudget, checks),
+  ];
 }
 
 export type TargetConfig = Config['targets'][string];

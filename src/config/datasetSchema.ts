@@ -29,7 +29,6 @@ const DatasetUrl = Text.refine(
   'expected an https URL without credentials; http is for this machine alone',
 );
 
-/** `dataset` of a check. */
 const DatasetOfCheck = z
   .strictObject({
     path: Text.optional().describe('A file of JSON Lines, relative to slipway.yaml'),
@@ -69,7 +68,6 @@ const DatasetOfCheck = z
 
 const PASS_RATE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
 
-/** A share of rows, as people write it. */
 const PassRate = z
   .string('expected a share such as 95%')
   .regex(PASS_RATE, 'expected a share such as 95%')

@@ -5,7 +5,7 @@ import {
   EVALUATORS_MAX,
   ON_NO_SCORE,
 } from '../domain/check/evaluator.ts';
-import { Duration, SecretReference, ServiceUrl, Text } from './fields.ts';
+import { Duration, SecretReference, ServiceUrl, Text, unlessAny } from './fields.ts';
 import { namedTwice } from './nearestWord.ts';
 
 const MIN_SCORE = 'expected a score above 0, at most 1';
@@ -45,8 +45,4 @@ export const Evaluators = z
   .array(Evaluator)
   .min(1, 'expected at least one evaluator')
   .max(EVALUATORS_MAX)
-  .superRefine((evaluators, context) => {
-    for (const { path, message } of namedTwice(evaluators, 'evaluators')) {
-      context.addIssue({ code: 'custom', path, message });
-    }
-  });
+  .superRefine(unlessAny((evaluators) => namedTwice(evaluators, 'evaluators')));

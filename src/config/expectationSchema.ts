@@ -9,7 +9,7 @@ import {
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
 import { schemaProblem } from './answerSchema.ts';
-import { Duration, present, Text, unless } from './fields.ts';
+import { Duration, present, Text, unless, unlessAny } from './fields.ts';
 
 const CALLS_MAX = 100;
 const PARTS_MAX = 20;
@@ -109,11 +109,7 @@ const Fields = z
       .describe('How the answer, or the value at path, compares with the reference of a dataset’s row'),
   })
   .transform(({ maxLatency, ...rest }): ExpectationOfRun => present({ ...rest, maxLatencyMs: maxLatency }))
-  .superRefine((expect, context) => {
-    for (const { path, message } of impossibilities(expect)) {
-      context.addIssue({ code: 'custom', path: [...path], message });
-    }
-  });
+  .superRefine(unlessAny(impossibilities));
 
 function jsonSchemaProblem(schema: Readonly<Record<string, unknown>>): string | undefined {
   const problem = schemaProblem(schema);

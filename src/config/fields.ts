@@ -7,6 +7,7 @@ import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
 import { ORIGIN } from '../domain/target/origin.ts';
 import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
+import type { FieldProblem } from './configProblem.ts';
 
 /** Fields that several parts of `slipway.yaml` share. */
 
@@ -65,6 +66,15 @@ export function unless<T>(problemOf: (value: T) => string | undefined, ...path: 
   };
 }
 
+/** A refinement that reports every problem that is found in a value. */
+export function unlessAny<T>(problemsOf: (value: T) => Iterable<FieldProblem>) {
+  return (value: T, context: z.core.$RefinementCtx): void => {
+    for (const { path, message } of problemsOf(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  };
+}
+
 /** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
@@ -101,6 +111,16 @@ export const TimeZone = Text.refine(isTimeZone, {
   message: 'expected an IANA time zone that exists, such as Europe/Berlin or UTC',
 }).describe('An IANA time zone: Europe/Berlin');
 
+/** Reports a freeze, or hours, that no time can be within. */
+export function possibleFreeze(
+  freeze: Parameters<typeof freezeProblem>[0],
+  context: z.core.$RefinementCtx,
+): void {
+  const problem = freezeProblem(freeze);
+  if (problem === null) return;
+  context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
+}
+
 const Freeze = z
   .strictObject({
     name: Text.describe('The name, shown by releases that wait for its end'),
@@ -112,11 +132,7 @@ const Freeze = z
       .default('wait')
       .describe('Whether a release waits for the end, or is rejected. Default: wait'),
   })
-  .superRefine((freeze, context) => {
-    const problem = freezeProblem(freeze);
-    if (problem !== null)
-      context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
-  });
+  .superRefine(possibleFreeze);
 
 /** When nothing is released: a list of freezes. */
 export const FreezeList = z.array(Freeze).max(FREEZES_MAX);

@@ -4,6 +4,7 @@ import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../d
 import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
+import type { FieldProblem } from './configProblem.ts';
 import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
 
@@ -147,10 +148,7 @@ export const Guard = z.union([
 export type GuardConfig = z.infer<typeof GuardFields>;
 
 /** What is wrong with the guards of all targets: metrics that are not defined, or that cannot be asked there. */
-export function* guardProblems(
-  targets: object,
-  metrics: unknown,
-): Iterable<{ readonly path: readonly (string | number)[]; readonly message: string }> {
+export function* guardProblems(targets: object, metrics: unknown): Iterable<FieldProblem> {
   const defined: Readonly<Record<string, unknown>> = isRecord(metrics) ? metrics : {};
   const names = Object.keys(defined);
   for (const [target, settings] of Object.entries(targets) as [string, unknown][]) {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/expectation.ts';
-import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
 import { isRecord } from '../domain/scalars.ts';
-import { Duration, SecretReference, Text, TimeZone, unless } from './fields.ts';
+import type { FieldProblem } from './configProblem.ts';
+import { Duration, possibleFreeze, SecretReference, Text, TimeZone, unless, unlessAny } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
 /** The forms of payloads, named after the products that send them. */
@@ -34,11 +34,7 @@ const ApprovalHours = z
     timeZone: TimeZone.default('UTC'),
     within: Duration.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
   })
-  .superRefine((hours, context) => {
-    const problem = freezeProblem(hours);
-    if (problem !== null)
-      context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
-  });
+  .superRefine(possibleFreeze);
 
 const COUNT_MAX = 100;
 
@@ -113,10 +109,7 @@ const Hook = z.strictObject({
     .array(Rule)
     .min(1)
     .max(50)
-    .superRefine((rules, context) => {
-      for (const { path, message } of namedTwice(rules, 'rules'))
-        context.addIssue({ code: 'custom', path, message });
-    })
+    .superRefine(unlessAny((rules) => namedTwice(rules, 'rules')))
     .describe('The rules: what to do on which events'),
 });
 
@@ -124,11 +117,6 @@ const Hook = z.strictObject({
 export const Hooks = z.record(Name, Hook);
 export type HookConfig = z.infer<typeof Hook>;
 export type HookRule = HookConfig['on'][number];
-
-interface FieldIssue {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
 
 /**
  * Finds rules with unknown targets or promotions, and releases on targets that require proof of identity: an event cannot
@@ -138,10 +126,14 @@ export function hookProblems(
   hooks: unknown,
   targets: object,
   promotions: Readonly<Record<string, { readonly to?: unknown } | null>>,
-): readonly FieldIssue[] {
+): readonly FieldProblem[] {
   const names = Object.keys(targets);
   /** @param instead - the command of a person for what a rule does; `undefined` if the rule does not release. */
-  const ofTarget = (target: unknown, path: FieldIssue['path'], instead?: string): readonly FieldIssue[] => {
+  const ofTarget = (
+    target: unknown,
+    path: FieldProblem['path'],
+    instead?: string,
+  ): readonly FieldProblem[] => {
     if (typeof target !== 'string' || names.length === 0) return [];
     if (!names.includes(target))
       return [{ path, message: `slipway.yaml has no target of that name; ${meantWord(target, names)}` }];
@@ -149,13 +141,13 @@ export function hookProblems(
     const problem = `"${target}" has approval.identity, and an event cannot prove who asks`;
     return [{ path, message: `${problem}: remove the rule, and have a person run "${instead}"` }];
   };
-  const ofPromotion = (name: string, path: FieldIssue['path']): readonly FieldIssue[] => {
+  const ofPromotion = (name: string, path: FieldProblem['path']): readonly FieldProblem[] => {
     const known = Object.keys(promotions);
     if (known.includes(name)) return ofTarget(promotions[name]?.to, path, `slipway promote ${name}`);
     const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
     return [{ path, message: `slipway.yaml has no promotion of that name${meant}` }];
   };
-  const ofRule = (rule: unknown, path: FieldIssue['path']): readonly FieldIssue[] => {
+  const ofRule = (rule: unknown, path: FieldProblem['path']): readonly FieldProblem[] => {
     if (!isRecord(rule)) return [];
     const { do: action, targets: listed, promotion } = rule;
     const named: readonly unknown[] = Array.isArray(listed) ? listed : [];

@@ -27,7 +27,6 @@ export function publishedJsonSchema(): object {
   };
 }
 
-/** The name of a definition without required fields. */
 function partName(name: string): string {
   return `part-${name}`;
 }

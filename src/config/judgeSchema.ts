@@ -19,7 +19,6 @@ const RUNS_MAX = 1_000_000;
 const AGAIN_MAX = 20;
 const HOUR_MS = 3_600_000;
 
-/** The required confidence, as a share. */
 const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
 
 /** The smallest effect that matters, in the metric's unit. */

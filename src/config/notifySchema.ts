@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
+import type { FieldProblem } from './configProblem.ts';
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
@@ -63,10 +64,7 @@ export type ReceiverConfig = z.infer<typeof Receiver>;
 type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
 
 /** Finds duplicate names, and unknown targets. */
-export function notifyProblems(
-  notify: unknown,
-  targets: readonly string[],
-): readonly { readonly path: readonly (string | number)[]; readonly message: string }[] {
+export function notifyProblems(notify: unknown, targets: readonly string[]): readonly FieldProblem[] {
   const receivers: readonly LooseReceiver[] = Array.isArray(notify) ? notify : [];
   const twice = namedTwice(receivers, 'receivers').map(({ path, message }) => ({
     path: ['notify', ...path],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { patternProblem } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
+import type { FieldProblem } from './configProblem.ts';
 import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';
@@ -76,7 +77,7 @@ export function* previewProblems(
   previews: LoosePreviews,
   targets: Readonly<Record<string, unknown>>,
   checks: unknown,
-): Iterable<{ readonly path: readonly (string | number)[]; readonly message: string }> {
+): Iterable<FieldProblem> {
   const names = Object.keys(targets);
   const known = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['name'] === 'string' ? [check['name']] : [],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
+import type { FieldProblem } from './configProblem.ts';
 import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone, unless } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';
@@ -92,7 +93,7 @@ export type LoosePromotions = Readonly<
 export function promotionProblems(
   promotions: LoosePromotions,
   targets: readonly string[],
-): readonly { readonly path: readonly string[]; readonly message: string }[] {
+): readonly FieldProblem[] {
   const ways = Object.entries(promotions).flatMap(([name, promotion]) => {
     const { from, to } = promotion ?? {};
     return typeof from === 'string' && typeof to === 'string' ? [{ name, from, to }] : [];

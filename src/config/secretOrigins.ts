@@ -9,7 +9,6 @@ import type { SecretReference } from '../domain/target/targetSpec.ts';
 import { Origin, Reference } from './fields.ts';
 import { resolveSecret } from './secretReference.ts';
 
-/** The variable that names the file. */
 const VARIABLE = 'SLIPWAY_SECRET_ORIGINS';
 
 const SecretOriginsFile = z.record(Reference, z.array(Origin));

@@ -70,7 +70,6 @@ export class DeliveryQueue {
   }
 }
 
-/** Merges several deliveries into one. */
 function joined(deliveries: readonly HookDelivery[]): HookDelivery {
   let offset = 0;
   const events = deliveries.flatMap((delivery) => {

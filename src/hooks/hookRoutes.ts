@@ -106,7 +106,6 @@ async function bodyOf(c: Context): Promise<Uint8Array> {
   }
 }
 
-/** The body's length as the sender declares it. */
 function declaredBytes(c: Context): number {
   const length = Number(c.req.header('content-length') ?? BODY_MAX_BYTES);
   return Number.isInteger(length) && length >= 0 ? Math.min(length, BODY_MAX_BYTES) : BODY_MAX_BYTES;

@@ -100,7 +100,6 @@ export async function deliveryOf(
   return { events: matched, orders: await Promise.all(orders) };
 }
 
-/** The order that a rule gives a target. */
 async function orderOf(
   { targets }: ListeningHook,
   rule: HookRule,

@@ -1,9 +1,7 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The CI systems whose environment variables are known. */
 type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
-/** One run of a CI system, read from its environment. */
 interface CiRun {
   readonly system: CiSystem;
   /** Who triggered it; `ci` if unknown. */

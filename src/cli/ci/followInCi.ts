@@ -68,7 +68,6 @@ async function tellRun(
   await writeJobSummary(context, jobSummary({ asked, target, ending, ...links }), outputs(ending));
 }
 
-/** The outputs of `action.yml`. */
 function outputs(ending: Ending): Outputs {
   const { releaseId, outcome, servingRevisionId } = endedOf(ending);
   const agentUrl = ending.from === 'result' ? ending.result.agentUrl : null;
@@ -80,7 +79,6 @@ function outputs(ending: Ending): Outputs {
   };
 }
 
-/** The data of a job summary. */
 interface Summarized extends Links {
   readonly asked: Asked;
   readonly target: string;

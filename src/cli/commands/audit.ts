@@ -1,7 +1,7 @@
 import type { Config } from '../../config/configSchema.ts';
 import { loadConfig } from '../../config/loadConfig.ts';
 import { releaseSettings } from '../../config/releaseSettings.ts';
-import { resolveSecret } from '../../config/secretReference.ts';
+import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -56,7 +56,7 @@ export async function runAuditCommand(
     for (const { name, spec, target } of looked) {
       const observed = await observedRevisions(context, spec);
       const others = looked.map((other) => other.target).filter((other) => other !== target);
-      const violations = audit({ target, others, observed, secrets: knownSecrets(context, config, name) });
+      const violations = audit({ target, others, observed, secrets: secretsOf(context, config, name) });
       broken += violations.length;
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
@@ -67,20 +67,12 @@ export async function runAuditCommand(
       const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
       const outside =
         observed === null ? 'the control plane was not read' : counted(observed.length, 'revision');
-      output.event({
-        event: 'audited',
-        target: name,
-        works: target.works.length,
-        revisions: observed?.length ?? null,
-        violations: violations.length,
-      });
-      if (violations.length === 0) {
-        output.print(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: no rule was violated`);
-      } else {
-        output.print(
-          `${output.style.bad(MARKS.failed)} ${name}: ${works}, ${outside}: ${violations.length} broken`,
-        );
-      }
+      const counts = { works: target.works.length, revisions: observed?.length ?? null };
+      output.event({ event: 'audited', target: name, ...counts, violations: violations.length });
+      const isRight = violations.length === 0;
+      const mark = isRight ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
+      const found = isRight ? 'no rule was violated' : `${violations.length} broken`;
+      output.print(`${mark} ${name}: ${works}, ${outside}: ${found}`);
     }
     if (wanted === undefined) broken += await auditPreviews(context, temporal, config);
   } finally {
@@ -134,16 +126,7 @@ async function observedRevisions(
 }
 
 /** The secrets of a target that this process can read: their values must not appear in any history. */
-function knownSecrets({ environment }: CommandContext, config: Config, name: string): string[] {
-  const { target } = releaseSettings(config, name);
-  const references = [target.apiKey, target.agentApiKey, ...(target.secrets ?? [])];
-  return references.flatMap((reference) => {
-    if (reference === undefined) return [];
-    try {
-      return [resolveSecret(reference, environment)];
-    } catch (error) {
-      if (error instanceof SlipwayError) return [];
-      throw error;
-    }
-  });
+function secretsOf({ environment }: CommandContext, config: Config, name: string): readonly string[] {
+  const { apiKey, agentApiKey, secrets } = releaseSettings(config, name).target;
+  return knownSecrets({ apiKey, agentApiKey, secrets }, environment);
 }

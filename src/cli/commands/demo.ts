@@ -108,7 +108,6 @@ async function withStack(
   }
 }
 
-/** What the parts of the demo use. */
 interface Stage {
   readonly context: CommandContext;
   readonly stack: LocalStack;

@@ -21,7 +21,6 @@ export interface LintedDatasets {
   readonly notRead: readonly string[];
 }
 
-/** How many wrong lines of a dataset are shown. */
 const SHOWN_MAX = 20;
 /** How much of such a line is shown, in characters. */
 const EXCERPT_MAX = 200;
@@ -102,7 +101,6 @@ async function readAll(source: DatasetSource, rules: RowRules) {
   return { of, wrong };
 }
 
-/** Wrong lines of a dataset that is a file. */
 function inFile(
   wrong: readonly WrongRow[],
   folder: string,

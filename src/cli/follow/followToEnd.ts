@@ -140,7 +140,6 @@ export function tellGaveUp(
   return message;
 }
 
-/** What an interrupt aborts, and how. */
 interface Abortable {
   /** A release's id, or a promotion's name. */
   readonly id: string;

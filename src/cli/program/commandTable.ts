@@ -5,11 +5,14 @@ import { type CommandContext, commandContext, type CommonOptions } from '../cont
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
  * exit code that it returns.
+ *
+ * @param fixed - arguments before those of the command line.
  */
 export type Runs = (
   // Commander does not type these arguments.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   load: () => Promise<(context: CommandContext, ...given: any[]) => Promise<number>>,
+  ...fixed: readonly unknown[]
 ) => (...given: unknown[]) => Promise<void>;
 
 /** Adds commands with the common options, help and error reporting. */
@@ -53,7 +56,7 @@ export function commandTable(
       );
     },
     runs:
-      (load) =>
+      (load, ...fixed) =>
       async (...given) => {
         // Commander's last argument is the command, which also knows its parents' options.
         const options = (given.at(-1) as Command).optsWithGlobals<CommonOptions>();
@@ -61,7 +64,7 @@ export function commandTable(
         const { printError } = await import('../ui/errorReport.ts');
         try {
           const run = await load();
-          onExit(await run(context, ...given.slice(0, -2), options));
+          onExit(await run(context, ...fixed, ...given.slice(0, -2), options));
         } catch (error) {
           onExit(printError(context.output, error));
           await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 
-import type { HookAnswerOptions } from '../commands/hooks/hookAnswer.ts';
 import { HOOKS_PORT } from '../usualPorts.ts';
 import { type CommandTable, withOutputOptions } from './commandTable.ts';
 import { configOption, numberOption, portOption } from './options.ts';
@@ -39,11 +38,7 @@ export function addHookCommands({ command, runs }: CommandTable): void {
     below(`${name} <event>`, description)
       .option('--reason <text>', 'why, for the record')
       .action(
-        runs(async () => {
-          const { runHookAnswerCommand } = await import('../commands/hooks/hookAnswer.ts');
-          return (context, event: string, options: HookAnswerOptions) =>
-            runHookAnswerCommand(context, approved, event, options);
-        }),
+        runs(async () => (await import('../commands/hooks/hookAnswer.ts')).runHookAnswerCommand, approved),
       );
   }
 }

@@ -82,13 +82,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     'slipway worker --metrics 127.0.0.1:9464',
   )
     .addOption(metricsOption())
-    .action(
-      runs(async () => {
-        const { runWorkerCommand } = await import('../commands/worker/worker.ts');
-        return (context, { metrics }: { metrics?: string }) =>
-          runWorkerCommand(context, { metrics, version });
-      }),
-    );
+    .action(runs(async () => (await import('../commands/worker/worker.ts')).runWorkerCommand, version));
   addRolloutCommand(worker, runs);
 
   command(
@@ -140,7 +134,6 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     );
 }
 
-/** Adds `rollout` under `slipway worker`. */
 function addRolloutCommand(worker: Command, runs: Runs): void {
   const changes = ['current', 'back', 'moveFrom'];
   withOutputOptions(worker.command('rollout [version]'))

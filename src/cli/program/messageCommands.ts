@@ -1,8 +1,5 @@
 import { Option } from 'commander';
 
-import type { InterventionOptions } from '../commands/intervention/intervene.ts';
-import type { HoldOptions } from '../commands/target/hold.ts';
-import type { QuarantineOptions } from '../commands/target/quarantine.ts';
 import type { CommandTable } from './commandTable.ts';
 import { configOption } from './options.ts';
 
@@ -15,13 +12,7 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
     command(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
-      .action(
-        runs(async () => {
-          const { runHoldCommand } = await import('../commands/target/hold.ts');
-          return (context, target: string | undefined, options: HoldOptions) =>
-            runHoldCommand(context, holding, target, options);
-        }),
-      );
+      .action(runs(async () => (await import('../commands/target/hold.ts')).runHoldCommand, holding));
   }
 
   for (const [kind, description] of [
@@ -46,13 +37,8 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
         .addOption(new Option('--judge', 'skip the judge: promote without its verdict').conflicts('freeze'))
         .option('--freeze', 'skip the freeze: do not wait for its end');
     }
-    said.action(
-      runs(async () => {
-        const { runInterventionCommand } = await import('../commands/intervention/intervene.ts');
-        return (context, target: string | undefined, options: InterventionOptions) =>
-          runInterventionCommand(context, kind, target, options);
-      }),
-    );
+    const load = async () => (await import('../commands/intervention/intervene.ts')).runInterventionCommand;
+    said.action(runs(load, kind));
   }
 
   for (const [name, quarantined, description] of [
@@ -67,11 +53,10 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
       .action(
-        runs(async () => {
-          const { runQuarantineCommand } = await import('../commands/target/quarantine.ts');
-          return (context, target: string, artifact: string, options: QuarantineOptions) =>
-            runQuarantineCommand(context, quarantined, target, artifact, options);
-        }),
+        runs(
+          async () => (await import('../commands/target/quarantine.ts')).runQuarantineCommand,
+          quarantined,
+        ),
       );
   }
 }

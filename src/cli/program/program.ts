@@ -9,7 +9,6 @@ import { addMessageCommands } from './messageCommands.ts';
 import { addPromotionCommands } from './promotionCommands.ts';
 import { addReleaseCommands } from './releaseCommands.ts';
 
-/** Options of the command line. */
 interface ProgramOptions {
   readonly version: string;
   /** What `--version` prints. Default: `version`. */

@@ -35,7 +35,6 @@ export function commandReferencePage(program: Command): string {
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
 }
 
-/** The sections of a command and its subcommands. */
 function commandSections(command: Command): readonly string[] {
   const below = command.commands.flatMap(commandSections);
   // A parent of several commands has no action, except `platform`.

@@ -6,7 +6,6 @@ import { parsedJson } from '../../domain/scalars.ts';
 import type { CallOptions } from '../service.ts';
 import { type AskRest, restApi } from './restApi.ts';
 
-/** A deployment on GitHub. */
 interface GithubDeployment {
   readonly id: number;
   /** The key with which Slipway created it; `null` for another tool's deployment. */

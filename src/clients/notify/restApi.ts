@@ -14,7 +14,6 @@ export type AskRest = <T>(
   sent?: { readonly query?: Readonly<Record<string, string>>; readonly body?: object },
 ) => Promise<T>;
 
-/** A REST API below a base URL. */
 interface RestApi {
   readonly baseUrl: string;
   /** What errors call it: `GitHub`. */

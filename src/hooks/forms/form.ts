@@ -32,7 +32,6 @@ export interface Form {
   read(payload: Readonly<Record<string, unknown>>, received: Received): readonly ReadEvent[];
 }
 
-/** What an event is made from. */
 interface EventParts extends Pick<ReadEvent, 'fields'> {
   /** The parts that identify it among all events of the hook. */
   readonly identity: readonly (string | Uint8Array)[];

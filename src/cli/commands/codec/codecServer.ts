@@ -10,7 +10,6 @@ import { sameSecret } from '../../../dashboard/access/sameSecret.ts';
 import { listen, type Listening } from '../../../dashboard/listen.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 
-/** Options of a codec server. */
 interface CodecServerOptions {
   readonly codec: PayloadCodec;
   readonly host: string;

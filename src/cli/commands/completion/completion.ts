@@ -7,7 +7,6 @@ export interface CompletionOptions {
   readonly config?: string;
 }
 
-/** The supported shells. */
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
 /**

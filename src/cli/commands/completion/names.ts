@@ -2,7 +2,6 @@ import { parse } from 'yaml';
 
 import { findConfig } from '../../../config/findConfig.ts';
 
-/** The parts of `slipway.yaml` whose names are completed. */
 type NamedPart = 'targets' | 'promotions';
 
 /**

@@ -138,7 +138,6 @@ function printEvent(output: Output, event: SupervisorEvent): void {
   }
 }
 
-/** Where `slipway dev` was started. */
 interface DevPlace {
   /** The folder of its state. */
   readonly home: string;

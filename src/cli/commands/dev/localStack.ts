@@ -20,7 +20,6 @@ import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
 
-/** How everything is started on one machine. */
 export interface LocalStackOptions {
   /** Where all state is kept. */
   readonly home: string;
@@ -130,7 +129,6 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   }
 }
 
-/** What runs, as far as it has been started. */
 interface Services {
   temporal?: Supervised<DevServer>;
   platform?: Supervised<CommandService>;
@@ -201,7 +199,6 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
   };
 }
 
-/** A service that is a `slipway` command. */
 interface ServiceCommand {
   readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
   /** Absent: it listens on none. */

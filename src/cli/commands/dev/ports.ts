@@ -4,7 +4,6 @@ import { SlipwayError } from '../../../domain/errors.ts';
 
 const HOST = '127.0.0.1';
 
-/** Which port is wanted. */
 interface PortWish {
   /** What the port was given by, for the error: `--port`. */
   readonly option: string;

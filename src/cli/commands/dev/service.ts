@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile, stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 import { CodedError } from '@slipway/contract/codedError';
 
 import { SlipwayError } from '../../../domain/errors.ts';
-import { isRecord, parsedJson } from '../../../domain/scalars.ts';
+import { isRecord } from '../../../domain/scalars.ts';
+import { jsonLines } from '../../../judge/jsonLines.ts';
 
 /** A process that runs until it is stopped, or dies. */
 export interface Service {
@@ -22,7 +22,6 @@ export interface CommandService extends Service {
   readonly ready: Readonly<Record<string, unknown>>;
 }
 
-/** How a `slipway` command is run as a service. */
 interface CommandServiceOptions {
   /** `platform`, `worker`, with their arguments; `--json` is added. */
   readonly args: readonly string[];
@@ -94,16 +93,16 @@ async function readyLine(
     );
     signal?.addEventListener('abort', () => failed('was stopped'), { once: true });
     let said: CodedError | undefined;
-    if (child.stdout !== null) {
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        const event = parsedJson(line);
-        if (!isRecord(event)) return;
-        if (event['event'] === 'error') said = errorOf(event);
-        if (event['event'] !== 'ready') return;
+    const read = async (): Promise<void> => {
+      for await (const { value } of child.stdout === null ? [] : jsonLines(child.stdout)) {
+        if (!isRecord(value)) continue;
+        if (value['event'] === 'error') said = errorOf(value);
+        if (value['event'] !== 'ready') continue;
         clearTimeout(timer);
-        resolve(event);
-      });
-    }
+        resolve(value);
+      }
+    };
+    read().catch(reject);
     void exited.then(() => {
       clearTimeout(timer);
       if (said === undefined) failed('ended before it was ready');

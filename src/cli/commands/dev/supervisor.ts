@@ -14,7 +14,6 @@ export type SupervisorEvent =
       readonly restartInMs: number;
     };
 
-/** How a service is kept running. */
 interface SupervisorOptions<S extends Service> {
   readonly name: string;
   readonly start: () => Promise<S>;

@@ -218,7 +218,6 @@ async function* secretFindings(
   }
 }
 
-/** Where the target's keys are sent. */
 function keyFinding(name: string, target: Omit<TargetSpec, 'deployment'>): Finding {
   const { controlPlane, apiKey, agentApiKey, agentUrl, agentOrigins = [] } = target;
   const addresses = [controlPlane, ...(agentUrl === undefined ? [] : [agentUrl])].map(originOf);

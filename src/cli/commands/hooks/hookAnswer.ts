@@ -6,8 +6,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-/** The options of `slipway hooks approve` and `slipway hooks reject`. */
-export interface HookAnswerOptions {
+interface HookAnswerOptions {
   readonly config?: string;
   readonly reason?: string;
 }

@@ -154,7 +154,6 @@ async function writeAll(
   }
 }
 
-/** A CI file. */
 interface CiFile {
   /** Relative to the repository. */
   readonly path: string;

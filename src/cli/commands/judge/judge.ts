@@ -5,6 +5,7 @@ import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
 import { createAgent } from '../../../clients/service.ts';
 import { makeHome } from '../../../config/home.ts';
+import { present } from '../../../config/fields.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeReport } from '../../../domain/judge/report.ts';
@@ -140,9 +141,7 @@ function readSettings(options: JudgeOptions): JudgeSettings {
     feedbackKey: options.feedbackKey,
     metrics: metric === undefined ? undefined : Object.fromEntries(metric.map(readMetric)),
   };
-  const parsed = Judge.safeParse(
-    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  );
+  const parsed = Judge.safeParse(present(given));
   if (parsed.success) return { ...judgeSettings(parsed.data), seed: options.seed ?? freshSeed() };
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   throw new SlipwayError('SLIPWAY_USAGE', problems.join('; '), {

@@ -17,7 +17,6 @@ import { withTemporal } from '../../openTemporal.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { logFileLines } from './logFiles.ts';
 
-/** One line about a release. */
 interface ReleaseLine {
   /** `temporal`, `worker`, `platform`, or the log's stage at the control plane. */
   readonly source: string;
@@ -27,7 +26,6 @@ interface ReleaseLine {
   readonly timestamp: string | null;
 }
 
-/** What is known about a release from its sources. */
 interface ReleaseLog {
   readonly releaseId: string;
   /** Oldest first. */
@@ -37,7 +35,6 @@ interface ReleaseLog {
   readonly hasEnded: boolean;
 }
 
-/** Which log is printed. */
 interface Asked {
   readonly target: ChosenTarget;
   readonly store: ArtifactStore;
@@ -107,15 +104,8 @@ function printLine(
   secrets: readonly string[],
 ): void {
   const message = removeSecrets(written, secrets).trimEnd();
-  output.event({
-    event: 'release_log',
-    target: target.name,
-    releaseId,
-    source,
-    revisionId,
-    message,
-    timestamp,
-  });
+  const line = { source, revisionId, message, timestamp };
+  output.event({ event: 'release_log', target: target.name, releaseId, ...line });
   const time =
     timestamp === null ? ' '.repeat('hh:mm:ss.sss'.length) : new Date(timestamp).toISOString().slice(11, 23);
   output.print(`${output.style.faint(`${time} ${source.padEnd(SOURCE_WIDTH)}`)} ${message}`);
@@ -144,36 +134,26 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
   const about = result ?? temporal.progress ?? undefined;
   const revisions = revisionsOf(about);
   const workflowId = `${targetWorkflowId(target.spec)}/${releaseId}`;
-  const files = await Promise.all(
-    (['worker', 'platform'] as const).map((service) =>
-      orNone<ReleaseLine>(service, async () =>
-        (await logFileLines(context.home, service, [workflowId, ...revisions])).map((line) => ({
-          source: service,
-          ...line,
-        })),
-      ),
-    ),
-  );
+  const logOf = (service: 'worker' | 'platform'): Promise<readonly ReleaseLine[]> =>
+    orNone(service, async () => {
+      const lines = await logFileLines(context.home, service, [workflowId, ...revisions]);
+      return lines.map((line) => ({ source: service, ...line }));
+    });
+  const files = await Promise.all([logOf('worker'), logOf('platform')]);
   const { deploymentId = null } = about ?? {};
   const written =
     deploymentId === null || revisions.length === 0
       ? []
-      : await orNone<ReleaseLine>('control plane', () =>
-          withControlPlane(context, target.spec, async (client) =>
-            (
-              await Promise.all(
-                revisions.map((revisionId) =>
-                  revisionLines(client, { deploymentId, revisionId }, asked.tail),
-                ),
-              )
-            ).flat(),
-          ),
+      : await orNone('control plane', () =>
+          withControlPlane(context, target.spec, async (client) => {
+            const logs = revisions.map((id) => revisionLines(client, deploymentId, id, asked.tail));
+            return (await Promise.all(logs)).flat();
+          }),
         );
   // A serving agent keeps logging after the release has ended.
-  const endedAt = result?.endedAt;
+  const endedAt = result === undefined ? Infinity : Date.parse(result.endedAt);
   const own = written.filter(
-    ({ source, timestamp }) =>
-      source !== 'deploy' || endedAt === undefined || timestamp === null || isBefore(timestamp, endedAt),
+    ({ source, timestamp }) => source !== 'deploy' || timestamp === null || Date.parse(timestamp) <= endedAt,
   );
   const lines = inOrder([temporal.lines, ...files, own]);
   return { releaseId, lines, problems, hasEnded: result !== undefined };
@@ -185,6 +165,8 @@ interface OfTemporal {
   readonly result: ReleaseResult | null;
   readonly progress: Progress | null;
 }
+
+const OF_TEMPORAL = { source: 'temporal', revisionId: null } as const;
 
 async function fromTemporal(
   context: CommandContext,
@@ -203,12 +185,7 @@ async function fromTemporal(
       const lines = history === undefined ? [] : historyLines(history);
       return {
         releaseId: past.releaseId,
-        lines: lines.map(({ at, message }) => ({
-          source: 'temporal',
-          revisionId: null,
-          message,
-          timestamp: at,
-        })),
+        lines: lines.map(({ at: timestamp, message }) => ({ ...OF_TEMPORAL, message, timestamp })),
         result,
         progress,
       };
@@ -235,16 +212,12 @@ function revisionsOf(about: ReleaseResult | Progress | undefined): readonly stri
 
 async function revisionLines(
   client: ControlPlaneClient,
-  of: { readonly deploymentId: string; readonly revisionId: string },
+  deploymentId: string,
+  revisionId: string,
   count: number,
 ): Promise<readonly ReleaseLine[]> {
-  const { lines } = await logEnd(client, of, undefined, count);
-  return lines.map(({ stage, message, timestamp }) => ({
-    source: stage,
-    revisionId: of.revisionId,
-    message,
-    timestamp,
-  }));
+  const { lines } = await logEnd(client, { deploymentId, revisionId }, undefined, count);
+  return lines.map(({ stage, ...line }) => ({ source: stage, revisionId, ...line }));
 }
 
 function problemOf(error: unknown): string {
@@ -252,10 +225,6 @@ function problemOf(error: unknown): string {
   if (code === 'ENOENT' && path !== undefined)
     return `there is no ${path}; a worker or platform that "slipway dev" did not start here logs on its own stderr`;
   return error instanceof Error ? error.message : String(error);
-}
-
-function isBefore(one: string, other: string): boolean {
-  return Date.parse(one) <= Date.parse(other);
 }
 
 /** Merges lines of several sources by time. A line without a time stays after its source's previous line. */

@@ -116,11 +116,7 @@ interface AuditOptions extends PlatformClientOptions {
 export async function runAuditCommand(context: CommandContext, options: AuditOptions): Promise<number> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>
-    client.listAudit({
-      limit: Math.min(last, PAGE_MAX),
-      operation,
-      resource_id: resource,
-    }),
+    client.listAudit({ limit: Math.min(last, PAGE), operation, resource_id: resource }),
   );
   for (const entry of resources) {
     context.output.event({ event: 'change', ...entry });
@@ -128,8 +124,6 @@ export async function runAuditCommand(context: CommandContext, options: AuditOpt
   }
   return 0;
 }
-
-const PAGE_MAX = 100;
 
 /** One line for people: when, who, what, how it ended. */
 function auditLine(entry: AuditEntry): string {

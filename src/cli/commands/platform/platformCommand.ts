@@ -84,7 +84,6 @@ function wholeNumber(least: number, most: number): (text: string) => number | un
   };
 }
 
-/** Adds `keys`, `secrets` and `audit` under `slipway platform`. They share its options. */
 function addAccessCommands(platform: Command, runs: Runs): void {
   const keys = platform.command('keys').description('Manage API keys');
   callingCommand(keys, 'create <name>', 'Create a key, and print it once')
@@ -108,7 +107,6 @@ function addAccessCommands(platform: Command, runs: Runs): void {
     .action(runs(async () => (await import('./access.ts')).runAuditCommand));
 }
 
-/** Adds `integrations add|list|remove` under `slipway platform`. They share its options. */
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
   const integrations = platform
     .command('integrations')
@@ -146,7 +144,6 @@ function callingCommand(parent: Command, name: string, description: string): Com
     .option('--tenant <id>', "one of the key's tenants (default: its first)");
 }
 
-/** Adds `listeners add|list|remove` under `slipway platform`. They share its options. */
 function addListenersCommand(platform: Command, runs: Runs): void {
   const listeners = platform
     .command('listeners')

@@ -15,7 +15,6 @@ import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 const DAY_MS = 86_400_000;
-/** The maximum number of planned starts. */
 const TURNS_MAX = 200;
 
 /**

@@ -117,7 +117,6 @@ async function read(file: string): Promise<string> {
 /** The requester of everything. No list of approvers contains this name. */
 const REHEARSAL: Actor = { who: 'rehearsal', from: 'slipway rehearse' };
 
-/** What to rehearse of the file. */
 interface RehearsalWish {
   /** The promotions. */
   readonly names: readonly string[];

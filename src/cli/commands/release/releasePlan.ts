@@ -225,10 +225,8 @@ export async function restoredChecks(
   }
 }
 
-/** A target's own state. */
 type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
 
-/** A target that has never taken a release. */
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
 /** A target's own state, or an error if Temporal is unreachable or no worker answers. */

@@ -22,7 +22,6 @@ type Asked = Pick<
   'target' | 'artifact' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
 >;
 
-/** What git and CI report about the source. */
 type SourceFacts = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref' | 'notify'>;
 
 /** A target's settings, once the datasets of its checks were read. */

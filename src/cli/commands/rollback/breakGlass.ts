@@ -17,7 +17,6 @@ import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
-/** A rollback without Temporal. */
 interface BreakGlassOrder {
   readonly target: TargetSpec;
   /** The revision. Default: the newest good one before the active one. */
@@ -52,13 +51,8 @@ export async function breakGlass(
     const heldBefore = await readLocalHold(home, target.name);
     await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
     const command = redeployCommand(target, before.id, to);
-    output.event({
-      event: 'break_glass',
-      deploymentId: before.id,
-      activeRevisionId: before.active_revision_id ?? null,
-      to,
-      command,
-    });
+    const activeRevisionId = before.active_revision_id ?? null;
+    output.event({ event: 'break_glass', deploymentId: before.id, activeRevisionId, to, command });
     output.print(`Restoring revision ${to} without Temporal. The same by hand:`);
     output.print(`  ${command}`);
     output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);

@@ -174,7 +174,6 @@ export async function readWhatServes(
   }
 }
 
-/** How many of the newest release records are read. */
 const RECORDS_READ = 50;
 
 /**

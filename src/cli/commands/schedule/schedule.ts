@@ -131,18 +131,8 @@ function printSchedule(
   { request, schedule, paused, note, next, recent, scheduleId }: ExistingSchedule,
 ) {
   const { name, from, to } = request;
-  output.event({
-    event: 'schedule',
-    name,
-    scheduleId,
-    from: from.name,
-    to: to.name,
-    ...schedule,
-    paused,
-    note,
-    next,
-    recent,
-  });
+  const state = { paused, note, next, recent };
+  output.event({ event: 'schedule', name, scheduleId, from: from.name, to: to.name, ...schedule, ...state });
   output.print(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${describeTimes(schedule)}`);
   if (paused) output.print(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
   for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${time}`);
@@ -150,7 +140,6 @@ function printSchedule(
 
 const NEXT_SHOWN = 5;
 
-/** The schedules that the file declares. */
 async function declaredSchedules(
   context: CommandContext,
   file: LoadedConfig,
@@ -176,7 +165,6 @@ async function declaredSchedules(
   return { declared, prepared };
 }
 
-/** Temporal's schedules for the file's targets. */
 async function existingSchedules(
   context: CommandContext,
   file: LoadedConfig,

@@ -27,7 +27,6 @@ export interface ReleaseShown extends FoundRelease, UnderWay {
   readonly guard: GuardSeen | null;
 }
 
-/** A branch of a tree: its line and its children. */
 interface Branch {
   readonly line: string;
   readonly below?: readonly string[];
@@ -161,7 +160,6 @@ function section(title: string, branches: readonly Branch[]): string[] {
   return [`  ${title}`, ...treeLines(branches).map((line) => `  ${line}`)];
 }
 
-/** Draws branches, one per line. */
 function treeLines(branches: readonly Branch[]): readonly string[] {
   return branches.flatMap(({ line, below = [] }, index) => {
     const isLast = index === branches.length - 1;

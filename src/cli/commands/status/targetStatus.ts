@@ -44,7 +44,6 @@ export interface Unanswered {
   readonly kept: KeptTarget;
 }
 
-/** Options of a status request. */
 interface StatusQuestion {
   /** How many ended releases to include. */
   readonly last: number;

@@ -9,8 +9,7 @@ import { gitIn, readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
-/** The options of `slipway hold` and `slipway unhold`. */
-export interface HoldOptions {
+interface HoldOptions {
   readonly config?: string;
   readonly reason?: string;
 }

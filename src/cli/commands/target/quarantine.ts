@@ -6,8 +6,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
-/** The options of `slipway quarantine` and `slipway unquarantine`. */
-export interface QuarantineOptions {
+interface QuarantineOptions {
   readonly config?: string;
   readonly reason?: string;
 }

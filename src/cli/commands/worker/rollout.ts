@@ -114,20 +114,14 @@ async function move({ temporal, own, output }: Rollout, from: string, to: string
   for (const work of stranded) {
     const failure = failures.find(({ workflowId }) => workflowId === work.workflowId);
     const { taskQueue: name } = temporal.settings;
-    if (failure === undefined) await pinTo(temporal, work, { deploymentName: name, buildId: to });
-    const reason = failure?.reason ?? null;
-    output.event({
-      event: 'moved',
-      workflowId: work.workflowId,
-      from,
-      to,
-      moved: failure === undefined,
-      reason,
-    });
+    const moved = failure === undefined;
+    if (moved) await pinTo(temporal, work, { deploymentName: name, buildId: to });
+    const { workflowId } = work;
+    output.event({ event: 'moved', workflowId, from, to, moved, reason: failure?.reason ?? null });
     output.print(
-      failure === undefined
-        ? `${work.workflowId} continues on ${to}`
-        : `${work.workflowId} stays on ${from}, because it does not replay on ${to}: ${failure.reason}`,
+      moved
+        ? `${workflowId} continues on ${to}`
+        : `${workflowId} stays on ${from}, because it does not replay on ${to}: ${failure.reason}`,
     );
   }
   if (stranded.length === 0) output.print(`no release is pinned to ${from}`);

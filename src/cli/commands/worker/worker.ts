@@ -30,12 +30,9 @@ import { exitWithParent, interruptible } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { logOnStderr } from './workerLog.ts';
 
-/** The options of `slipway worker`. */
-export interface WorkerOptions {
+interface WorkerOptions {
   /** `host:port` on which metrics are served. Default: nowhere. */
   readonly metrics?: string;
-  /** Slipway's. */
-  readonly version: string;
 }
 
 /**
@@ -46,14 +43,19 @@ export interface WorkerOptions {
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
  * SLIPWAY_CONFIG_INVALID for the SLIPWAY_SECRET_ORIGINS file; SLIPWAY_USAGE.
  */
-export async function runWorkerCommand(context: CommandContext, options: WorkerOptions): Promise<number> {
-  return interruptible((signal) => workUntil(signal, context, options));
+export async function runWorkerCommand(
+  context: CommandContext,
+  version: string,
+  options: WorkerOptions,
+): Promise<number> {
+  return interruptible((signal) => workUntil(signal, context, version, options));
 }
 
 async function workUntil(
   signal: AbortSignal,
   { output, home, environment }: CommandContext,
-  { metrics, version }: WorkerOptions,
+  version: string,
+  { metrics }: WorkerOptions,
 ): Promise<number> {
   const address = metrics === '' ? undefined : metrics;
   const exporter = await metricsExporter(address, environment);
