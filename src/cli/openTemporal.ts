@@ -1,7 +1,8 @@
+import { readDashboardUrl } from '../config/dashboardUrl.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import { connectTemporal, type TemporalConnection } from '../temporal/client/connection.ts';
-import { temporalSettings } from '../temporal/client/temporalSettings.ts';
+import { type TemporalSettings, temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
-import { dashboardOf } from './dashboardOf.ts';
 
 /** After this time without an answer, the command prints Temporal's address, in milliseconds. */
 const SLOW_MS = 1_000;
@@ -37,5 +38,26 @@ export async function withTemporal<T>(
     return await work(temporal);
   } finally {
     await temporal.close();
+  }
+}
+
+/**
+ * The page that a command links to. For the Temporal of a `slipway dev`: that `dev`'s page. Else:
+ * `SLIPWAY_DASHBOARD_URL`. An invalid address is only a warning, because a link must not block a rollback.
+ *
+ * @returns `https://HOST`; `null`: no links.
+ */
+export function dashboardOf(
+  { environment, output }: Pick<CommandContext, 'environment' | 'output'>,
+  { origin, dashboard }: Pick<TemporalSettings, 'origin' | 'dashboard'>,
+): string | null {
+  if (origin === 'dev') return dashboard;
+  try {
+    return readDashboardUrl(environment)?.origin ?? dashboard;
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    const hint = error.hint === undefined ? '' : `; ${error.hint}`;
+    output.note(output.style.warn(`no links to the page: ${error.message}${hint}`));
+    return dashboard;
   }
 }

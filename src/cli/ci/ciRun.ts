@@ -22,7 +22,8 @@ export function ciRun(environment: Environment): CiRun | undefined {
     system,
     who: firstSet(environment, who) ?? 'ci',
     from: url(environment) ?? name,
-    commit: firstSet(environment, commit, isCommit),
+    // A build can be requested for `HEAD`; then git is asked for the commit.
+    commit: firstSet(environment, commit, (value) => value !== 'HEAD'),
     ref: firstSet(environment, ref),
   };
 }
@@ -103,9 +104,4 @@ function firstSet(
 /** Users commonly set `CI=false` to turn CI mode off. */
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== '' && value !== 'false';
-}
-
-/** A build can be requested for `HEAD`; then git is asked for the commit. */
-function isCommit(value: string): boolean {
-  return value !== 'HEAD';
 }

@@ -54,7 +54,10 @@ export async function runInitCommand(
   const { output } = context;
   const facts = await repositoryFacts(folder, gitIn(folder));
   for (const line of factLines(facts)) output.print(line);
-  const answers = { ...(await answersOf(facts, options, terminal)), ...given(options) };
+  const { ci: askedCi, target, controlPlane, deployment } = options;
+  // Options override detected values and answers.
+  const given = present({ ci: askedCi, target, controlPlane, deployment });
+  const answers = { ...(await answersOf(facts, options, terminal)), ...given };
   const text = configText(answers, facts, folder);
   const { config, problems } = lintText(text);
   refuseWrong(problems);
@@ -112,11 +115,6 @@ async function answersOf(
       questions.close();
     }
   });
-}
-
-/** Options override detected values and answers. */
-function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<InitAnswers> {
-  return present({ ci, target, controlPlane, deployment });
 }
 
 /** An option's value may be invalid in the file. */

@@ -11,7 +11,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeReport } from '../../../domain/judge/report.ts';
 import type { JudgeSettings } from '../../../domain/judge/settings.ts';
 import type { JudgeVerdict } from '../../../domain/judge/verdict.ts';
-import { type Input, recordedInputs, someInputs } from '../../../judge/inputs.ts';
+import { recordedInputs, someInputs } from '../../../judge/inputs.ts';
 import { freshSeed, judgeCandidate, type Progress } from '../../../judge/judgement.ts';
 import { randomFrom, sample } from '../../../judge/random.ts';
 import { markdownReport, type ReportLine, textReport } from '../../../judge/writtenReport.ts';
@@ -85,7 +85,8 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
     try {
       const from = options.inputs ?? 'recorded runs';
       const inputs = ofFile ?? recordedInputs(baseline, settings.assistant, signal);
-      const chosen = await choose(inputs, settings, from);
+      const { inputsMax, seed } = settings;
+      const chosen = someInputs(await sample(inputs, inputsMax, randomFrom(seed)), from);
       let progress: Progress | undefined;
       live.show(() => [
         progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
@@ -168,14 +169,6 @@ function agentClient(
 ): RunApiClient {
   const unauthorizedHint = apiKey === undefined ? `name its key: ${option} env:NAME` : undefined;
   return createRunApiClient({ baseUrl, apiKey, connections: concurrency + 1, unauthorizedHint });
-}
-
-async function choose(
-  inputs: AsyncIterable<Input>,
-  { inputsMax, seed }: JudgeSettings,
-  from: string,
-): Promise<readonly Input[]> {
-  return someInputs(await sample(inputs, inputsMax, randomFrom(seed)), from);
 }
 
 async function keep(context: CommandContext, report: JudgeReport): Promise<void> {

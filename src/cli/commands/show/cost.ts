@@ -39,7 +39,10 @@ export async function printCost(
   target: { readonly name: string; readonly workflowId: string },
   { releaseId, kind }: Pick<PastRelease, 'releaseId' | 'kind'>,
 ): Promise<void> {
-  const history = await historyOf(temporal, `${target.workflowId}/${releaseId}`);
+  const workflowId = `${target.workflowId}/${releaseId}`;
+  const history = await fetchHistory(temporal, workflowId).catch((error: unknown) => {
+    throw temporalError(error, temporal.settings);
+  });
   const cost: EventOf<'cost'> = {
     event: 'cost',
     target: target.name,
@@ -50,14 +53,6 @@ export async function printCost(
   };
   output.event(cost);
   for (const line of costLines(cost)) output.print(line);
-}
-
-async function historyOf(temporal: TemporalConnection, workflowId: string) {
-  try {
-    return await fetchHistory(temporal, workflowId);
-  } catch (error) {
-    throw temporalError(error, temporal.settings);
-  }
 }
 
 /** What a release costs, for people. */

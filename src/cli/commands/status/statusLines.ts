@@ -51,7 +51,7 @@ export function statusLines(
   const { state, running } = view;
   if (state.needsPerson !== null) {
     const { releaseId, since, instructions } = state.needsPerson;
-    const ago = formatDuration(Math.max(now - Date.parse(since), 0));
+    const ago = elapsed(Date.parse(since), now);
     lines.push(`  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`);
     lines.push(...instructions.split('\n').map((line) => `    ${line}`));
   }
@@ -91,7 +91,7 @@ export function statusLines(
   }
   const ignored = state.ignored.at(-1);
   if (ignored !== undefined) {
-    const ago = formatDuration(Math.max(now - Date.parse(ignored.at), 0));
+    const ago = elapsed(Date.parse(ignored.at), now);
     const count = counted(state.ignored.length, 'message');
     const why = fitLine(`${ignored.message}, ${ignored.reason}`, REASON_MAX_CHARACTERS);
     lines.push(`  ignored  ${count}; the last, ${ago} ago: ${why}`);
@@ -122,7 +122,7 @@ function guardLines(
   if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
   if (measured === null) return [`  ${text}`];
   // Since when it has been so: the same figures may have been measured often.
-  const since = formatDuration(Math.max(now - Date.parse(measured.since), 0));
+  const since = elapsed(Date.parse(measured.since), now);
   return [`  ${text}`, `           ${fitLine(`for ${since}: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
 }
 
@@ -176,7 +176,7 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   const { text, paint } = outcomeCell(past, style);
   const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
   const word = text.slice(text.indexOf(' ') + 1);
-  const ago = endedAt === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(endedAt), 0))} ago`;
+  const ago = endedAt === null ? '' : ` ${elapsed(Date.parse(endedAt), now)} ago`;
   const { reason: why } = requestedBy;
   const by = `${nameAndMark(requestedBy)}${why === undefined ? '' : ` (${fitLine(why, REASON_MAX_CHARACTERS)})`}`;
   const came = reason === null ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;

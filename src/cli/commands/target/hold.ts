@@ -1,8 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import { type HoldTaken, setHold } from '../../../temporal/client/target/targetClient.ts';
+import { setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
@@ -27,10 +26,17 @@ export async function runHoldCommand(
   const { output, home } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const by = await readRequester(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, name);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
-  const taken = await tellTarget(context, targetWorkflowId(spec), holding, by, removedLocal);
+  const taken = await withTemporal(context, (temporal) =>
+    setHold(temporal, targetWorkflowId(spec), holding, { who, from, reason }),
+  ).catch((error: unknown) => {
+    // Without a workflow there was only a hold on this machine, and that has ended.
+    const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
+    if (never && removedLocal) return undefined;
+    throw error;
+  });
   const onHold = taken === undefined ? false : taken.onHold;
   output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
   if (onHold === null) {
@@ -45,26 +51,4 @@ export async function runHoldCommand(
     );
   }
   return 0;
-}
-
-/**
- * Sends the command to the target's workflow. Without a workflow there is only a hold on this machine, and that has
- * ended.
- */
-async function tellTarget(
-  context: CommandContext,
-  workflowId: string,
-  holding: boolean,
-  { who, from, reason }: Actor,
-  removedLocal: boolean,
-): Promise<HoldTaken | undefined> {
-  try {
-    return await withTemporal(context, (temporal) =>
-      setHold(temporal, workflowId, holding, { who, from, reason }),
-    );
-  } catch (error) {
-    const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
-    if (never && removedLocal) return undefined;
-    throw error;
-  }
 }

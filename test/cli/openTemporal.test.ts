@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { dashboardOf } from '../../src/cli/dashboardOf.ts';
+import { dashboardOf } from '../../src/cli/openTemporal.ts';
 import { testOutput } from './testOutput.ts';
 
 const TEAM = { SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com/' };
