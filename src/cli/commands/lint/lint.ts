@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 
 import { ConfigError } from '../../../config/configError.ts';
+import type { ConfigProblem } from '../../../config/configPlace.ts';
 import { type LintedConfig, lintConfig } from '../../../config/loadConfig.ts';
 import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { ciLog } from '../../ci/ciLog.ts';
@@ -17,7 +18,7 @@ interface LintOptions {
 }
 
 /**
- * `slipway lint [FILE]`: prints every error in `slipway.yaml` and its datasets, and settings that have no effect. Changes
+ * `slipway lint [FILE]`: prints every error in `slipway.yaml`, its datasets and its judges' inputs, and settings that have no effect. Changes
  * nothing, and fetches nothing.
  *
  * @returns the exit code: 0 if there is no error, else 1.
@@ -33,9 +34,10 @@ export async function runLintCommand(
   const strictly = strict ? found.map((problem) => ({ ...problem, severity: 'error' as const })) : found;
   const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
   const { problems: ofDatasets, notRead } = await datasetsOf(context, { file, config, place });
+  const ofJudges = await judgesOf({ file, config, place });
   // These warnings depend on where the command runs, so `--strict` does not change them: another control plane may build the
   // agent, and the artifact store may be out of reach here.
-  const problems = [...strictly, ...ofAgent, ...ofDatasets];
+  const problems = [...strictly, ...ofAgent, ...ofDatasets, ...ofJudges];
   printProblems(output, problems, 'print');
   for (const check of notRead) {
     output.note(
@@ -65,4 +67,15 @@ async function datasetsOf(
   // Loaded only if there is a dataset, because it loads the artifact store.
   const { lintDatasets } = await import('../../datasets/lintDatasets.ts');
   return lintDatasets(context, { ...linted, config });
+}
+
+async function judgesOf({
+  config,
+  ...linted
+}: Pick<LintedConfig, 'file' | 'config' | 'place'>): Promise<readonly ConfigProblem[]> {
+  const judged = [...Object.values(config?.promotions ?? {}), ...Object.values(config?.previews ?? {})];
+  if (config === undefined || judged.every(({ judge }) => judge === undefined)) return [];
+  // Loaded only if there is a judge, because it loads the artifact store.
+  const { lintJudges } = await import('../judge/lintJudges.ts');
+  return lintJudges({ ...linted, config });
 }

@@ -109,3 +109,29 @@ describe('slipway lint', () => {
     });
   });
 });
+
+describe('the inputs of judges', () => {
+  const judge = (inputs: string) =>
+    `judge: { inputs: ${inputs}, assistant: bot, metrics: { expectations: 0.1 } }`;
+  const file = `${RIGHT}  b: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: other }
+promotions:
+  nightly: { from: a, to: b, ${judge('right.jsonl')} }
+previews:
+  pull-request: { from: a, deployment: "greeter-{pr}", ${judge('wrong.jsonl')} }
+`;
+
+  it('are read, and the first wrong line of a file is an error at its field', async () => {
+    await writeFile(join(folder, 'right.jsonl'), '{"input":{}}\n');
+    await writeFile(join(folder, 'wrong.jsonl'), '{"input":{}}\n{"inputs":{}}\n');
+    const { output, exitCode } = await lint(file);
+    expect(exitCode).toBe(1);
+    expect(output.said[0]).toContain('previews.pull-request.judge.inputs: wrong.jsonl:2: ');
+    expect(output.said.at(-1)).toContain('1 error');
+  });
+
+  it('must exist', async () => {
+    const { output } = await lint(file);
+    expect(output.said.join('\n')).toContain('the file of inputs cannot be read: right.jsonl');
+    expect(output.said.at(-1)).toContain('2 errors');
+  });
+});
