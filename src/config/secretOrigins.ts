@@ -59,16 +59,26 @@ export function secretFor(
 }
 
 /**
+ * Resolves a secret that will be sent to an address that is not known yet: it must be allowed to go to some address.
+ *
+ * @throws as {@link secretFor}.
+ */
+export function secretForSome(reference: SecretReference, environment: Environment = process.env): string {
+  const origins = readSecretOrigins(environment);
+  if (origins !== undefined && !Object.hasOwn(origins, reference.from)) {
+    throw refused(reference, 'any address');
+  }
+  return resolveSecret(reference, environment);
+}
+
+/**
  * Resolves a secret that is itself an address: a webhook's.
  *
  * @throws as {@link secretFor}.
  */
 export function secretAddress(reference: SecretReference, environment: Environment = process.env): string {
+  const url = secretForSome(reference, environment);
   const origins = readSecretOrigins(environment);
-  if (origins !== undefined && !Object.hasOwn(origins, reference.from)) {
-    throw refused(reference, 'any address');
-  }
-  const url = resolveSecret(reference, environment);
   if (origins === undefined || mayGoTo(origins, reference, url)) return url;
   throw refused(reference, 'the address that it is');
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/configSchema.ts';
 import { previewTerms } from '../../../config/previewSettings.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
-import { secretAddress, secretFor } from '../../../config/secretOrigins.ts';
+import { secretAddress, secretFor, secretForSome } from '../../../config/secretOrigins.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import type { MetricSource } from '../../../domain/guard/guardPolicy.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
@@ -53,7 +53,14 @@ function usesOfTarget(config: Config, name: string): readonly SecretUse[] {
   return [
     ...(agentApiKey === undefined || agentUrl !== undefined
       ? sent(agentApiKey, name, agentUrl ?? '')
-      : [{ ...local(agentApiKey, name), where: 'sent to the agent' }]),
+      : [
+          {
+            ...local(agentApiKey, name),
+            where: 'sent to the agent',
+            // The control plane gives the agent's address.
+            resolve: (environment: Environment) => secretForSome(agentApiKey, environment),
+          },
+        ]),
     ...secrets.flatMap((secret) => sent(secret, name, controlPlane)),
     ...(guard?.metrics ?? []).flatMap((metric) =>
       sent(tokenOf(metric.source), `metric "${metric.name}"`, metric.source.url),

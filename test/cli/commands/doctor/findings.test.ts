@@ -237,6 +237,7 @@ notify:
       'WEBHOOK',
       'WEBHOOK',
       'GITHUB',
+      'AGENT',
       'EVALUATORS',
       'JUDGE',
       'GITLAB',
