@@ -27,8 +27,8 @@ interface CommentPaths {
 const Comment = z.object({ id: z.int(), body: z.string().nullish() });
 
 const PAGE_SIZE = 100;
-/** Of a longer discussion the rest is not read. With the writing these are the calls that the step `notify` has time for. */
-const PAGES_MAX = 3;
+/** GitHub allows 2,500 comments, and GitLab 5,000. */
+const PAGES_MAX = 50;
 
 /**
  * Writes one comment: changes the first one that begins with the marker, or adds it. Removes others that begin with it: a
@@ -45,9 +45,11 @@ export async function writeComment(
 ): Promise<string> {
   const { ask, all, one, change } =
     of.kind === 'github' ? onGithub(agent, of, call) : onGitlab(agent, of, call);
-  for (let page = 1; page <= PAGES_MAX; page++) {
+  let hasNext = true;
+  for (let page = 1; hasNext && page <= PAGES_MAX; page++) {
     const query = { per_page: String(PAGE_SIZE), page: String(page) };
-    const comments = await ask('GET', all, z.array(Comment), { query });
+    const onPage = (next: boolean): void => void (hasNext = next);
+    const comments = await ask('GET', all, z.array(Comment), { query, onPage });
     const [found, ...copies] = comments.filter((comment) => comment.body?.startsWith(marker) === true);
     if (found !== undefined) {
       for (const { id } of copies) await ask('DELETE', one(id), z.unknown());
@@ -55,8 +57,8 @@ export async function writeComment(
       await ask(change, one(found.id), z.unknown(), { body: { body } });
       return `comment ${found.id}: updated`;
     }
-    if (comments.length < PAGE_SIZE) break;
   }
+  if (hasNext) return `not written: the discussion has more than ${PAGES_MAX * PAGE_SIZE} comments`;
   const { id } = await ask('POST', all, Comment, { body: { body } });
   return `comment ${id}: added`;
 }

@@ -11,7 +11,12 @@ export type AskRest = <T>(
   method: ExchangeRequest['method'],
   path: string,
   answer: z.ZodType<T>,
-  sent?: { readonly query?: Readonly<Record<string, string>>; readonly body?: object },
+  sent?: {
+    readonly query?: Readonly<Record<string, string>>;
+    readonly body?: object;
+    /** Called with whether the answer names a next page. */
+    readonly onPage?: (hasNext: boolean) => void;
+  },
 ) => Promise<T>;
 
 interface RestApi {
@@ -36,7 +41,7 @@ export function restApi(
   { baseUrl, called, headers, token, template }: RestApi,
   { signal, timeoutMs = 10_000 }: CallOptions = {},
 ): AskRest {
-  return async (method, path, answer, { query = {}, body } = {}) => {
+  return async (method, path, answer, { query = {}, body, onPage } = {}) => {
     const url = new URL(`${baseUrl}/${path}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const exchange = new Exchange(
@@ -51,16 +56,20 @@ export function restApi(
       },
       { signal, timeoutMs },
     );
-    const parsed = answer.safeParse(parsedJson(await opened(exchange)));
+    const { link = [] } = await opened(exchange);
+    onPage?.([link].flat().some((links) => /;\s*rel="?next"?/u.test(links)));
+    const parsed = answer.safeParse(parsedJson(await exchange.text(ANSWER_MAX_BYTES)));
     if (!parsed.success) throw exchange.badAnswer(`not as ${called} documents it`);
     return parsed.data;
   };
 }
 
 /** GitHub says with 403 too that it is asked too often; then it says for how long. */
-async function opened(exchange: Exchange): Promise<string> {
+async function opened(
+  exchange: Exchange,
+): Promise<{ readonly link?: string | readonly string[] | undefined }> {
   try {
-    await exchange.open();
+    return (await exchange.open()).headers;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status !== 403 || error.retryAfterMs === undefined)
       throw error;
@@ -73,5 +82,4 @@ async function opened(exchange: Exchange): Promise<string> {
       mayHaveBeenTaken: false,
     });
   }
-  return exchange.text(ANSWER_MAX_BYTES);
 }
