@@ -5,9 +5,11 @@ import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { overduePreviews, pullRequestOf } from '../../domain/preview/preview.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { listPreviews } from '../../temporal/client/preview/previewClient.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext } from '../context.ts';
@@ -27,7 +29,7 @@ const BROKEN = 3;
 
 /**
  * `slipway audit [TARGET]`: checks a target's histories in Temporal and its revisions against Slipway's safety rules.
- * Without a target it also looks for deployments of previews that no workflow holds. Changes nothing.
+ * Without a target it also looks for previews that nothing removes. Changes nothing.
  *
  * @returns the exit code: 0 if nothing was found, else 3.
  */
@@ -83,7 +85,7 @@ export async function runAuditCommand(
   return exitCode;
 }
 
-/** @returns how many deployments of previews nothing holds. */
+/** @returns how many previews nothing removes: their deployments have no workflow, or their deadline is long over. */
 async function auditPreviews(
   context: CommandContext,
   temporal: TemporalConnection,
@@ -99,7 +101,21 @@ async function auditPreviews(
       `${output.style.bad(MARKS.failed)} ${deployment} (${deploymentId}): a preview that nothing removes. Remove it: ${remove}`,
     );
   }
-  return unheld.length;
+  const ofFile = (await listPreviews(temporal)).filter(({ name, deployment }) => {
+    const pattern = config.previews[name]?.deployment;
+    return pattern !== undefined && pullRequestOf(pattern, deployment) !== undefined;
+  });
+  const overdue = overduePreviews(ofFile, Date.now());
+  for (const preview of overdue) {
+    output.event({ event: 'overdue_preview', ...preview });
+    const { pr, deployment, expiresAt, phase, problem } = preview;
+    const why = problem === null ? '' : `: ${problem}`;
+    const remove = `slipway preview down --pr ${pr} --name ${preview.name}`;
+    output.print(
+      `${output.style.bad(MARKS.failed)} ${deployment}: a preview whose deadline passed at ${expiresAt}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
+    );
+  }
+  return unheld.length + overdue.length;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Violation } from '../../domain/audit/facts.ts';
 import type { RowResult } from '../../domain/check/dataset.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
-import type { UnheldPreview } from '../../domain/preview/preview.ts';
+import type { OverduePreview, UnheldPreview } from '../../domain/preview/preview.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
 
@@ -11,7 +11,7 @@ export interface CheckSections {
   /**
    * `audit`
    *
-   * Then `ended`, as below, with the exit code 0, or 3 if a rule was broken or a preview is not held.
+   * Then `ended`, as below, with the exit code 0, or 3 if a rule was broken, or a preview is not held or overdue.
    */
   readonly audit: {
     /** One for each rule that was broken. */
@@ -27,6 +27,8 @@ export interface CheckSections {
     };
     /** Without a target: one for each deployment of a preview that no workflow holds. Nothing removes it. */
     readonly unheld_preview: UnheldPreview;
+    /** Without a target: one for each preview that was not removed within 75 minutes after its deadline. */
+    readonly overdue_preview: OverduePreview;
   };
 
   /**

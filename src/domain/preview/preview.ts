@@ -151,6 +151,31 @@ export interface UnheldPreview {
   readonly deploymentId: string;
 }
 
+/** A preview that its workflow still holds long after its deadline. */
+export type OverduePreview = Pick<
+  PreviewSummary,
+  'name' | 'pr' | 'deployment' | 'expiresAt' | 'phase' | 'problem'
+>;
+
+/**
+ * How long a removal may take, in milliseconds: it may look an hour for a deployment that appears late, and repeats a failed
+ * attempt after 10 minutes at most.
+ */
+const REMOVED_WITHIN_MS = 4_500_000;
+
+/**
+ * The previews that should have been removed long ago.
+ *
+ * @param now - in milliseconds since 1970.
+ */
+export function overduePreviews(previews: readonly PreviewSummary[], now: number): readonly OverduePreview[] {
+  return previews
+    .filter(({ expiresAt }) => Date.parse(expiresAt) + REMOVED_WITHIN_MS < now)
+    .map(({ name, pr, deployment, expiresAt, phase, problem }) => {
+      return { name, pr, deployment, expiresAt, phase, problem };
+    });
+}
+
 /** How a preview ended. */
 export interface PreviewResult {
   /** `parked`: the control plane offers no deletion, so the deployment is still there. */

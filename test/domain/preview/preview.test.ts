@@ -3,12 +3,15 @@ import { describe, expect, it } from 'vitest';
 import {
   deploymentOf,
   newPreview,
+  overduePreviews,
   patternProblem,
   previewPhase,
+  type PreviewSpec,
   previewWorkflowId,
   pullRequestOf,
   removalPauseMs,
   renewed,
+  summarize,
 } from '../../../src/domain/preview/preview.ts';
 import { releaseRequest } from '../../workflows/requests.ts';
 
@@ -47,6 +50,18 @@ describe('a preview', () => {
       renewedAt: '2026-01-02T00:00:00.000Z',
       expiresAt: '2026-01-02T00:01:00.000Z',
     });
+  });
+
+  it('is overdue if it is still held when its removal should long have ended', () => {
+    const { target } = releaseRequest('world', 'a');
+    const terms = { name: 'pull-request', pr: 7, ttlMs: 60_000, max: 5 };
+    const spec = { ...terms, target, recordStore: '' } as unknown as PreviewSpec;
+    const summary = summarize(spec, state);
+    const expires = Date.parse(state.expiresAt);
+    expect(overduePreviews([summary], expires + 3_600_000)).toEqual([]);
+    expect(overduePreviews([summary], expires + 2 * 3_600_000)).toMatchObject([
+      { name: 'pull-request', pr: 7, expiresAt: state.expiresAt, phase: 'idle', problem: null },
+    ]);
   });
 
   it('shows a failed removal before a release', () => {
