@@ -45,10 +45,10 @@ export async function writeComment(
 ): Promise<string> {
   const { ask, all, one, change } =
     of.kind === 'github' ? onGithub(agent, of, call) : onGitlab(agent, of, call);
-  let hasNext = true;
-  for (let page = 1; hasNext && page <= PAGES_MAX; page++) {
+  const list = { hasNext: true };
+  for (let page = 1; list.hasNext && page <= PAGES_MAX; page++) {
     const query = { per_page: String(PAGE_SIZE), page: String(page) };
-    const onPage = (next: boolean): void => void (hasNext = next);
+    const onPage = (hasNext: boolean): void => void (list.hasNext = hasNext);
     const comments = await ask('GET', all, z.array(Comment), { query, onPage });
     const [found, ...copies] = comments.filter((comment) => comment.body?.startsWith(marker) === true);
     if (found !== undefined) {
@@ -58,7 +58,7 @@ export async function writeComment(
       return `comment ${found.id}: updated`;
     }
   }
-  if (hasNext) return `not written: the discussion has more than ${PAGES_MAX * PAGE_SIZE} comments`;
+  if (list.hasNext) return `not written: the discussion has more than ${PAGES_MAX * PAGE_SIZE} comments`;
   const { id } = await ask('POST', all, Comment, { body: { body } });
   return `comment ${id}: added`;
 }

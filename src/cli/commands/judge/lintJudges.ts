@@ -14,16 +14,18 @@ export async function lintJudges({
   place,
 }: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config }): Promise<readonly ConfigProblem[]> {
   const problems: FieldProblem[] = [];
-  for (const part of ['promotions', 'previews'] as const) {
-    for (const [name, { judge }] of Object.entries(config[part])) {
-      if (judge === undefined) continue;
-      try {
-        await judgeInputs(judge, dirname(file));
-      } catch (error) {
-        if (!(error instanceof SlipwayError)) throw error;
-        const { code, message, place: line } = error;
-        problems.push({ path: [part, name, 'judge', 'inputs'], code, message: `${line ?? ''}: ${message}` });
-      }
+  const judged = [
+    ...Object.entries(config.promotions).map(([name, { judge }]) => ({ part: 'promotions', name, judge })),
+    ...Object.entries(config.previews).map(([name, { judge }]) => ({ part: 'previews', name, judge })),
+  ];
+  for (const { part, name, judge } of judged) {
+    if (judge === undefined) continue;
+    try {
+      await judgeInputs(judge, dirname(file));
+    } catch (error) {
+      if (!(error instanceof SlipwayError)) throw error;
+      const { code, message, place: line } = error;
+      problems.push({ path: [part, name, 'judge', 'inputs'], code, message: `${line ?? ''}: ${message}` });
     }
   }
   return place(problems, []);
