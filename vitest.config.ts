@@ -168,11 +168,12 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // Without threads of the workers' own, which those of `rebuilt` have.
           name: 'workflows',
           ...ON_TEMPORAL,
           include: needsTemporal,
           exclude: manyInputs,
-          provide: { workerMode: {} },
+          provide: { workerMode: { debugMode: true } },
         },
       },
       {

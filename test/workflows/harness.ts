@@ -50,6 +50,8 @@ export interface WorkerMode {
   readonly maxCachedWorkflows?: number;
   /** Workers on the task queue. Default: 1. One without a cache takes one workflow task at a time. */
   readonly workers?: number;
+  /** Whether workflows run in the process's main thread. Their own thread costs CPU time, most of all at its start. */
+  readonly debugMode?: boolean;
 }
 
 /** Starts workers on their own task queue. */
@@ -68,6 +70,7 @@ export async function openHarness(
   },
 ): Promise<Harness> {
   const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
+  const { debugMode = false } = options;
   installRuntime();
   const clientConnection = await Connection.connect({ address });
   const client = createClient(clientConnection, 'default', { identity: IDENTITY });
@@ -90,6 +93,7 @@ export async function openHarness(
             },
           }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
+      debugMode,
       interceptors: { client: { workflow: [queryAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
