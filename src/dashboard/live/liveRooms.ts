@@ -19,7 +19,7 @@ const PING_MS = 15_000;
 const UNREAD_MAX_BYTES = 1_000_000;
 
 /** The shortest time between two renderings of a page, in milliseconds. Changes in between are rendered together. */
-const RENDER_EVERY_MS = 50;
+const RENDER_EVERY_MS = 100;
 
 const encoder = new TextEncoder();
 const PING = encoder.encode(':\n\n');

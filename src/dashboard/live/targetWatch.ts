@@ -88,6 +88,7 @@ export class TargetWatch {
     const { signal } = this.#stopping;
     const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
     const isRead = this.#firstReads.begin();
+    await this.#firstReads.turn(signal);
     while (!signal.aborted) {
       const answered = await this.#readTarget();
       isRead();
@@ -96,6 +97,7 @@ export class TargetWatch {
       if (answered) await news.wait(TARGET_WAIT_MS, signal);
       else await pause(SILENT_PAUSE_MS, signal);
     }
+    isRead();
   }
 
   /** @returns whether the target answered. */

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { expect, it } from 'vitest';
 
 import { FirstReads } from '../../../src/dashboard/live/firstReads.ts';
@@ -21,4 +23,18 @@ it('a target that does not answer delays no other', async () => {
   reads.begin();
   // A second at most; without a limit, this would never end.
   await reads.over();
+});
+
+it('a few reads run at once; those beyond wait, until the page is painted or they are stopped', async () => {
+  const reads = new FirstReads();
+  const stopping = new AbortController();
+  const ran: number[] = [];
+  const turns = Array.from({ length: 5 }, (_, read) => {
+    reads.begin();
+    return reads.turn(stopping.signal).then(() => ran.push(read));
+  });
+  await nextTurn();
+  expect(ran).toEqual([0, 1, 2, 3]);
+  stopping.abort();
+  await Promise.all(turns);
 });
