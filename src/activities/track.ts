@@ -30,7 +30,7 @@ export function track<Name extends keyof Activities>(
         try {
           const result = await beating(() => work(input));
           const tookMs = Math.round(performance.now() - began);
-          return { ...result, attempt, ...(isLocal ? { tookMs } : {}) };
+          return { ...result, attempt, tookMs: isLocal ? tookMs : undefined };
         } catch (error) {
           const failure = toActivityFailure(error);
           if (mayFailAgain(failure)) reportProgress(failure.message, knownSoFar());

@@ -109,7 +109,7 @@ async function orderOf(
   const at = { target, workflowId: targets.get(target) ?? '' };
   switch (rule.do) {
     case 'rollback':
-      return { ...at, do: 'rollback', ...(rule.hold === false ? { hold: false as const } : {}) };
+      return { ...at, do: 'rollback', hold: rule.hold === false ? false : undefined };
     case 'release':
       return { ...at, do: 'release', request: await source.release(target) };
     case 'promotion':

@@ -163,7 +163,7 @@ async function measure(
   if ('failed' in found) return { metric, value: null, before, missing: found.failed };
   if (found.value !== null) return { metric, value: found.value, before };
   const { missing, isEarly } = found;
-  return { metric, value: null, before, missing, ...(isEarly === true ? { isEarly } : {}) };
+  return { metric, value: null, before, missing, isEarly };
 }
 
 /** A metric's value, or why the service did not give it. That is no data, and never an error of the guard. */

@@ -187,7 +187,7 @@ function anyFindings(parts: readonly (readonly Finding[])[]): readonly Finding[]
   const all = parts.map((part) => part.map(({ reason }) => reason).join(', and '));
   const reason = `none of "anyOf" holds: ${all.map((each, index) => `(${index + 1}) ${each}`).join('; ')}`;
   const isUnknown = parts.some((part) => part.every((finding) => finding.isUnknown === true));
-  return [{ reason: shorten(reason, ANSWER_MAX_BYTES * 2), ...(isUnknown ? { isUnknown } : {}) }];
+  return [{ reason: shorten(reason, ANSWER_MAX_BYTES * 2), isUnknown: isUnknown || undefined }];
 }
 
 function quote(text: string): string {

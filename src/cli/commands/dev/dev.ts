@@ -104,7 +104,7 @@ async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'p
   if (config === undefined || Object.keys(config.hooks).length === 0) return {};
   // The page starts beside the control plane, which alone knows the names of deployments with an id.
   const hasNames = Object.values(config.targets).every(({ deployment }) => deployment !== undefined);
-  return { hooksFile: file, ...(hasNames ? { pageHooksFile: file } : {}) };
+  return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
 }
 
 /** Whether the other commands find a `slipway.yaml` from the working folder. */
