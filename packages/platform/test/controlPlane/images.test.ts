@@ -14,7 +14,7 @@ let generation = 0;
 /** The options of a platform with an engine. An earlier platform starts nothing any more, as after `kill -9`. */
 function options(): { containers: Containers } {
   const mine = ++generation;
-  const containers = createContainers({ command: engine.command, platform: 'test' });
+  const containers = createContainers({ command: engine.command, platform: 'images' });
   const never = new Promise<never>(() => undefined);
   return {
     containers: { ...containers, start: (run) => (generation === mine ? containers.start(run) : never) },

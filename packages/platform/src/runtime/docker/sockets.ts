@@ -79,13 +79,13 @@ export async function removeLeftSockets(owner: SocketOwner): Promise<void> {
   }
 }
 
-/** The beginning of folder names. Short: systems limit a socket's path to about 100 characters. */
+/** The beginning of folder names, and of no others. Short: systems limit a socket's path to about 100 characters. */
 function ofPlatform({ platform }: SocketOwner): string {
-  return `slipway-${platform.slice(0, 8)}-`;
+  return `slipway.${platform.slice(0, 8)}.`;
 }
 
 function ofProcess(owner: SocketOwner): string {
-  return `${ofPlatform(owner)}${owner.process.slice(0, 4)}-`;
+  return `${ofPlatform(owner)}${owner.process.slice(0, 4)}.`;
 }
 
 /** The address of a database URL's server. As in `pg`, `host` in the query is a folder of sockets. */
