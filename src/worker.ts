@@ -67,8 +67,8 @@ const SETTINGS = {
   shutdownForceTime: '40 seconds',
   // For each task queue. A release polls for 10 s, then its control plane's poller waits for it.
   maxConcurrentActivityTaskExecutions: 500,
-  // A worker that takes more than it can run lets their timeouts and those of their local activities pass. Of 200 releases
-  // at once on a busy machine, each took 9.5 tasks and 6 activities (1.9 releases/s); with 100 slots 13.9 and 10.6 (1.1/s).
+  // If a worker takes more tasks than it can run, they time out, and so do their local activities. On a busy machine, each
+  // of 200 releases at once took 9.5 tasks and 6 activities (1.9 releases/s); with 100 instead of 20, 13.9 and 10.6 (1.1/s).
   maxConcurrentWorkflowTaskExecutions: 20,
   // Reads, each limited to a second (`workflows/localFirst.ts`).
   maxConcurrentLocalActivityExecutions: 200,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
 
+import { meet, REQUESTS } from './faultProxy.ts';
 import { type Process, slipway } from './processes.ts';
 import { type SmallAgent, writeSmallAgent } from './smallAgent.ts';
 import type { Stack } from './stack.ts';
@@ -105,6 +106,17 @@ export class Project {
   /** Changes the source, which gives another artifact. */
   async touch(text: string): Promise<void> {
     await writeFile(join(this.folder, 'CHANGED'), text);
+  }
+
+  /** Starts a release of the source. Resolves when it polls for its revision, which the proxy does not answer. */
+  async startHeldRelease(): Promise<void> {
+    const polling = meet(this.#stack.proxy, REQUESTS.poll, {
+      kind: 'hold_back',
+      until: new Promise(() => undefined),
+    });
+    const { code, text } = await this.ran('release', 'staging', '--no-wait');
+    if (code !== 0) throw new Error(text);
+    await polling;
   }
 
   /** Runs `slipway …` in the project's folder. */

@@ -13,7 +13,7 @@ import { fetchHistories } from '../../src/temporal/history/fetchHistories.ts';
 import { BUILT_COMMAND } from '../support/builtCommand.ts';
 import { replayFailures } from '../workflows/harness.ts';
 import { installCommit } from './commitInstallation.ts';
-import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { PASS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { slipway } from './processes.ts';
 import { Project } from './project.ts';
@@ -72,17 +72,6 @@ describe.skipIf(!canBuild)('an upgrade from earlier builds, in the middle of rel
     return { active_revision_id, revisions: await seen.revisions(), thread };
   }
 
-  /** Releases with the command, and waits until the release polls for its revision, which the proxy does not answer. */
-  async function startHeldRelease(text: string): Promise<void> {
-    await project.touch(text);
-    const polling = meet(stack.proxy, REQUESTS.poll, {
-      kind: 'hold_back',
-      until: new Promise(() => undefined),
-    });
-    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
-    await polling;
-  }
-
   it('the platform keeps its database, and serves what it served', async () => {
     expect((await project.ran('release', 'staging')).code).toBe(0);
     const { id } = await seen.deployment();
@@ -103,7 +92,8 @@ describe.skipIf(!canBuild)('an upgrade from earlier builds, in the middle of rel
   });
 
   it('a release that the earlier worker began ends on this one, with one revision', async () => {
-    await startHeldRelease('a second artifact');
+    await project.touch('a second artifact');
+    await project.startHeldRelease();
     stack.installed = {};
     expect(await stack.worker.stop()).toBe(0);
     stack.proxy.rule = PASS;
@@ -135,7 +125,8 @@ describe.skipIf(!canBuild)('an upgrade from earlier builds, in the middle of rel
 
   it('a worker of the earlier build continues what this one began', async () => {
     expect((await project.ran('unhold', 'staging', '--reason', 'looked')).code).toBe(0);
-    await startHeldRelease('a fourth artifact');
+    await project.touch('a fourth artifact');
+    await project.startHeldRelease();
     expect(await stack.worker.stop()).toBe(0);
     stack.proxy.rule = PASS;
     const earlier = slipway(['worker', '--json'], { env: stack.env, bin: before.slipway });

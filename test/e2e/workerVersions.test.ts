@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 
 import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
 import { QUICK_START } from '../support/quickStart.ts';
-import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { PASS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
@@ -87,18 +87,9 @@ async function versionOf(deployment: string, releaseId?: string): Promise<string
 async function inTheMiddle(deployment: string): Promise<Project> {
   const project = await Project.create(stack, { example: EXAMPLE, deployment });
   expect((await project.ran('release', 'staging')).code).toBe(0);
-  await startHeldRelease(project, 'a second artifact');
+  await project.touch('a second artifact');
+  await project.startHeldRelease();
   return project;
-}
-
-async function startHeldRelease(project: Project, text: string): Promise<void> {
-  await project.touch(text);
-  const polling = meet(stack.proxy, REQUESTS.poll, {
-    kind: 'hold_back',
-    until: new Promise(() => undefined),
-  });
-  expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
-  await polling;
 }
 
 it('a version that would break replay: releases end on the old one, targets move', async () => {
@@ -176,7 +167,8 @@ it('a version that only adds: messages and results pass between the two, and str
   await project.ran('unhold', 'staging', '--reason', 'looked');
 
   // The target returns to the old version, and accepts the result of a release of the new one.
-  await startHeldRelease(project, 'a third artifact');
+  await project.touch('a third artifact');
+  await project.startHeldRelease();
   await eventually(async () => expect(await versionOf(deployment, 'release-3')).toBe(second));
   const back = await project.ran('worker', 'rollout', '--back');
   expect(back.text).toContain(`${first} is current`);
@@ -190,7 +182,8 @@ it('a version that only adds: messages and results pass between the two, and str
 
   // A version's workers are gone while a release is still pinned to it.
   expect((await next.ran('worker', 'rollout', '--current')).code).toBe(0);
-  await startHeldRelease(project, 'a fourth artifact');
+  await project.touch('a fourth artifact');
+  await project.startHeldRelease();
   await eventually(async () => expect(await versionOf(deployment, 'release-4')).toBe(second));
   expect((await project.ran('worker', 'rollout', '--back')).code).toBe(0);
   await next.worker.kill();
@@ -208,12 +201,7 @@ it('an unversioned release continues on the first version', async () => {
   const unversioned = await Stack.start();
   try {
     const project = await Project.create(unversioned, { example: EXAMPLE, deployment: 'before' });
-    const polling = meet(unversioned.proxy, REQUESTS.poll, {
-      kind: 'hold_back',
-      until: new Promise(() => undefined),
-    });
-    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
-    await polling;
+    await project.startHeldRelease();
     const versioned = slipway(['worker', '--json'], {
       env: { ...unversioned.env, SLIPWAY_WORKER_VERSIONING: '1' },
     });
