@@ -71,8 +71,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       option: '--port; --port 0 takes a free one',
     });
     listeners.push(page);
-    // If Temporal does not answer, the first page shows it.
-    void watches.warm().catch(() => undefined);
+    await watches.warm();
     return { url: page.url, close };
   } catch (error) {
     await close();
