@@ -260,6 +260,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', openApiRoutes());
     app.route('/', controlPlane.app);
 
+    await controlPlane.registerDeployments();
     const listening = await listen(
       listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
       options,

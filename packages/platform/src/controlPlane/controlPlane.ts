@@ -92,6 +92,8 @@ export interface ControlPlane {
   readonly agents: Fleet['count'];
   /** How many revisions wait for a build slot. */
   readonly buildQueue: () => number;
+  /** Registers every deployment with the gateway. Call it before the listener opens: until then, all are unknown. */
+  registerDeployments(): Promise<void>;
   /** Restarts the agents of the active revisions and resumes unfinished work. */
   start(): Promise<void>;
   /** Stops work (the next start resumes it) and drains the agents. */
@@ -234,10 +236,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
   );
 
-  /** Registers every deployment with the gateway, and restarts the agents that served before. */
+  /** Restarts the agents that served before. */
   const restoreAgents = async (): Promise<void> => {
     for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
-      options.gateway.register(row.id, { starting: row.active_revision_id !== null });
       if (row.active_revision_id === null || row.status === 'AWAITING_DELETE') continue;
       const revision = await kysely
         .selectFrom('revisions')
@@ -288,6 +289,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     app,
     agents: fleet.count,
     buildQueue: orchestrator.queued,
+    registerDeployments: async () => {
+      const rows = await kysely.selectFrom('deployments').select(['id', 'active_revision_id']).execute();
+      for (const { id, active_revision_id: active } of rows) {
+        options.gateway.register(id, { starting: active !== null });
+      }
+    },
     start: async () => {
       // Remove what a killed process left, before any work begins.
       await removeLeftContainers();
