@@ -20,9 +20,7 @@ export interface ValidationIssue {
 
 /** The body of a 422 (contract 000, "Errors": HTTPValidationError). */
 export const HttpValidationError = z.looseObject({ detail: z.array(ValidationIssue) });
-export interface HttpValidationError {
-  detail: ValidationIssue[];
-}
+export type HttpValidationError = z.infer<typeof HttpValidationError>;
 
 /** The part of the request that was checked: the first part of every `loc`. */
 export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
@@ -34,6 +32,21 @@ export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
  */
 export function toValidationIssues(error: z.ZodError, prefix: ValidationPrefix): ValidationIssue[] {
   return error.issues.flatMap((issue) => translateIssue(issue, [prefix]));
+}
+
+/** Adds a broken rule to the issues of a schema. */
+export function refuse(
+  context: z.RefinementCtx,
+  path: (string | number)[],
+  message: string,
+  type: string,
+): void {
+  context.addIssue({ code: 'custom', path, message, params: { type } });
+}
+
+/** Adds the broken rules of a body to the issues of its schema. */
+export function refuseAll(context: z.RefinementCtx, issues: readonly ValidationIssue[]): void {
+  for (const { loc, msg, type } of issues) refuse(context, loc.slice(1), msg, type);
 }
 
 function translateIssue(issue: z.core.$ZodIssue, parentPath: (string | number)[]): ValidationIssue[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { contractEndpoints, publicApiEndpoints } from './sections.ts';
-import type { ValidationIssue } from '../httpErrors.ts';
+import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
   singleLineText,
@@ -18,7 +18,6 @@ import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './se
 import {
   AnsweredSourceConfig,
   AnsweredSourceRevisionConfig,
-  type RuleViolation,
   BUILDABLE_SOURCES,
   findInapplicableFields,
   PublicDeploymentType,
@@ -76,11 +75,9 @@ export const DeploymentFields = z.object({
  * nullable and optional"; only `graph_config_path` is "required on create"): a deployment may get its image later.
  * `cluster_namespace` needs the `listener_id` that validates it.
  */
-export const DeploymentCreate = DeploymentFields.superRefine((request, context) => {
-  for (const { path, message, type } of createViolations(request)) {
-    context.addIssue({ code: 'custom', path, message, params: { type } });
-  }
-});
+export const DeploymentCreate = DeploymentFields.superRefine((request, context) =>
+  refuseAll(context, validateCreate(request)),
+);
 export type DeploymentCreate = z.infer<typeof DeploymentCreate>;
 
 /**
@@ -115,24 +112,18 @@ export function validatePatch(current: Deployment, patch: DeploymentPatch): Vali
   const isCurrent = (path: readonly string[], value: unknown): boolean =>
     sameJson(valueAt(current, path), value);
   const inapplicable = findInapplicableFields(current.source, patch, isCurrent);
-  const immutable = IMMUTABLE_PATHS.flatMap((path): RuleViolation[] => {
+  const immutable = IMMUTABLE_PATHS.flatMap((path): ValidationIssue[] => {
     const value = valueAt(patch, path);
     if (value == null || isCurrent(path, value)) return [];
-    if (inapplicable.some((violation) => violation.path.every((part, index) => part === path[index])))
-      return [];
-    return [
-      { path: [...path], message: 'Cannot be changed once the deployment is created', type: 'immutable' },
-    ];
+    const loc = ['body', ...path];
+    if (inapplicable.some((issue) => issue.loc.every((part, index) => part === loc[index]))) return [];
+    return [{ loc, msg: 'Cannot be changed once the deployment is created', type: 'immutable' }];
   });
   const tag = checkTagRule(
     patch.source_revision_config?.repo_ref ?? current.source_revision_config.repo_ref,
     patch.source_config?.build_on_push ?? current.source_config.build_on_push,
   );
-  return [...immutable, ...inapplicable, ...tag].map(({ path, message, type }) => ({
-    loc: ['body', ...path],
-    msg: message,
-    type,
-  }));
+  return [...immutable, ...inapplicable, ...tag];
 }
 
 /** Whether a PATCH creates a revision (contract 000, "Revision-creating updates"): any of the six set to non-null. */
@@ -162,28 +153,28 @@ const IMMUTABLE_PATHS: readonly (readonly string[])[] = [
 ];
 
 /** The rules across the fields of a request that creates a deployment; `isExcused` allows a field for any source. */
-export function createViolations(
+export function validateCreate(
   request: z.infer<typeof DeploymentFields>,
   isExcused?: (path: readonly string[]) => boolean,
-): RuleViolation[] {
+): ValidationIssue[] {
   const { source, source_config: config, source_revision_config: revisionConfig } = request;
-  const violations = findInapplicableFields(source, request, isExcused);
+  const issues = findInapplicableFields(source, request, isExcused);
   if (BUILDABLE_SOURCES.includes(source) && revisionConfig.graph_config_path == null) {
-    violations.push({
-      path: ['source_revision_config', 'graph_config_path'],
-      message: `Required for source ${source}`,
+    issues.push({
+      loc: ['body', 'source_revision_config', 'graph_config_path'],
+      msg: `Required for source ${source}`,
       type: 'missing',
     });
   }
   if (config.listener_config?.cluster_namespace != null && config.listener_id == null) {
-    violations.push({
-      path: ['source_config', 'listener_id'],
-      message: 'Required by source_config.listener_config.cluster_namespace',
+    issues.push({
+      loc: ['body', 'source_config', 'listener_id'],
+      msg: 'Required by source_config.listener_config.cluster_namespace',
       type: 'missing',
     });
   }
-  if (source !== 'repo_host') return violations;
-  return [...violations, ...checkTagRule(revisionConfig.repo_ref, config.build_on_push)];
+  if (source !== 'repo_host') return issues;
+  return [...issues, ...checkTagRule(revisionConfig.repo_ref, config.build_on_push)];
 }
 
 /** Equality of JSON values; the order of names in an object does not matter. */

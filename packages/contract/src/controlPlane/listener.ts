@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { contractEndpoints, publicApiEndpoints } from './sections.ts';
-import type { ValidationIssue } from '../httpErrors.ts';
+import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { DnsLabel, singleLineText, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
 
@@ -43,11 +43,9 @@ export const ListenerCreate = z
     compute_id: singleLineText(NAME_MAX),
     compute_config: ListenerComputeConfig,
   })
-  .superRefine((request, context) => {
-    for (const { loc, msg, type } of validateComputeConfig(request.compute_config, request.compute_type)) {
-      context.addIssue({ code: 'custom', path: loc.slice(1), message: msg, params: { type } });
-    }
-  });
+  .superRefine((request, context) =>
+    refuseAll(context, validateComputeConfig(request.compute_config, request.compute_type)),
+  );
 export type ListenerCreate = z.infer<typeof ListenerCreate>;
 
 /**

@@ -78,13 +78,12 @@ export const BuildLogsRequest = z.object({
 export type BuildLogsRequest = z.infer<typeof BuildLogsRequest>;
 
 /** One line of a build's log. Plain texts are accepted too. */
-export const BuildLogLine = z.union([
+const BuildLogLine = z.union([
   z.looseObject({ message: z.string(), timestamp: z.string().nullish(), level: z.string().nullish() }),
   z.string().transform((message): { message: string; timestamp?: string | null; level?: string | null } => ({
     message,
   })),
 ]);
-export type BuildLogLine = z.infer<typeof BuildLogLine>;
 
 /** A page of a build's log; `next_offset` is null or absent on the last page. */
 export const BuildLogs = z.looseObject({

@@ -1,18 +1,14 @@
 import { z } from 'zod';
 
-import type { ValidationIssue } from '../httpErrors.ts';
-import { createViolations, DeploymentFields, DeploymentPatch } from './deployment.ts';
+import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
+import { DeploymentFields, DeploymentPatch, validateCreate } from './deployment.ts';
 import { BUILDABLE_SOURCES, PublicSourceConfig } from './source.ts';
 import { translateResource, translateIssues, VOCABULARY } from './vocabulary.ts';
 
 /** `POST /v2/deployments` by the contract's rules, except that every source may have `deployment_type`. */
 export const TypedDeploymentCreate = DeploymentFields.extend({
   source_config: PublicSourceConfig,
-}).superRefine((request, context) => {
-  for (const { path, message, type } of createViolations(request, isDeploymentType)) {
-    context.addIssue({ code: 'custom', path, message, params: { type } });
-  }
-});
+}).superRefine((request, context) => refuseAll(context, validateCreate(request, isDeploymentType)));
 
 /**
  * `POST /v2/deployments` from clients of the public API, in the contract's names ({@link fromPublicRequest}). It is

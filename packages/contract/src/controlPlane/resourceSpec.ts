@@ -9,6 +9,7 @@ import {
   NAME_MAX,
   SECRET_VALUE_MAX_BYTES,
 } from '../limits.ts';
+import { refuse } from '../httpErrors.ts';
 import { DnsLabel, Identifier, integer, nonEmptyText, oneOf, StorableObject, text } from '../scalars.ts';
 
 /* Contract 000, "Nested types used by ResourceSpec". Optional fields are nullable too, as in the public API. */
@@ -51,12 +52,8 @@ export const EnvVar = z
   })
   .superRefine((variable, context) => {
     if (variable.value === '' || variable.valueFrom == null) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['valueFrom'],
-      message: 'valueFrom cannot be used when value is not empty',
-      params: { type: 'value_and_value_from' },
-    });
+    const message = 'valueFrom cannot be used when value is not empty';
+    refuse(context, ['valueFrom'], message, 'value_and_value_from');
   });
 
 /** The resource limits and requests of a container, in the cluster's own notation. */
@@ -208,8 +205,4 @@ function checkVolumes(spec: ResourceSpec, context: z.RefinementCtx): void {
       checkMounts(container.volumeMounts, [field, index, 'volumeMounts']);
     }
   }
-}
-
-function refuse(context: z.RefinementCtx, path: (string | number)[], message: string, type: string): void {
-  context.addIssue({ code: 'custom', path, message, params: { type } });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { refuse } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX, SECRET_VALUE_MAX_BYTES } from '../limits.ts';
 import { EnvironmentName, nonEmptyText, text } from '../scalars.ts';
 
@@ -39,12 +40,7 @@ function uniqueNames(list: { name: string }[], context: z.RefinementCtx): void {
   const seen = new Set<string>();
   for (const [index, { name }] of list.entries()) {
     if (seen.has(name)) {
-      context.addIssue({
-        code: 'custom',
-        path: [index, 'name'],
-        message: 'The name is used by an earlier entry of the list',
-        params: { type: 'duplicate' },
-      });
+      refuse(context, [index, 'name'], 'The name is used by an earlier entry of the list', 'duplicate');
     }
     seen.add(name);
   }

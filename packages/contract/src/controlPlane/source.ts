@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import type { ValidationIssue } from '../httpErrors.ts';
 import { TEXT_MAX } from '../limits.ts';
 import { HttpUrl, nonEmptyText, oneOf, RelativePath, Uuid } from '../scalars.ts';
 import { ListenerConfig } from './listener.ts';
@@ -100,13 +101,6 @@ export const AnsweredSourceConfig = z.looseObject({
   build_command: z.string().nullish(),
 });
 
-/** A broken rule of contract 000: the field (without the leading `body`), the reason, and the rule. */
-export interface RuleViolation {
-  readonly path: (string | number)[];
-  readonly message: string;
-  readonly type: string;
-}
-
 /** The sources that are built from source code; the others have no graph configuration. */
 export const BUILDABLE_SOURCES: readonly string[] = ['repo_host', 'internal_source'] satisfies Source[];
 
@@ -144,8 +138,8 @@ export function findInapplicableFields(
   source: string,
   request: unknown,
   isCurrent: (path: readonly string[], value: unknown) => boolean = () => false,
-): RuleViolation[] {
-  return FIELD_SOURCES.flatMap(([path, sources]): RuleViolation[] => {
+): ValidationIssue[] {
+  return FIELD_SOURCES.flatMap(([path, sources]): ValidationIssue[] => {
     const value = valueAt(request, path);
     if (value == null || (Array.isArray(value) && value.length === 0)) return [];
     // For a source that the contract does not name, only the service knows its fields.
@@ -155,7 +149,9 @@ export function findInapplicableFields(
     )
       return [];
     if (isCurrent(path, value)) return [];
-    return [{ path: [...path], message: `Only for source ${sources.join(' or ')}`, type: 'not_applicable' }];
+    return [
+      { loc: ['body', ...path], msg: `Only for source ${sources.join(' or ')}`, type: 'not_applicable' },
+    ];
   });
 }
 
@@ -166,12 +162,12 @@ export function findInapplicableFields(
 export function checkTagRule(
   repoRef: string | null | undefined,
   buildOnPush: boolean | null | undefined,
-): RuleViolation[] {
+): ValidationIssue[] {
   if (repoRef?.startsWith(TAG_PREFIX) !== true || buildOnPush === false) return [];
   return [
     {
-      path: ['source_config', 'build_on_push'],
-      message: 'Must be false when source_revision_config.repo_ref is a tag (starts with refs/tags/)',
+      loc: ['body', 'source_config', 'build_on_push'],
+      msg: 'Must be false when source_revision_config.repo_ref is a tag (starts with refs/tags/)',
       type: 'tag_builds_on_push',
     },
   ];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { refuse } from '../httpErrors.ts';
 import { runApiEndpoints, publicRunApiEndpoints } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
@@ -229,8 +230,7 @@ export function disconnectMode(
  * `interrupt` keeps the run and its checkpoints; `rollback` deletes both (contract 001, "States and transitions").
  * Default: `interrupt`.
  */
-export const CancelAction = oneOf(['interrupt', 'rollback']);
-export type CancelAction = z.infer<typeof CancelAction>;
+const CancelAction = oneOf(['interrupt', 'rollback']);
 
 /** The query of `POST …/runs/{run_id}/cancel`. `wait` is accepted in every spelling that clients use (facts). */
 export const CancelQuery = z.object({
@@ -257,21 +257,17 @@ export const BulkCancelBody = z
     status: BulkCancelStatus.nullish(),
   })
   .superRefine((body, context) => {
-    const refuse = (path: string, message: string, type: string): void => {
-      context.addIssue({ code: 'custom', path: [path], message, params: { type } });
-    };
     if (body.status != null) {
-      if (body.thread_id != null)
-        refuse('thread_id', 'Cannot be used together with status', 'not_applicable');
-      if (body.run_ids != null) refuse('run_ids', 'Cannot be used together with status', 'not_applicable');
-      return;
-    }
-    if (body.thread_id == null && body.run_ids == null) {
-      refuse('status', 'Either thread_id with run_ids, or status, is required', 'missing');
+      for (const field of ['thread_id', 'run_ids'] as const) {
+        if (body[field] == null) continue;
+        refuse(context, [field], 'Cannot be used together with status', 'not_applicable');
+      }
+    } else if (body.thread_id == null && body.run_ids == null) {
+      refuse(context, ['status'], 'Either thread_id with run_ids, or status, is required', 'missing');
     } else if (body.thread_id == null) {
-      refuse('thread_id', 'Required by run_ids', 'missing');
+      refuse(context, ['thread_id'], 'Required by run_ids', 'missing');
     } else if (body.run_ids == null) {
-      refuse('run_ids', 'Required by thread_id', 'missing');
+      refuse(context, ['run_ids'], 'Required by thread_id', 'missing');
     }
   });
 export type BulkCancelBody = z.infer<typeof BulkCancelBody>;
