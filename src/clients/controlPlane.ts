@@ -6,27 +6,19 @@ import type {
 } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { IntegrationCreate } from '@slipway/contract/controlPlane/integration';
-import type { ListenerCreate, ListenerPatch } from '@slipway/contract/controlPlane/listener';
-import type { BuildLogLine, BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
+import type { ListenerCreate } from '@slipway/contract/controlPlane/listener';
+import type { BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
 import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import { translateResource, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
-import { ARTIFACT_MAX_BYTES, LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
+import { ARTIFACT_MAX_BYTES, PAGE_LIMIT } from '@slipway/contract/limits';
 import type { PageQuery } from '@slipway/contract/scalars';
 import { z } from 'zod';
 
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
-import {
-  type CallOptions,
-  createService,
-  notSent,
-  type Service,
-  type ServiceOptions,
-  type StreamOptions,
-  valuesOf,
-} from './service.ts';
+import { type CallOptions, createService, notSent, type Service, type ServiceOptions } from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
 /** A request body without its computed fields, as callers write it. */
@@ -43,10 +35,6 @@ interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
-interface RevisionsFilter extends Partial<PageQuery> {
-  readonly status?: readonly string[];
-}
-
 export interface ControlPlaneClientOptions extends ServiceOptions {
   /**
    * The vocabulary that the control plane uses. Default: the contract's. The client's methods always use the
@@ -59,7 +47,7 @@ export type ControlPlaneClient = ReturnType<typeof createControlPlaneClient>;
 
 /**
  * Creates a control plane client with its own pool of kept-alive connections. It has one method per endpoint of
- * contract 000 and of its public relative. Each sends its request once and throws a {@link ServiceError} unless it
+ * contract 000 and of its public relative that Slipway uses. Each sends its request once and throws a {@link ServiceError} unless it
  * succeeds. Do not repeat `patchDeployment`, `createDeployment` and `redeployRevision` if `mayHaveBeenTaken` is true.
  *
  * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
@@ -70,10 +58,9 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   const service = isPublic
     ? inPublicVocabulary(createService(serviceOptions))
     : createService(serviceOptions);
-  const ask = valuesOf(service);
+  const { call: ask } = service;
   const requestUploadUrl = uploadUrlRequester(service, isPublic);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
-  const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
   const revisionOf = (deploymentId: string, revisionId: string) => ({
     deployment_id: deploymentId,
     revision_id: revisionId,
@@ -84,24 +71,14 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   });
 
   const listDeployments = (
-    { deployment_ids: ids, ...rest }: Partial<DeploymentsQuery> = {},
+    { deployment_ids: ids, ...rest }: Partial<DeploymentsQuery>,
     call?: CallOptions,
   ) => {
     const query = ids === undefined ? rest : { ...rest, deployment_ids: ids.join(',') };
     return ask(ENDPOINTS.listDeployments, { query }, call);
   };
-  const listRevisions = (id: string, { status, ...page }: RevisionsFilter = {}, call?: CallOptions) => {
-    const query = status === undefined ? page : { ...page, status: status.join(',') };
-    return ask(ENDPOINTS.listRevisions, { params: of(id), query }, call);
-  };
-  const listListeners = (query: Partial<PageQuery> = {}, call?: CallOptions) =>
-    ask(ENDPOINTS.listListeners, { query }, call);
-  const getBuildLogs = (
-    id: string,
-    revisionId: string,
-    body: Partial<BuildLogsRequest> = {},
-    call?: CallOptions,
-  ) => ask(ENDPOINTS.getBuildLogs, { params: projectOf(id, revisionId), body }, call);
+  const listRevisions = (id: string, query: Partial<PageQuery>, call?: CallOptions) =>
+    ask(ENDPOINTS.listRevisions, { params: of(id), query }, call);
 
   return {
     createDeployment: (body: DeploymentCreateBody, { idempotencyKey, ...call }: CreateOptions = {}) => {
@@ -113,11 +90,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     getDeployment: (id: string, call?: CallOptions) => ask(ENDPOINTS.getDeployment, { params: of(id) }, call),
     patchDeployment: (id: string, body: DeploymentPatchBody, call?: CallOptions) =>
       ask(ENDPOINTS.patchDeployment, { params: of(id), body }, call),
-    deleteDeployment: (id: string, query: Partial<DeploymentDeleteQuery> = {}, call?: CallOptions) =>
+    deleteDeployment: (id: string, query: Partial<DeploymentDeleteQuery>, call?: CallOptions) =>
       ask(ENDPOINTS.deleteDeployment, { params: of(id), query }, call),
-    /** Deletes up to 100 deployments. The answer names those that did not exist. */
-    deleteDeployments: (ids: readonly string[], call?: CallOptions) =>
-      ask(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call),
     listDeployments,
     /** All deployments that match the filter, page by page. */
     eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>, call?: CallOptions) =>
@@ -129,25 +103,13 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     eachRevision: (id: string, call?: CallOptions) => eachOfPages((page) => listRevisions(id, page, call)),
     redeployRevision: (id: string, revisionId: string, call?: CallOptions) =>
       ask(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call),
-    /** Stops a revision that waits, builds or deploys. An interrupted revision is returned unchanged. */
-    interruptRevision: (id: string, revisionId: string, call?: CallOptions) =>
-      ask(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call),
-    listIntegrations: (call?: CallOptions) => ask(ENDPOINTS.listIntegrations, {}, call),
-    createIntegration: (body: IntegrationCreate, call?: CallOptions) =>
-      ask(ENDPOINTS.createIntegration, { body }, call),
-    deleteIntegration: (id: string, call?: CallOptions) =>
-      ask(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call),
-    listListeners,
+    listIntegrations: () => ask(ENDPOINTS.listIntegrations, {}),
+    createIntegration: (body: IntegrationCreate) => ask(ENDPOINTS.createIntegration, { body }),
+    deleteIntegration: (id: string) => ask(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }),
     /** All listeners, newest first, page by page. */
-    eachListener: (call?: CallOptions) => eachOfPages((page) => listListeners(page, call)),
-    createListener: (body: ListenerCreate, call?: CallOptions) =>
-      ask(ENDPOINTS.createListener, { body }, call),
-    getListener: (id: string, call?: CallOptions) =>
-      ask(ENDPOINTS.getListener, { params: listenerOf(id) }, call),
-    patchListener: (id: string, body: ListenerPatch, call?: CallOptions) =>
-      ask(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call),
-    deleteListener: (id: string, call?: CallOptions) =>
-      ask(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call),
+    eachListener: () => eachOfPages((query) => ask(ENDPOINTS.listListeners, { query })),
+    createListener: (body: ListenerCreate) => ask(ENDPOINTS.createListener, { body }),
+    deleteListener: (id: string) => ask(ENDPOINTS.deleteListener, { params: { listener_id: id } }),
     /**
      * Requests the URL to upload an artifact to. The contract's path has no version. Decision: if the service has no
      * such path (a 404 that does not name the deployment), the public relative's `/v2` path is used from then on.
@@ -163,7 +125,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     getRevisionLogs: (
       id: string,
       revisionId: string,
-      query: Partial<Omit<RevisionLogsQuery, 'follow'>> = {},
+      query: Partial<Omit<RevisionLogsQuery, 'follow'>>,
       call?: CallOptions,
     ) => ask(ENDPOINTS.getRevisionLogs, { params: revisionOf(id, revisionId), query }, call),
     /**
@@ -173,36 +135,17 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     followRevisionLogs: (
       id: string,
       revisionId: string,
-      query: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>> = {},
-      call?: StreamOptions,
+      query: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>>,
+      call?: CallOptions,
     ) => {
       const parts = { params: revisionOf(id, revisionId), query: { ...query, follow: true } };
       return service.stream(ENDPOINTS.getRevisionLogs, parts, call);
     },
-    getBuildLogs,
+    getBuildLogs: (id: string, revisionId: string, body: Partial<BuildLogsRequest>, call?: CallOptions) =>
+      ask(ENDPOINTS.getBuildLogs, { params: projectOf(id, revisionId), body }, call),
     /** The output of a revision's agent, without its build. */
-    getDeployLogs: (
-      id: string,
-      revisionId: string,
-      body: Partial<BuildLogsRequest> = {},
-      call?: CallOptions,
-    ) => ask(ENDPOINTS.getDeployLogs, { params: projectOf(id, revisionId), body }, call),
-    /** All lines of a revision's build log, oldest first, page by page. */
-    async *eachBuildLogLine(
-      id: string,
-      revisionId: string,
-      call?: CallOptions,
-    ): AsyncGenerator<BuildLogLine, void> {
-      let offset: string | number | undefined;
-      for (;;) {
-        const request = { order: 'asc', limit: LOG_LIMIT.max, offset } as const;
-        const { logs, next_offset: next } = await getBuildLogs(id, revisionId, request, call);
-        yield* logs;
-        // Stop if a service returns the same offset again, which would never end.
-        if (next == null || next === offset || logs.length === 0) return;
-        offset = next;
-      }
-    },
+    getDeployLogs: (id: string, revisionId: string, body: Partial<BuildLogsRequest>, call?: CallOptions) =>
+      ask(ENDPOINTS.getDeployLogs, { params: projectOf(id, revisionId), body }, call),
     /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
@@ -231,14 +174,14 @@ function uploadUrlRequester(service: Service, isVersioned: boolean) {
     const parts = { params: { deployment_id: deploymentId } };
     if (!versioned) {
       try {
-        return (await service.call(ENDPOINTS.createUploadUrl, parts, options)).value;
+        return await service.call(ENDPOINTS.createUploadUrl, parts, options);
       } catch (error) {
         if (!isUnknownPath(error, deploymentId)) throw error;
       }
     }
-    const { value } = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
+    const upload = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
     versioned = true;
-    return value;
+    return upload;
   };
 }
 

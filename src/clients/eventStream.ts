@@ -9,8 +9,6 @@ export interface ServerEvent {
   /** The kind: a name of `contract/runApi/stream.ts`, perhaps with a `|namespace`. Default: `message`. */
   readonly event: string;
   readonly data: unknown;
-  /** The id to resume after this event. */
-  readonly id: string | undefined;
 }
 
 /**
@@ -18,18 +16,10 @@ export interface ServerEvent {
  * before it were consumed, so a slow reader slows the service down instead of filling memory. Leaving the loop early
  * closes the connection, which the service sees as a disconnect.
  *
- * Iterating throws ServiceError NO_ANSWER if the connection is lost or silent for too long, and BAD_ANSWER if an
- * event is too large or not JSON.
+ * Iterating throws ServiceError NO_ANSWER if the connection is lost, and BAD_ANSWER if an event is too large or not
+ * JSON.
  */
-export interface EventStream extends AsyncIterable<ServerEvent> {
-  /** The stream's run and its thread, if the service names them (`Content-Location`). */
-  readonly runId: string | undefined;
-  readonly threadId: string | undefined;
-  /** The id of the last consumed event. */
-  readonly lastEventId: string | undefined;
-  /** Closes the connection. */
-  close(): void;
-}
+export type EventStream = AsyncIterable<ServerEvent>;
 
 /**
  * Opens an exchange as a stream of server-sent events (contract 001, "Events").
@@ -39,36 +29,14 @@ export interface EventStream extends AsyncIterable<ServerEvent> {
 export async function openEventStream(
   exchange: Exchange,
   maxEventCharacters: number,
-  onOpen: (status: number) => void = () => undefined,
+  onOpen: (status: number) => void,
 ): Promise<EventStream> {
   const { statusCode, headers, body } = await exchange.open();
   exchange.stopTimer();
   const type = single(headers['content-type']) ?? '';
   if (!/^text\/event-stream\b/iu.test(type)) throw exchange.badAnswer('no event stream');
   onOpen(statusCode);
-  let lastEventId: string | undefined;
-  return {
-    ...runOfLocation(single(headers['content-location'])),
-    get lastEventId() {
-      return lastEventId;
-    },
-    close: () => exchange.close(),
-    async *[Symbol.asyncIterator]() {
-      for await (const event of readEvents(exchange, body, maxEventCharacters)) {
-        lastEventId = event.id ?? lastEventId;
-        yield event;
-      }
-    },
-  };
-}
-
-/** The ids in a `Content-Location` of a run: `/threads/{thread_id}/runs/{run_id}`, or `/runs/{run_id}`. */
-export function runOfLocation(location: string | undefined): {
-  runId: string | undefined;
-  threadId: string | undefined;
-} {
-  const match = /(?:\/threads\/(?<threadId>[^/?#]+))?\/runs\/(?<runId>[^/?#]+)/u.exec(location ?? '');
-  return { runId: match?.groups?.['runId'], threadId: match?.groups?.['threadId'] };
+  return readEvents(exchange, body, maxEventCharacters);
 }
 
 async function* readEvents(
@@ -84,14 +52,14 @@ async function* readEvents(
   const parser = createParser({
     // This limits incomplete events. `onEvent` limits those that arrive in one piece.
     maxBufferSize: maxEventCharacters,
-    onEvent: ({ event, data, id }) => {
+    onEvent: ({ event, data }) => {
       if (data.length > maxEventCharacters) {
         tooLarge();
         return;
       }
       const parsed = data === '' ? null : parsedJson(data);
       if (parsed === undefined) problem ??= exchange.badAnswer('a stream with an event that is not JSON');
-      else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed, id });
+      else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed });
     },
     onError: ({ type }) => {
       if (type === 'max-buffer-size-exceeded') tooLarge();

@@ -33,8 +33,6 @@ export interface ExchangeBounds {
   readonly signal?: AbortSignal;
   /** From the call to the end of the answer; for a stream, to its beginning. */
   readonly timeoutMs?: number;
-  /** Between two pieces of the answer's body. */
-  readonly idleTimeoutMs?: number;
 }
 
 type Answer = Dispatcher.ResponseData;
@@ -126,7 +124,7 @@ export class Exchange {
     );
   }
 
-  /** Ends the timeout. From here on, only the signal and the idle timeout limit the exchange. */
+  /** Ends the timeout. From here on, only the signal limits the exchange. */
   stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -144,9 +142,9 @@ export class Exchange {
 
   /** Explains an error of the transport. */
   failure(cause: unknown): ServiceError {
-    const { signal, timeoutMs = 0, idleTimeoutMs = 0 } = this.#bounds;
+    const { signal, timeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;
-    const reason = transportReason(cause, idleTimeoutMs);
+    const reason = transportReason(cause);
     const what = `${method} ${this.#path}`;
     if (signal?.aborted === true) {
       return this.#error(this.#lostCode, `${what} was aborted`, { cause, aborted: true });
@@ -210,7 +208,6 @@ export class Exchange {
       headers: traceparent === undefined ? headers : { ...headers, traceparent },
       body: body ?? null,
       signal: this.#end.signal,
-      bodyTimeout: this.#bounds.idleTimeoutMs ?? 0,
     } as Dispatcher.RequestOptions);
     try {
       return await Promise.race([sent, this.#ended()]);
@@ -342,9 +339,8 @@ const REFUSED_REDIRECTS: Readonly<Record<string, string>> = {
   [REFUSED_REDIRECT]: 'a redirect to an address without https',
 };
 
-function transportReason(cause: unknown, idleTimeoutMs: number): string {
+function transportReason(cause: unknown): string {
   const code = codeOf(cause);
-  if (code === 'UND_ERR_BODY_TIMEOUT') return `no data for ${idleTimeoutMs} ms`;
   return REASONS[code] ?? (code === '' ? 'the transport failed' : code);
 }
 

@@ -1,4 +1,4 @@
-import type { FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import type { FeedbackSubmission } from '@slipway/contract/runApi/feedback';
 import { Exchange } from './exchange.ts';
 import { type CallOptions, createAgent } from './service.ts';
 import { ServiceError } from './serviceError.ts';
@@ -16,43 +16,32 @@ export type FeedbackClient = ReturnType<typeof createFeedbackClient>;
 export function createFeedbackClient() {
   const agent = createAgent();
 
-  const send = async (
-    method: 'GET' | 'POST',
-    link: string,
-    { body, query = {} }: { body?: string; query?: Readonly<Record<string, unknown>> },
-    { signal, timeoutMs = 30_000 }: CallOptions = {},
-  ): Promise<void> => {
-    const url = parseLink(link, method);
-    for (const [name, value] of Object.entries(query)) {
-      if (value === undefined || value === null) continue;
-      url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
-    }
-    const exchange = new Exchange(
-      agent,
-      {
-        method,
-        url,
-        shownPath: SHOWN_PATH,
-        headers: {
-          accept: 'application/json',
-          'user-agent': 'slipway',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body,
-        secrets: [link, new URL(link).pathname, new URL(link).pathname.split('/').at(-1) ?? ''],
-      },
-      { signal, timeoutMs },
-    );
-    await exchange.open();
-    await exchange.text(ANSWER_MAX_BYTES);
-  };
-
   return {
-    submit: (link: string, feedback: FeedbackSubmission, call?: CallOptions) =>
-      send('POST', link, { body: JSON.stringify(feedback) }, call),
-    /** Submits with GET, as a link in a page would. This has no metadata. */
-    submitByQuery: (link: string, feedback: Omit<FeedbackQuery, 'metadata'>, call?: CallOptions) =>
-      send('GET', link, { query: feedback }, call),
+    submit: async (
+      link: string,
+      feedback: FeedbackSubmission,
+      { signal, timeoutMs = 30_000 }: CallOptions = {},
+    ): Promise<void> => {
+      const url = parseLink(link);
+      const exchange = new Exchange(
+        agent,
+        {
+          method: 'POST',
+          url,
+          shownPath: SHOWN_PATH,
+          headers: {
+            accept: 'application/json',
+            'user-agent': 'slipway',
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify(feedback),
+          secrets: [link, url.pathname, url.pathname.split('/').at(-1) ?? ''],
+        },
+        { signal, timeoutMs },
+      );
+      await exchange.open();
+      await exchange.text(ANSWER_MAX_BYTES);
+    },
     /** Closes the connections after the running requests have ended. */
     close: () => agent.close(),
   };
@@ -61,11 +50,11 @@ export function createFeedbackClient() {
 /** The answer's content is not used. */
 const ANSWER_MAX_BYTES = 1_048_576;
 
-function parseLink(link: string, method: string): URL {
+function parseLink(link: string): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined && /^https?:$/u.test(url.protocol)) return url;
   throw new ServiceError('SLIPWAY_REFUSED', 'The feedback link is not an http or https URL', {
-    method,
+    method: 'POST',
     path: SHOWN_PATH,
     mayHaveBeenTaken: false,
   });

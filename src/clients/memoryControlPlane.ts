@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Deployment } from '@slipway/contract/controlPlane/deployment';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
 import type { ControlPlaneClient } from './controlPlane.ts';
+import type { EventStream } from './eventStream.ts';
 import type { RunApiClient } from './runApi.ts';
 import { ServiceError } from './serviceError.ts';
 
@@ -149,7 +150,7 @@ export class MemoryControlPlane {
         return revisionAnswer(this.revision(deploymentId, revisionId));
       },
       listRevisions: async (deploymentId, query) => {
-        const resources = (await newestFirst(deploymentId)).slice(0, query?.limit ?? NEWEST_PAGE);
+        const resources = (await newestFirst(deploymentId)).slice(0, query.limit ?? NEWEST_PAGE);
         return { resources, offset: resources.length };
       },
       eachRevision: async function* (deploymentId) {
@@ -207,35 +208,27 @@ export function memoryAgent(
     const request = { method: 'GET', path: '/ok', mayHaveBeenTaken: false };
     throw new ServiceError('SLIPWAY_UNREACHABLE', 'the connection was refused', request);
   };
-  const stream = async (threadId?: string) => {
-    const runId = randomUUID();
-    const messages = [{ type: 'ai', content: ask() }];
+  const stream = async (): Promise<EventStream> => {
+    await Promise.resolve();
     const events = [
-      { event: 'metadata', data: { run_id: runId, attempt: 1 }, id: undefined },
-      { event: 'values', data: { messages }, id: undefined },
+      { event: 'metadata', data: { run_id: randomUUID(), attempt: 1 } },
+      { event: 'values', data: { messages: [{ type: 'ai', content: ask() }] } },
     ];
-    return Promise.resolve({
-      runId,
-      threadId,
-      lastEventId: undefined,
-      close: () => undefined,
-      async *[Symbol.asyncIterator]() {
-        yield* await Promise.resolve(events);
-      },
-    });
+    return ReadableStream.from(events);
+  };
+  const ok = async (): Promise<undefined> => {
+    await Promise.resolve();
+    ask();
   };
   return {
-    ok: async () => {
-      await Promise.resolve();
-      ask();
-    },
-    streamStatelessRun: () => stream(),
-    streamRun: (threadId) => stream(threadId),
+    ok,
+    streamStatelessRun: stream,
+    streamRun: stream,
     createThread: async (asked) => {
       ask();
       const now = new Date().toISOString();
       return Promise.resolve({
-        thread_id: asked?.thread_id ?? randomUUID(),
+        thread_id: asked.thread_id ?? randomUUID(),
         created_at: now,
         updated_at: now,
         metadata: {},
@@ -244,10 +237,7 @@ export function memoryAgent(
         status: 'idle',
       });
     },
-    deleteThread: async () => {
-      await Promise.resolve();
-      ask();
-    },
+    deleteThread: ok,
   };
 }
 

@@ -5,7 +5,7 @@ import {
   type AuditQuery,
 } from '@slipway/contract/controlPlane/access';
 
-import { type CallOptions, createService, type ServiceOptions, valuesOf } from './service.ts';
+import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
 export type PlatformAccessClient = ReturnType<typeof createPlatformAccessClient>;
 
@@ -17,21 +17,18 @@ export type PlatformAccessClient = ReturnType<typeof createPlatformAccessClient>
  */
 export function createPlatformAccessClient(options: ServiceOptions) {
   const service = createService(options);
-  const ask = valuesOf(service);
+  const { call: ask } = service;
   return {
     /** Creates a key. Only this answer contains it. */
-    createApiKey: (body: ApiKeyCreate, call?: CallOptions) => ask(ENDPOINTS.createApiKey, { body }, call),
-    listApiKeys: (query: Partial<ApiKeysQuery> = {}, call?: CallOptions) =>
-      ask(ENDPOINTS.listApiKeys, { query }, call),
-    revokeApiKey: (keyId: string, call?: CallOptions) =>
-      ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }, call),
-    listAudit: (query: Partial<AuditQuery> = {}, call?: CallOptions) =>
-      ask(ENDPOINTS.listAudit, { query }, call),
+    createApiKey: (body: ApiKeyCreate) => ask(ENDPOINTS.createApiKey, { body }),
+    listApiKeys: (query: Partial<ApiKeysQuery>) => ask(ENDPOINTS.listApiKeys, { query }),
+    revokeApiKey: (keyId: string) => ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),
+    listAudit: (query: Partial<AuditQuery>) => ask(ENDPOINTS.listAudit, { query }),
     /**
      * Encrypts the stored secrets with a new master key. Answers when all are encrypted. Only for the platform's own
      * key.
      */
-    rotateSecrets: (call?: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
+    rotateSecrets: (call: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
     /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };

@@ -15,18 +15,10 @@ export interface CallOptions {
   /** Ends the call. The error then says whether the request may have been applied. */
   readonly signal?: AbortSignal;
   /**
-   * The longest time from the call to the end of its answer, in milliseconds; 0: no limit. Default: the client's
-   * `timeoutMs`; no limit if the service answers only when a run has ended.
+   * The longest time from the call to the end of its answer, for a stream to its beginning, in milliseconds; 0: no
+   * limit. Default: the client's `timeoutMs`.
    */
   readonly timeoutMs?: number;
-}
-
-/** The options of a call that opens a stream. */
-export interface StreamOptions extends CallOptions {
-  /** The longest time without data in the stream, in milliseconds; 0 (default): no limit. */
-  readonly idleTimeoutMs?: number;
-  /** The id of the last event that was seen: a resumable stream continues after it. */
-  readonly lastEventId?: string;
 }
 
 /** The options of a client. */
@@ -110,12 +102,6 @@ interface CallParts {
 /** The value of an endpoint's answer, as in its contract; nothing if it has no content. */
 type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : undefined;
 
-/** An answer: its value and its headers. */
-export interface Answered<T> {
-  readonly value: T;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
 /** One service behind one pool of kept-alive connections. It sends each request once; the caller may retry. */
 export interface Service {
   readonly origin: string;
@@ -123,25 +109,16 @@ export interface Service {
   /** The headers with our credentials. */
   readonly credentials: Readonly<Record<string, string>>;
   readonly onCall: OnCall | undefined;
-  /** @throws ServiceError */
+  /** Returns the value of the answer. @throws ServiceError */
   readonly call: <E extends Endpoint>(
     endpoint: E,
     parts: CallParts,
     options?: CallOptions,
-  ) => Promise<Answered<AnswerOf<E>>>;
-  /** Opens a stream. `timeoutMs` bounds its beginning only. @throws ServiceError */
-  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: StreamOptions) => Promise<EventStream>;
+  ) => Promise<AnswerOf<E>>;
+  /** Opens a stream. @throws ServiceError */
+  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: CallOptions) => Promise<EventStream>;
   /** Closes the pool after the running requests have ended. */
   close(): Promise<void>;
-}
-
-/** Calls a service and returns only the answer's value. */
-export function valuesOf({ call }: Service) {
-  return async <E extends Endpoint>(
-    endpoint: E,
-    parts: CallParts,
-    options?: CallOptions,
-  ): Promise<AnswerOf<E>> => (await call(endpoint, parts, options)).value;
 }
 
 const MEBI = 1_048_576;
@@ -157,16 +134,20 @@ export function createService(options: ServiceOptions): Service {
   const { secrets = [], unauthorizedHint, onCall } = options;
   const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
 
-  const prepare = (endpoint: Endpoint, parts: CallParts, accept: string): ExchangeRequest => {
-    const url = urlOf(base, endpoint, parts);
-    return {
+  const prepare = (
+    endpoint: Endpoint,
+    parts: CallParts,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>>,
+  ): Exchange => {
+    const request: ExchangeRequest = {
       method: endpoint.method,
-      url,
+      url: urlOf(base, endpoint, parts),
       template: endpoint.path,
       headers: {
         ...parts.headers,
         ...credentials,
-        accept,
+        ...headers,
         'user-agent': 'slipway',
         ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
@@ -174,6 +155,10 @@ export function createService(options: ServiceOptions): Service {
       secrets: [...Object.values(credentials), ...secrets, ...secretsOf(parts.body)],
       unauthorizedHint,
     };
+    return new Exchange(agent, request, {
+      signal: options.signal,
+      timeoutMs: options.timeoutMs ?? timeoutMs,
+    });
   };
 
   return {
@@ -182,24 +167,17 @@ export function createService(options: ServiceOptions): Service {
     credentials,
     onCall,
     async call(endpoint, parts, callOptions = {}) {
-      const request = prepare(endpoint, parts, 'application/json');
-      const exchange = new Exchange(agent, request, { timeoutMs, ...defined(callOptions) });
+      const exchange = prepare(endpoint, parts, callOptions, { accept: 'application/json' });
       return observed(onCall, nameOf(endpoint), async (answered) => {
-        const { statusCode, headers } = await exchange.open();
+        const { statusCode } = await exchange.open();
         const text = await exchange.text(maxAnswerBytes);
         answered(statusCode);
-        return { value: read(endpoint, text, exchange) as never, headers };
+        return read(endpoint, text, exchange) as never;
       });
     },
-    async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
-      const request = prepare(endpoint, parts, 'text/event-stream');
-      const resumed: Record<string, string> =
-        lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-      const exchange = new Exchange(
-        agent,
-        { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },
-        { timeoutMs, ...defined(streamOptions) },
-      );
+    async stream(endpoint, parts, callOptions = {}) {
+      const headers = { accept: 'text/event-stream', 'cache-control': 'no-store' };
+      const exchange = prepare(endpoint, parts, callOptions, headers);
       return observed(onCall, nameOf(endpoint), (answered) =>
         openEventStream(exchange, maxEventCharacters, answered),
       );
@@ -280,9 +258,4 @@ function urlOf(base: URL, endpoint: Endpoint, { params = {}, query = {} }: CallP
     }
   }
   return url;
-}
-
-/** The options that are not `undefined`, so that these do not hide defaults. */
-function defined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

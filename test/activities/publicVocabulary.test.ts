@@ -144,12 +144,11 @@ describe('a target of the public service', () => {
     });
     for await (const revision of client.eachRevision(deployment.id)) {
       expect(revision.source).toBe('external_image');
-      for await (const line of client.eachBuildLogLine(deployment.id, revision.id)) {
-        expect(line).toHaveProperty('message');
-      }
+      const { logs } = await client.getBuildLogs(deployment.id, revision.id, {});
+      for (const line of logs) expect(line).toHaveProperty('message');
     }
-    expect((await client.listListeners()).resources[0]).toMatchObject({ compute_type: 'cluster' });
-    await client.deleteDeployment(deployment.id);
+    for await (const listener of client.eachListener()) expect(listener.compute_type).toBe('cluster');
+    await client.deleteDeployment(deployment.id, {});
     await client.close();
     expect(service.problems).toEqual([]);
   });

@@ -29,25 +29,6 @@ describe('A feedback link', () => {
     expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
   });
 
-  it('accepts the fields in the query with GET, the correction as encoded JSON', async () => {
-    const service = await startService((_, response) => response.writeHead(204).end());
-    await client().submitByQuery(`${service.url}/api/v1/feedback/tokens/${TOKEN}?v=2`, {
-      score: -1,
-      value: 3,
-      comment: 'a & b',
-      correction: { a: 'é' },
-    });
-    const { searchParams } = new URL(service.requests[0]?.url ?? '', service.url);
-    expect(Object.fromEntries(searchParams)).toEqual({
-      v: '2',
-      score: '-1',
-      value: '3',
-      comment: 'a & b',
-      correction: '{"a":"é"}',
-    });
-    expect(service.requests[0]).toMatchObject({ method: 'GET', body: '' });
-  });
-
   it('never appears in errors, even if the service repeats it', async () => {
     const service = await startService(({ url }, response) =>
       json(response, 404, { detail: `No ${url} here.` }),

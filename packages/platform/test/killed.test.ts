@@ -271,7 +271,7 @@ describe('a platform that is killed at every moment of a release', () => {
       latest_revision_id: subject.next,
       status: 'READY',
     });
-    expect((await client.listRevisions(subject.id)).resources).toHaveLength(3);
+    expect((await client.listRevisions(subject.id, {})).resources).toHaveLength(3);
   });
 
   it.runIf(process.platform === 'linux')('runs exactly one agent for each deployment', async () => {

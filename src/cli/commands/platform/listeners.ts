@@ -2,7 +2,7 @@ import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import type { CommandContext } from '../../context.ts';
 import { findByName, type PlatformClientOptions, withControlPlane } from './platformClient.ts';
 
-type Listener = Awaited<ReturnType<ControlPlaneClient['getListener']>>;
+type Listener = Awaited<ReturnType<ControlPlaneClient['createListener']>>;
 type ListenerBody = Parameters<ControlPlaneClient['createListener']>[0];
 
 interface ListenerOptions extends PlatformClientOptions {

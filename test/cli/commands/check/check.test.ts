@@ -90,7 +90,7 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
     expect(events.at(-1)).toEqual({ event: 'ended', exitCode: 0 });
     expect(exitCode).toBe(0);
     const client = createRunApiClient({ baseUrl: agent.url });
-    expect(await client.searchThreads()).toEqual([]);
+    expect(await client.searchThreads({})).toEqual([]);
     await client.close();
   });
 
