@@ -7,8 +7,10 @@ import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
 import type { GuardFinding } from '../domain/guard/guarding.ts';
 import type { GuardedInput } from '../domain/guard/guardPolicy.ts';
+import type { HookSubject } from '../domain/hooks/decide.ts';
 import type { HookHours, HookOrder } from '../domain/hooks/hookEvent.ts';
 import type { HookFacts } from '../domain/hooks/hookFacts.ts';
+import type { HookEffect } from '../domain/hooks/hookState.ts';
 import type { Statement } from '../domain/identity/statement.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
@@ -374,14 +376,11 @@ export interface Activities {
    * Asks a target for what a hook's rule says. Asked again under the same id, nothing is done twice.
    *
    * @param input.serving - the revision that a rollback leaves. Default: what serves when the target looks.
-   * @returns what came of it, in a few words.
+   * @param input.running - the release that is aborted. Default: the one that runs.
    */
-  carryOutOrder(input: {
-    readonly order: HookOrder;
-    readonly requestId: string;
-    readonly serving?: string;
-    readonly by: Actor;
-  }): Promise<Attempted<{ note: string }>>;
+  carryOutOrder(
+    input: HookSubject & { readonly order: HookOrder; readonly requestId: string; readonly by: Actor },
+  ): Promise<Attempted<HookEffect>>;
 
   /** Measures the metrics of a guard until one is worse, another revision serves, or its time is over. */
   guardRevision(input: GuardedInput): Promise<Attempted<GuardFinding>>;

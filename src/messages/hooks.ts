@@ -47,15 +47,20 @@ export function deliveryProblem(raw: unknown): string | undefined {
 }
 
 /** Reads the answer of a person. */
-export function readAnswerHook(
-  raw: unknown,
-): { readonly event: string; readonly approved: boolean; readonly by: Actor } | string {
+export function readAnswerHook(raw: unknown):
+  | {
+      readonly event: string;
+      readonly approved: boolean;
+      readonly by: Actor;
+      readonly requestId: string | undefined;
+    }
+  | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
   const { event, approved } = raw as Readonly<Record<string, unknown>>;
   if (typeof event !== 'string' || event === '') return '"event" is missing: the id of an event';
   if (typeof approved !== 'boolean') return '"approved" is neither true nor false';
-  return { event, approved, by: readActor(fields, 'update') };
+  return { event, approved, by: readActor(fields, 'update'), requestId: fields['requestId'] };
 }
 
 const TEXT = text(1_000);

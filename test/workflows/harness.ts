@@ -246,6 +246,7 @@ function betweenWorlds(
   const polled = { controlPlane: ({ controlPlane }: TargetSpec) => worldAt(controlPlane).polled };
   const { watchRevision } = watchActivities(inWorlds);
   const line = lineActivities(inWorlds, neverShutDown, place);
+  const hooks = hookActivities();
   return track({
     ...line,
     ...revisionPollerActivities(polled, new RequestRates(), pause, never),
@@ -254,7 +255,11 @@ function betweenWorlds(
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
-    ...hookActivities(),
+    ...hooks,
+    carryOutOrder: (input: Parameters<typeof hooks.carryOutOrder>[0]) =>
+      worldAt(addressIn(input.order.workflowId) ?? '').faulty('carryOutOrder', () =>
+        hooks.carryOutOrder(input),
+      ),
     ...previewActivities(),
     ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),

@@ -3,15 +3,20 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 
 import type { Actor } from '../../domain/actor.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { isSameRevision } from '../../domain/deployment/revision.ts';
+import type { HookSubject } from '../../domain/hooks/decide.ts';
 import type { HookOrder } from '../../domain/hooks/hookEvent.ts';
 import { hookFacts } from '../../domain/hooks/hookFacts.ts';
+import type { HookEffect } from '../../domain/hooks/hookState.ts';
 import type { Progress } from '../../domain/release/release.ts';
+import { isRecord } from '../../domain/scalars.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../messages/release.ts';
 import { holdUpdate, rollbackUpdate, type TargetView } from '../../messages/target.ts';
 import { promotionStart } from '../../messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
+import { knownBefore, reportProgress } from '../heartbeat.ts';
 import { submitToTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 
@@ -27,10 +32,10 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
         return { facts, recipients: last == null ? undefined : { notify: last.notify, steps: last.steps } };
       }),
 
-    carryOutOrder: ({ order, requestId, serving, by }) =>
+    carryOutOrder: ({ order, ...asking }) =>
       askTemporal(async (client) => {
         try {
-          return { note: await carryOut(client, order, { requestId, serving, by }) };
+          return await carryOut(client, order, asking);
         } catch (error) {
           if (!(error instanceof WorkflowNotFoundError)) throw error;
           throw new SlipwayError(
@@ -42,15 +47,21 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
   };
 }
 
-/** The actor and the request id of an order. */
-interface Asking {
+/** The actor and the request id of an order, and what it is about. */
+interface Asking extends HookSubject {
   readonly requestId: string;
-  readonly serving: string | undefined;
   readonly by: Actor;
 }
 
-/** @returns the target's answer. */
-function carryOut(client: Client, order: HookOrder, asking: Asking): Promise<string> {
+function carriedOut(note: string): HookEffect {
+  return { state: 'carried_out', note };
+}
+
+function notMet(note: string): HookEffect {
+  return { state: 'not_met', note };
+}
+
+function carryOut(client: Client, order: HookOrder, asking: Asking): Promise<HookEffect> {
   switch (order.do) {
     case 'rollback':
       return rollBack(client, order, asking);
@@ -71,49 +82,84 @@ async function rollBack(
   client: Client,
   { workflowId, hold: holds }: OrderTo<'rollback'>,
   { requestId, serving, by }: Asking,
-): Promise<string> {
+): Promise<HookEffect> {
+  const view = await viewTarget(client, workflowId);
+  if (view !== undefined && servesNoMore(view, serving) && !view.state.seenRequestIds.includes(requestId))
+    return notMet(`revision ${serving ?? ''} does not serve any more`);
   const message = { ...by, requestId, serving, hold: holds };
   const target = client.workflow.getHandle(workflowId);
   const { disposition, reason } = await target.executeUpdate(rollbackUpdate, { args: [message] });
-  return `${disposition}, ${reason}`;
+  return (disposition === 'ignored' ? notMet : carriedOut)(`${disposition}, ${reason}`);
 }
 
-async function hold(client: Client, { workflowId }: HookOrder, { requestId, by }: Asking): Promise<string> {
+/** Whether another revision serves than the one that an event is about. While work runs, only the control plane knows. */
+function servesNoMore({ state, running }: TargetView, serving: string | undefined): boolean {
+  const { activeRevisionId: active, known } = state;
+  if (serving === undefined || running !== null || active === null) return false;
+  return !isSameRevision(known, active, serving);
+}
+
+async function hold(
+  client: Client,
+  { workflowId }: HookOrder,
+  { requestId, by }: Asking,
+): Promise<HookEffect> {
   const target = client.workflow.getHandle(workflowId);
   await target.executeUpdate(holdUpdate, { args: [{ ...by, requestId }], updateId: requestId });
-  return 'the target is on hold';
+  return carriedOut('the target is on hold');
 }
 
-async function abort(client: Client, { workflowId }: HookOrder, { requestId, by }: Asking): Promise<string> {
+async function abort(
+  client: Client,
+  { workflowId }: HookOrder,
+  { requestId, running: meant, by }: Asking,
+): Promise<HookEffect> {
   const view = await viewTarget(client, workflowId);
   const running = view?.running ?? null;
-  if (running === null) return 'no release runs';
+  const asked = askedBefore();
+  if (asked !== undefined && asked !== running?.releaseId)
+    return carriedOut(`${asked} was asked to abort, and has ended`);
+  if (running === null) return notMet('no release runs');
   const { releaseId, kind } = running;
-  if (kind === 'rollback') return `${releaseId} restores an earlier revision, which is not stopped`;
+  if (meant !== undefined && meant !== releaseId) return notMet(`${meant} does not run any more`);
+  if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
+  // If this worker dies now, the next attempt aborts no later release.
+  reportProgress(`aborts ${releaseId}`, { releaseId });
   try {
     const handle = client.workflow.getHandle(running.workflowId);
     const { note } = await handle.executeUpdate(INTERVENTION_UPDATES.abort, { args: [{ ...by, requestId }] });
-    return `${releaseId}: ${note}`;
+    return carriedOut(`${releaseId}: ${note}`);
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return `${releaseId} has just ended`;
+    if (error instanceof WorkflowNotFoundError) return notMet(`${releaseId} has just ended`);
     throw error;
   }
+}
+
+/** The release that an earlier attempt asked to abort; `undefined`: none. */
+function askedBefore(): string | undefined {
+  const known = knownBefore();
+  return isRecord(known) && typeof known['releaseId'] === 'string' ? known['releaseId'] : undefined;
 }
 
 async function release(
   client: Client,
   { request }: OrderTo<'release'>,
   { requestId, by }: Asking,
-): Promise<string> {
+): Promise<HookEffect> {
   const { releaseId, disposition, reason } = await submitToTarget(
     client,
     { ...request, requestedBy: by },
     requestId,
   );
-  return `${releaseId} ${disposition.replaceAll('_', ' ')}, ${reason}`;
+  const isTaken = disposition === 'queued' || disposition === 'joined';
+  return (isTaken ? carriedOut : notMet)(`${releaseId} ${disposition.replaceAll('_', ' ')}, ${reason}`);
 }
 
-async function promote(client: Client, { request }: OrderTo<'promotion'>, { by }: Asking): Promise<string> {
+async function promote(
+  client: Client,
+  { request }: OrderTo<'promotion'>,
+  { by }: Asking,
+): Promise<HookEffect> {
   const { name } = request;
   try {
     const asked = { ...request, requestedBy: by };
@@ -121,10 +167,10 @@ async function promote(client: Client, { request }: OrderTo<'promotion'>, { by }
       WORKFLOW_TYPES.promotion,
       promotionStart(asked, Context.current().info.taskQueue),
     );
-    return `the promotion ${name} has begun`;
+    return carriedOut(`the promotion ${name} has begun`);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
-      return `the promotion ${name} is already running`;
+      return carriedOut(`the promotion ${name} is already running`);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { formatDuration } from '../duration.ts';
 import type { Instant } from '../scalars.ts';
-import type { HookEvent, HookGuards } from './hookEvent.ts';
+import type { HookAction, HookEvent, HookGuards } from './hookEvent.ts';
 import type { HookFacts } from './hookFacts.ts';
 
 /** A rule's past on a target. Times are milliseconds since 1970, oldest first. */
@@ -11,17 +11,25 @@ export interface HookTally {
   readonly actedAt?: number;
 }
 
+/** What an event is about, as the target knew it when the rule decided. */
+export interface HookSubject {
+  /** The revision that served. Absent: unknown. */
+  readonly serving?: string | undefined;
+  /** The release or rollback that ran. Absent: none did, or the rule did not look. */
+  readonly running?: string | undefined;
+}
+
 /** The decision of one rule about an event on one target. */
 export type HookVerdict =
   /** The decision needs the target's facts. */
   | { readonly kind: 'look' }
   | { readonly kind: 'not_met'; readonly note: string }
-  /** `serving`, also below: the revision that the event is about, if the target knows it. */
-  | { readonly kind: 'ask'; readonly untilMs: number; readonly note: string; readonly serving?: string }
-  | { readonly kind: 'act'; readonly serving?: string };
+  | ({ readonly kind: 'ask'; readonly untilMs: number; readonly note: string } & HookSubject)
+  | ({ readonly kind: 'act' } & HookSubject);
 
 /** The input of a verdict. */
 export interface HookSituation {
+  readonly do: HookAction;
   readonly guards: HookGuards;
   readonly event: Pick<HookEvent, 'began'>;
   /** Includes the event itself. */
@@ -36,19 +44,19 @@ export interface HookSituation {
 
 /** Decides about an event by the guards of a rule. Guards that need no facts of the target come first. */
 export function decide(situation: HookSituation): HookVerdict {
-  const { guards, event, facts, now } = situation;
+  const { guards, facts, now } = situation;
   const past = pastProblem(situation);
   if (past !== undefined) return { kind: 'not_met', note: past };
   if (!needsFacts(guards)) return { kind: 'act' };
   if (facts === undefined) return { kind: 'look' };
-  const problem = ageProblem(guards, event, facts, now) ?? revisionProblem(guards, facts);
+  const problem = ageProblem(situation, facts) ?? revisionProblem(situation, facts);
   if (problem !== undefined) return { kind: 'not_met', note: problem };
   if (guards.approval !== undefined && facts.needsApproval) {
     const { from, until, timeZone, withinMs } = guards.approval;
     const note = `a person must approve from ${from} until ${until} (${timeZone})`;
-    return { kind: 'ask', untilMs: now + withinMs, note, ...servingOf(facts) };
+    return { kind: 'ask', untilMs: now + withinMs, note, ...subjectOf(facts) };
   }
-  return { kind: 'act', ...servingOf(facts) };
+  return { kind: 'act', ...subjectOf(facts) };
 }
 
 /** Adds an event that arrives now to the tally, and drops events that are too old to count. */
@@ -78,14 +86,14 @@ function pastProblem({ guards, tally, isAsking, now }: HookSituation): string | 
   return undefined;
 }
 
-function ageProblem(
-  { youngerThanMs }: HookGuards,
-  { began }: Pick<HookEvent, 'began'>,
-  { serving, running }: HookFacts,
-  now: number,
-): string | undefined {
+function ageProblem(situation: HookSituation, { serving, running }: HookFacts): string | undefined {
+  const {
+    guards: { youngerThanMs },
+    event: { began },
+    now,
+  } = situation;
   if (youngerThanMs === undefined) return undefined;
-  if (running?.kind === 'release') {
+  if (running !== null && isMeant(situation, running)) {
     return beganBefore(began, running.startedAt)
       ? `the event began before ${running.releaseId}, which runs`
       : undefined;
@@ -100,6 +108,11 @@ function ageProblem(
   return beganBefore(began, releaseBegan) ? `the event began before ${release}` : undefined;
 }
 
+/** Whether an event may be about the running release. A rollback would leave what served before, if that still serves. */
+function isMeant({ do: action }: HookSituation, { kind, stage }: NonNullable<HookFacts['running']>): boolean {
+  return kind === 'release' && (action !== 'rollback' || stage !== 'before');
+}
+
 function beganBefore(began: Instant | undefined, releaseBegan: Instant | null): boolean {
   if (began === undefined || releaseBegan === null) return false;
   return Date.parse(began) < Date.parse(releaseBegan);
@@ -108,14 +121,15 @@ function beganBefore(began: Instant | undefined, releaseBegan: Instant | null): 
 /** The shortest prefix of an id or a commit that identifies it. */
 const PREFIX_MIN_CHARACTERS = 7;
 
-function revisionProblem({ revision }: HookGuards, { serving, running }: HookFacts): string | undefined {
+function revisionProblem(situation: HookSituation, { serving, running }: HookFacts): string | undefined {
+  const { revision } = situation.guards;
   if (revision === undefined) return undefined;
   if (revision === null || revision === '') return 'the event does not name the revision';
   const wanted = revision.toLowerCase();
   const isNamed = (...names: readonly (string | null)[]): boolean =>
     names.some((name) => name !== null && isNameOf(wanted, name.toLowerCase()));
-  const runs = running?.kind === 'release' && isNamed(running.revisionId, running.releaseId);
-  if (runs) return undefined;
+  const runs = running !== null && isMeant(situation, running);
+  if (runs && isNamed(running.revisionId, running.releaseId)) return undefined;
   if (serving === null) return 'the target does not know what serves';
   const { copies, release, commit, artifact } = serving;
   return isNamed(...copies, release, commit, artifact)
@@ -132,7 +146,10 @@ function isNameOf(wanted: string, name: string): boolean {
 
 const PREFIX_SHOWN = 80;
 
-/** The revision to roll back from. During a release, only the control plane knows what serves. */
-function servingOf({ serving, running }: HookFacts): { readonly serving?: string } {
-  return serving === null || running !== null ? {} : { serving: serving.revisionId };
+/** During a restore, only the control plane knows what serves. */
+function subjectOf({ serving, running }: HookFacts): HookSubject {
+  if (running === null) return { serving: serving?.revisionId };
+  const { releaseId, revisionId, stage } = running;
+  const served = { before: serving?.revisionId, serves: revisionId ?? undefined, unknown: undefined };
+  return { serving: served[stage], running: releaseId };
 }

@@ -27,6 +27,11 @@ interface ServingFacts extends RevisionWords {
 interface RunningFacts extends Pick<Running, 'releaseId' | 'kind'> {
   readonly revisionId: string | null;
   readonly startedAt: Instant | null;
+  /**
+   * `before`: what served before a release still does. `serves`: the release's own revision does. `unknown`: a revision is
+   * being restored, or the release did not answer.
+   */
+  readonly stage: 'before' | 'serves' | 'unknown';
 }
 
 /**
@@ -39,7 +44,7 @@ interface RunningFacts extends Pick<Running, 'releaseId' | 'kind'> {
  */
 export function hookFacts(
   view: { readonly state: TargetState; readonly running: Running | null } | undefined,
-  progress: Pick<Progress, 'revisionId' | 'startedAt'> | undefined,
+  progress: Pick<Progress, 'revisionId' | 'startedAt' | 'steps'> | undefined,
   hours: HookHours | undefined,
   at: number,
 ): HookFacts {
@@ -57,8 +62,19 @@ export function hookFacts(
             kind: running.kind,
             revisionId: progress?.revisionId ?? null,
             startedAt: progress?.startedAt ?? null,
+            stage: stageOf(running, progress),
           },
   };
+}
+
+function stageOf(
+  { kind, restores }: Running,
+  progress: Pick<Progress, 'steps'> | undefined,
+): RunningFacts['stage'] {
+  const steps = progress?.steps ?? [];
+  const isUnknown = progress === undefined || kind === 'rollback' || restores !== undefined;
+  if (isUnknown || steps.some(({ restoring }) => restoring)) return 'unknown';
+  return steps.some(({ step, status }) => step === 'serving' && status === 'done') ? 'serves' : 'before';
 }
 
 /** Whether an instant is within hours of the day or week. */

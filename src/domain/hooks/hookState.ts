@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
-import { acted, counted, type HookTally } from './decide.ts';
+import { acted, counted, type HookSubject, type HookTally } from './decide.ts';
 import type { HookAction, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
 import { tallyKey } from './hookEvent.ts';
 
@@ -13,8 +13,8 @@ export interface HookDecision {
   readonly targetId: string;
   readonly do: HookAction;
   /**
-   * `waiting`: not decided yet. `needs_approval`: a person must approve. `carried_out`: the order was sent to the target.
-   * `not_met`: a guard was not met. `rejected`: a person rejected it, or none approved in time. `failed`: the order could not
+   * `waiting`: not decided yet. `needs_approval`: a person must approve. `carried_out`: the target took the order.
+   * `not_met`: a guard was not met, or the target refused the order or had nothing to do. `rejected`: a person rejected it, or none approved in time. `failed`: the order could not
    * be sent to the target.
    */
   readonly state: 'waiting' | 'needs_approval' | 'carried_out' | 'not_met' | 'rejected' | 'failed';
@@ -43,13 +43,17 @@ export interface HookWork {
   readonly at: number;
 }
 
+/** What came of an order. */
+export interface HookEffect extends Pick<HookDecision, 'note'> {
+  /** Absent: a worker of an earlier version carried it out. */
+  readonly state?: 'carried_out' | 'not_met';
+}
+
 /** Work that waits for a person's approval. */
-export interface HookAsk {
+export interface HookAsk extends HookSubject {
   readonly work: HookWork;
   /** In milliseconds since 1970. */
   readonly untilMs: number;
-  /** The revision that the event is about. Absent: unknown. */
-  readonly serving?: string;
   /** Absent: no person has answered. */
   readonly answer?: { readonly approved: boolean; readonly by: Actor };
 }
@@ -67,6 +71,8 @@ export interface HookState {
   /** Oldest first. */
   readonly queue: readonly HookWork[];
   readonly asks: readonly HookAsk[];
+  /** The request ids of people's answers, so that each counts once. Oldest first. */
+  readonly answers: readonly string[];
 }
 
 /** The events of a hook that people look at. */
@@ -89,9 +95,18 @@ export interface HookCount {
   readonly actedAt?: number;
 }
 
-export const EMPTY_HOOK: HookState = { rows: [], past: [], tallies: {}, orders: {}, queue: [], asks: [] };
+export const EMPTY_HOOK: HookState = {
+  rows: [],
+  past: [],
+  tallies: {},
+  orders: {},
+  queue: [],
+  asks: [],
+  answers: [],
+};
 
 const ASKS_MAX = 20;
+const ANSWERS_MAX = 100;
 const TALLIES_MAX = 500;
 const NOTE_MAX_BYTES = 1_000;
 
@@ -138,16 +153,25 @@ export function ask(state: HookState, asked: HookAsk, note: string): HookState {
   });
 }
 
-/** Records a person's answer to all approvals that an event waits for; `null`: it waits for none. */
+/**
+ * Records a person's answer to all approvals that an event waits for; `null`: it waits for none. An answer that arrives
+ * again changes nothing.
+ */
 export function answerAsk(
   state: HookState,
   eventId: string,
   answer: NonNullable<HookAsk['answer']>,
+  requestId: string | undefined,
 ): HookState | null {
+  if (requestId !== undefined && state.answers.includes(requestId)) return state;
   const isMeant = ({ work, answer: given }: HookAsk): boolean =>
     work.event.id === eventId && given === undefined;
   if (!state.asks.some(isMeant)) return null;
-  return { ...state, asks: state.asks.map((asked) => (isMeant(asked) ? { ...asked, answer } : asked)) };
+  return {
+    ...state,
+    asks: state.asks.map((asked) => (isMeant(asked) ? { ...asked, answer } : asked)),
+    answers: [...state.answers, ...(requestId === undefined ? [] : [requestId])].slice(-ANSWERS_MAX),
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 
 import type { Activities } from '../../activities/activities.ts';
 import type { Actor } from '../../domain/actor.ts';
-import { decide } from '../../domain/hooks/decide.ts';
+import { decide, type HookSubject } from '../../domain/hooks/decide.ts';
 import { type HookDelivery, type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
 import type { HookFacts } from '../../domain/hooks/hookFacts.ts';
 import {
@@ -101,8 +101,8 @@ class Hook {
         this.#runLength.updateTaken();
         const answer = readAnswerHook(raw);
         if (typeof answer === 'string') return refuse(answer);
-        const { event, approved, by } = answer;
-        const next = answerAsk(this.#state, event, { approved, by });
+        const { event, approved, by, requestId } = answer;
+        const next = answerAsk(this.#state, event, { approved, by }, requestId);
         if (next === null) return refuse(`no event "${event}" waits for approval`, 'SLIPWAY_WRONG_MOMENT');
         this.#change(next);
         return approved;
@@ -186,7 +186,10 @@ class Hook {
   async #decide({ work, order, tally }: TakenWork): Promise<void> {
     const { guards, event } = work;
     const decideNow = (facts?: HookFacts) =>
-      decide({ guards, event, tally, isAsking: isAsking(this.#state, work), facts, now: Date.now() });
+      decide({
+        ...{ do: order.do, guards, event, tally, isAsking: isAsking(this.#state, work), facts },
+        now: Date.now(),
+      });
     let verdict = decideNow();
     let look: Look | undefined;
     if (verdict.kind === 'look') {
@@ -198,11 +201,11 @@ class Hook {
         return;
       }
     }
-    if (verdict.kind === 'act') await this.#act(work, order, verdict.serving);
+    if (verdict.kind === 'act') await this.#act(work, order, verdict);
     else if (verdict.kind === 'not_met') this.#settle(work, 'not_met', verdict.note);
     else if (verdict.kind === 'ask') {
-      const { untilMs, serving, note } = verdict;
-      this.#change(ask(this.#state, { work, untilMs, serving }, note));
+      const { untilMs, serving, running, note } = verdict;
+      this.#change(ask(this.#state, { work, untilMs, serving, running }, note));
       if (!isAsking(this.#state, work)) return;
       const waiting = { note, until: new Date(untilMs).toISOString() };
       this.#notices.send(hookWaitingNotice(this.#input.name, work, order, waiting), look?.recipients ?? null);
@@ -222,21 +225,27 @@ class Hook {
     return look;
   }
 
-  async #settleAsk({ work, serving, answer }: HookAsk): Promise<void> {
+  async #settleAsk(asked: HookAsk): Promise<void> {
+    const { work, answer } = asked;
     const order = this.#state.orders[tallyKey(work.rule, work)];
-    if (answer?.approved === true && order !== undefined) return this.#act(work, order, serving, answer.by);
+    if (answer?.approved === true && order !== undefined) return this.#act(work, order, asked, answer.by);
     const why = answer === undefined ? 'no person approved in time' : answeredBy('rejected', answer.by);
     this.#settle(work, 'rejected', why);
   }
 
-  async #act(work: HookWork, order: HookOrder, serving?: string, approvedBy?: Actor): Promise<void> {
+  async #act(
+    work: HookWork,
+    order: HookOrder,
+    { serving, running }: HookSubject,
+    approvedBy?: Actor,
+  ): Promise<void> {
     this.#looks.clear();
     const requestId = hookRequestId(work);
     const by = hookActor(this.#input.name, work, approvedBy);
     const approved = approvedBy === undefined ? '' : `${answeredBy('approved', approvedBy)}; `;
     try {
-      const { note } = await carryOutOrder({ order, requestId, serving, by });
-      this.#settle(work, 'carried_out', `${approved}${note}`, Date.now());
+      const { state = 'carried_out', note } = await carryOutOrder({ order, requestId, serving, running, by });
+      this.#settle(work, state, `${approved}${note}`, state === 'carried_out' ? Date.now() : undefined);
     } catch (error) {
       this.#settle(work, 'failed', `${approved}${explain(error).message}`);
     }

@@ -22,7 +22,15 @@ const FACTS: HookFacts = { serving: SERVING, running: null, needsApproval: false
 
 function verdict(guards: HookSituation['guards'], changes: Partial<HookSituation> = {}) {
   return decide({
-    ...{ guards, event: {}, tally: { counted: [NOW] }, isAsking: false, facts: FACTS, now: NOW },
+    ...{
+      do: 'rollback',
+      guards,
+      event: {},
+      tally: { counted: [NOW] },
+      isAsking: false,
+      facts: FACTS,
+      now: NOW,
+    },
     ...changes,
   });
 }
@@ -75,18 +83,47 @@ describe('a rule', () => {
     else expect(found).toEqual({ kind: 'not_met', note });
   });
 
-  it('treats a running release as young, unless the event began before it', () => {
-    const running = {
-      releaseId: 'release-13',
-      kind: 'release',
-      revisionId: COPY,
-      startedAt: '2026-01-01T11:59:00Z',
+  const OWN = '33333333-3333-4333-8333-333333333333';
+
+  function during(stage: NonNullable<HookFacts['running']>['stage']): HookFacts {
+    const startedAt = '2026-01-01T11:59:00Z';
+    return {
+      ...FACTS,
+      running: { releaseId: 'release-13', kind: 'release', revisionId: OWN, startedAt, stage },
     };
-    const facts = { ...FACTS, running } as HookFacts;
+  }
+
+  it('treats a running release that serves as young, unless the event began before it', () => {
+    const facts = during('serves');
     const guards = { youngerThanMs: 1 };
-    expect(verdict(guards, { facts })).toEqual({ kind: 'act' });
+    expect(verdict(guards, { facts })).toEqual({ kind: 'act', serving: OWN, running: 'release-13' });
     expect(verdict(guards, { facts, event: { began: '2026-01-01T11:58:00Z' } })).toMatchObject({
       note: 'the event began before release-13, which runs',
+    });
+  });
+
+  it('rolls back what served before a running release only if its own guards are met', () => {
+    const facts = during('before');
+    const old = { kind: 'not_met', note: 'release-12 was released 30m00s ago: longer than 1ms' };
+    expect(verdict({ youngerThanMs: 1 }, { facts })).toEqual(old);
+    expect(verdict({ revision: OWN }, { facts })).toEqual({
+      kind: 'not_met',
+      note: `"${OWN}" does not serve`,
+    });
+    expect(verdict({ revision: REVISION }, { facts })).toMatchObject({ kind: 'act', serving: REVISION });
+  });
+
+  it('aborts a running release that does not serve yet', () => {
+    const abort = { do: 'abort', facts: during('before') } as const;
+    expect(verdict({ youngerThanMs: 1 }, abort)).toMatchObject({ kind: 'act', running: 'release-13' });
+    expect(verdict({ revision: OWN }, abort)).toMatchObject({ kind: 'act', running: 'release-13' });
+  });
+
+  it('does not say which revision serves while one is restored', () => {
+    expect(verdict({ youngerThanMs: 1 }, { facts: during('unknown') })).toEqual({
+      kind: 'act',
+      serving: undefined,
+      running: 'release-13',
     });
   });
 

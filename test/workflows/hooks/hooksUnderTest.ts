@@ -108,8 +108,8 @@ export class HookUnderTest {
     return seen(this.handle, () => this.seenBy(target));
   }
 
-  answer(event: string, approved: boolean): Promise<boolean> {
-    const message = { event, approved, who: 'bo', from: 'test', reason: 'seen on the dashboard' };
+  answer(event: string, approved: boolean, requestId?: string): Promise<boolean> {
+    const message = { event, approved, requestId, who: 'bo', from: 'test', reason: 'seen on the dashboard' };
     return this.handle.executeUpdate(answerHookUpdate, { args: [message] });
   }
 

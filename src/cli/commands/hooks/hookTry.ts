@@ -100,6 +100,7 @@ async function tryRule(
   const now = Date.now();
   const before = state.tallies[tallyKey(rule.name, { target })] ?? { counted: [] };
   const situation = {
+    do: rule.do,
     guards,
     event,
     now,

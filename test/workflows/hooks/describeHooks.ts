@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import { type HookOptions, HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
+
+/** What tests of hooks use. */
+export interface HookWorld {
+  readonly harness: Pick<Harness, 'newServingTarget'>;
+  readonly hooks: { make(options: HookOptions): HookUnderTest };
+  /** A target on which b was released after what served, and a hook with one rule for it. */
+  released(
+    rule: string,
+    changes?: Partial<ReleaseRequest>,
+  ): Promise<{ readonly target: TargetUnderTest; readonly good: string; readonly hook: HookUnderTest }>;
+}
+
+/** Runs a file's tests of hooks, all concurrently. Afterwards the hooks' histories must replay. */
+export function describeHooks(name: string, tests: (world: HookWorld) => void): void {
+  describe(name, () => {
+    let harness: Harness;
+    let hooks: HooksUnderTest;
+
+    beforeAll(async () => {
+      const id = randomUUID();
+      const taskQueue = `queue-${id}`;
+      harness = await openHarness({
+        address: inject('temporalAddress'),
+        workflowBundle: inject('workflowBundle'),
+        taskQueue,
+        nameWorld: (number) => `world-${id}-${number}`,
+        ...inject('workerMode'),
+      });
+      hooks = await HooksUnderTest.open(inject('temporalAddress'), taskQueue);
+    });
+
+    afterAll(async () => {
+      await hooks.close();
+      await harness.close();
+    });
+
+    describe.concurrent('tests', () => {
+      tests({
+        harness: { newServingTarget: (input) => harness.newServingTarget(input) },
+        hooks: { make: (options) => hooks.make(options) },
+        released: async (rule, changes) => {
+          const { target, good } = harness.newServingTarget();
+          await target.release('b', changes);
+          await target.idle();
+          return { target, good, hook: hooks.make({ target, rules: `      - ${rule}` }) };
+        },
+      });
+    });
+
+    test('runs of these tests replay', async () => {
+      const histories = await hooks.histories();
+      expect(histories.length).toBeGreaterThan(0);
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+    });
+  });
+}

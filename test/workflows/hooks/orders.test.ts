@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+
+import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
+import { unansweredButTaken } from '../faults.ts';
+import { describeHooks } from './describeHooks.ts';
+
+const HOUR_MS = 3_600_000;
+const ALWAYS_ASKS = 'approvalBetween: { from: "00:00", until: "00:00", within: 1h }';
+const ROLLBACK = '{ name: worse, do: rollback, targets: [production]';
+const ABORT = '{ name: stop, do: abort, targets: [production]';
+
+describeHooks('an order of a hook', ({ harness, hooks, released }) => {
+  test('is approved once by an answer that arrives again in a new run', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const rules = [
+      `      - { name: asked, match: { labels.alertname: asked }, ${ALWAYS_ASKS}, do: hold, targets: [production] }`,
+      `      - { name: many, match: { labels.alertname: many }, do: hold, targets: [production], atLeast: { count: 99, within: 1h } }`,
+    ].join('\n');
+    const hook = hooks.make({ target, rules });
+    await hook.start(20);
+    const { events } = await hook.send([{ name: 'asked' }]);
+    const id = events[0]!.id;
+    await hook.decided(id, ({ state }) => state === 'needs_approval');
+    expect(await hook.answer(id, true, 'an-answer')).toBe(true);
+    await hook.decided(id, ({ state }) => state === 'carried_out');
+    const runs = (await hook.histories()).length;
+    for (let sent = 0; (await hook.histories()).length === runs; sent++)
+      await hook.send([{ name: 'many', fingerprint: `fp-${sent}` }]);
+    expect(await hook.answer(id, true, 'an-answer')).toBe(true);
+    await expect(hook.answer(id, true, 'another-answer')).rejects.toThrow();
+  });
+
+  test('leaves no old revision because the next release has begun and does not serve yet', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
+    const { activeRevisionId } = (await target.view()).state;
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('c');
+    await target.world.called('uploadArtifact', 2);
+    const { events } = await hook.send([{}]);
+    const decision = await hook.decided(events[0]!.id);
+    expect(decision).toMatchObject({ state: 'not_met' });
+    expect(decision.note).toMatch(/^release-1 was released .* ago: longer than 1ms$/);
+    gate.open();
+    expect((await target.result(releaseId)).outcome).toBe('released');
+    const { state } = await target.idle();
+    expect(
+      state.known.find(({ revisionId }) => revisionId === activeRevisionId)?.quarantined,
+    ).toBeUndefined();
+  });
+
+  test('leaves the revision of a release that serves, and soaks', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
+    const { activeRevisionId } = (await target.view()).state;
+    const { releaseId } = await target.submit('c', { soakMs: HOUR_MS });
+    await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    const { events } = await hook.send([{}]);
+    expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    expect(await target.result(releaseId)).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: activeRevisionId,
+    });
+  });
+
+  test('is not sent if it was approved after another revision began to serve', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ${ALWAYS_ASKS} }`);
+    const { events } = await hook.send([{}]);
+    const id = events[0]!.id;
+    await hook.decided(id, ({ state }) => state === 'needs_approval');
+    const next = await target.release('c');
+    await target.idle();
+    await hook.answer(id, true);
+    const { note } = await hook.decided(id, ({ state }) => state === 'not_met');
+    expect(note).toMatch(/^approved by bo .*; revision .* does not serve any more$/u);
+    const { state } = await target.idle();
+    expect({ serves: state.activeRevisionId, hold: state.hold }).toEqual({
+      serves: next.revisionId,
+      hold: null,
+    });
+  });
+
+  test('rolls back nothing if the release that it was about has been undone before the approval', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ${ALWAYS_ASKS} }`);
+    const { activeRevisionId } = (await target.view()).state;
+    const { releaseId } = await target.submit('c', { soakMs: HOUR_MS });
+    await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    const { events } = await hook.send([{}]);
+    const id = events[0]!.id;
+    await hook.decided(id, ({ state }) => state === 'needs_approval');
+    await target.say(releaseId, 'abort');
+    await target.idle();
+    await hook.answer(id, true);
+    expect(await hook.decided(id, ({ state }) => state !== 'needs_approval')).toMatchObject({
+      state: 'not_met',
+    });
+    const { state } = await target.idle();
+    expect(state.activeRevisionId).toBe(activeRevisionId);
+    expect(state.history.at(-1)?.releaseId).toBe(releaseId);
+  });
+
+  test('aborts the release that ran when the event came, and no later one', async () => {
+    const { target, hook } = await released(`${ABORT}, ${ALWAYS_ASKS} }`);
+    const first = await target.submit('c', { soakMs: HOUR_MS });
+    await target.progressOnce(first.releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    const { events } = await hook.send([{}]);
+    const id = events[0]!.id;
+    await hook.decided(id, ({ state }) => state === 'needs_approval');
+    await target.say(first.releaseId, 'abort');
+    await target.idle();
+    const next = await target.submit('d', { soakMs: HOUR_MS });
+    await target.progressOnce(next.releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    await hook.answer(id, true);
+    const { note } = await hook.decided(id, ({ state }) => state === 'not_met');
+    expect(note).toContain(`${first.releaseId} does not run any more`);
+    expect((await target.view()).running?.releaseId).toBe(next.releaseId);
+  });
+
+  test('aborts one release, even if its answer is lost and the next release has begun', async () => {
+    const { target, hook } = await released(`${ABORT} }`);
+    const gate = target.world.gate('uploadArtifact');
+    const first = await target.submit('c');
+    await target.world.called('uploadArtifact', 2);
+    const next = await target.submit('d', { queue: 'all', soakMs: HOUR_MS });
+    target.world.next('carryOutOrder', async (perform) => {
+      await perform();
+      gate.open();
+      await target.progressOnce(next.releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+      return unansweredButTaken(() => Promise.resolve(), target.world);
+    });
+    const { events } = await hook.send([{}]);
+    const { state, note } = await hook.decided(events[0]!.id);
+    expect(state).toBe('carried_out');
+    expect(note).toContain(first.releaseId);
+    expect((await target.ended(first.releaseId)).outcome).toBe('aborted');
+    expect((await target.view()).running?.releaseId).toBe(next.releaseId);
+  });
+
+  test.each([
+    ['found no release to abort', ABORT, 'no release runs'],
+    ['was refused by the target', '{ name: again, do: release, targets: [production]', 'is on hold'],
+  ])('does not count as an action of its rule if it %s', async (_, rule, why) => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    await target.handle.executeUpdate(holdUpdate, { args: [{}] });
+    const hook = hooks.make({
+      target,
+      rules: `      - ${rule}, atMostOnePer: 1h }`,
+      requests: { release: target.request('c', { soakMs: HOUR_MS }) },
+    });
+    const inVain = await hook.send([{ fingerprint: 'a' }]);
+    const decision = await hook.decided(inVain.events[0]!.id);
+    expect(decision.state).toBe('not_met');
+    expect(decision.note).toContain(why);
+    await target.handle.executeUpdate(unholdUpdate, { args: [{}] });
+    if (rule === ABORT) await target.submit('c', { soakMs: HOUR_MS });
+    const again = await hook.send([{ fingerprint: 'b' }]);
+    expect(await hook.decided(again.events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    const third = await hook.send([{ fingerprint: 'c' }]);
+    expect((await hook.decided(third.events[0]!.id)).note).toContain('at most once per');
+  });
+});
