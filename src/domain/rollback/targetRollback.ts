@@ -81,6 +81,8 @@ function whyUnguarded(
 ): string | undefined {
   if (running !== null) return `${running.releaseId} has begun since`;
   if (state.rollbacks.length > 0) return 'a rollback is about to begin';
+  const newest = state.history.findLast(({ startedAt }) => startedAt !== undefined)?.releaseId;
+  if (newest !== undefined && newest !== releaseId) return `${newest} has begun since`;
   if (!isInForce(state.guard, releaseId)) return `the guard of ${releaseId} is not in force any more`;
   const serves = active === undefined ? state.activeRevisionId : active;
   if (from === undefined || serves === null || !isSame(state, serves, from))

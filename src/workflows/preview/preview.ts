@@ -2,6 +2,7 @@ import {
   allHandlersFinished,
   condition,
   makeContinueAsNewFunc,
+  patched,
   setCurrentDetails,
   upsertMemo,
 } from '@temporalio/workflow';
@@ -37,6 +38,8 @@ export class Preview {
   #state: PreviewState;
   /** The number of pushes that wait for a removal to end. */
   #waiting = 0;
+  /** How often such pushes were ended, because a removal was requested after them. */
+  #ended = 0;
   /** The memo as last written. */
   #shown = '';
 
@@ -67,12 +70,15 @@ export class Preview {
     this.#comment.write(null);
   }
 
-  /** Releases a push. During a removal the push waits, and then recreates the preview. */
+  /** Releases a push. During a removal the push waits, and then recreates the preview, unless a removal is requested again. */
   async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
     this.#runLength.updateTaken();
+    const ended = this.#ended;
     this.#waiting++;
-    await condition(() => this.#state.removal === null);
+    await condition(() => this.#state.removal === null || this.#ended !== ended);
     this.#waiting--;
+    if (this.#ended !== ended)
+      refuse('the preview was removed while the push waited', 'SLIPWAY_WRONG_MOMENT');
     this.#spec = specOf(push);
     this.change(renewed(this.#state, Date.now(), this.#spec.ttlMs));
     try {
@@ -86,8 +92,9 @@ export class Preview {
     }
   }
 
-  /** Starts the removal, unless it has started. */
+  /** Starts the removal, unless it has started. Pushes that wait for its end arrived before, and are not released. */
   askRemoval({ who, reason }: Actor): void {
+    if (this.#waiting > 0 && patched('a removal ends waiting pushes')) this.#ended++;
     this.#beginRemoval(`${who} removed it${reason === undefined ? '' : `: ${reason}`}`);
   }
 
@@ -145,7 +152,8 @@ export class Preview {
         this.change({ removal: failed });
         const isKept = (): boolean => this.#waiting > 0 && failed.deletes !== true;
         if (await condition(isKept, removalPauseMs(attempts))) this.change({ removal: null });
-        else if (this.#runLength.isReached) await this.#continueAsNew();
+        // A waiting push is answered only after the removal, and a run ends only with all its answers.
+        else if (this.#runLength.isReached && this.#waiting === 0) await this.#continueAsNew();
       }
     }
   }

@@ -256,6 +256,17 @@ describe('the rollback of a guard', () => {
     }
   });
 
+  it('is refused once another release has begun, even if that one has ended and changed nothing', () => {
+    const worse = { ...guard, ended: { ...ended, verdict: 'worse' as const } };
+    const released = result('release-2', { servingRevisionId: 'R2' });
+    const guarded = recordResult(serving({ guard: worse }), released, 0);
+    expect(ask(guarded, asked, 'R2').answer.disposition).toBe('queued');
+    const failed = result('release-3', { outcome: 'failed', revisionId: null, servingRevisionId: 'R2' });
+    const { answer, state } = ask(recordResult(guarded, failed, 0), asked, 'R2');
+    expect(answer.reason).toContain('release-3 has begun since');
+    expect(state.rollbacks).toEqual([]);
+  });
+
   it('is refused while a person’s rollback is about to begin', () => {
     const persons = leaving('R1');
     const { answer, state } = ask(serving({ guard, rollbacks: [persons] }), asked, 'R2');

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { type HookOptions, HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
@@ -12,10 +11,9 @@ export interface HookWorld {
   readonly harness: Pick<Harness, 'newServingTarget'>;
   readonly hooks: { make(options: HookOptions): HookUnderTest };
   /** A target on which b was released after what served, and a hook with one rule for it. */
-  released(
+  readonly released: (
     rule: string,
-    changes?: Partial<ReleaseRequest>,
-  ): Promise<{ readonly target: TargetUnderTest; readonly good: string; readonly hook: HookUnderTest }>;
+  ) => Promise<{ readonly target: TargetUnderTest; readonly good: string; readonly hook: HookUnderTest }>;
 }
 
 /** Runs a file's tests of hooks, all concurrently. Afterwards the hooks' histories must replay. */
@@ -46,9 +44,9 @@ export function describeHooks(name: string, tests: (world: HookWorld) => void): 
       tests({
         harness: { newServingTarget: (input) => harness.newServingTarget(input) },
         hooks: { make: (options) => hooks.make(options) },
-        released: async (rule, changes) => {
+        released: async (rule) => {
           const { target, good } = harness.newServingTarget();
-          await target.release('b', changes);
+          await target.release('b');
           await target.idle();
           return { target, good, hook: hooks.make({ target, rules: `      - ${rule}` }) };
         },

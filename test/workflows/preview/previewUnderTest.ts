@@ -126,6 +126,17 @@ export class PreviewUnderTest {
     while ((await this.histories()).length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
+  /** Waits until its newest run has accepted so many pushes. */
+  async accepted(pushes: number): Promise<void> {
+    for (;;) {
+      const [newest] = await this.histories();
+      const events = newest?.history.events ?? [];
+      const accepted = events.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null);
+      if (accepted.length >= pushes) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
   /** Lets its next workflow task go to any worker: the one that knew it is gone. */
   async loseWorker(): Promise<void> {
     const execution = { workflowId: this.handle.workflowId };

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
+import type { ScriptedJudge } from '../judge/scriptedJudge.ts';
+import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
+
+/** What tests of previews use. */
+interface PreviewWorld {
+  readonly harness: Pick<Harness, 'newTarget' | 'judge'>;
+  /** A preview that is not there yet, in a world of its own. */
+  readonly newPreview: (continueAsNewAfterEvents?: number) => PreviewUnderTest;
+}
+
+/** Runs a file's tests of previews, all concurrently. Afterwards all histories must replay. */
+export function describePreviews(name: string, tests: (world: PreviewWorld) => void): void {
+  describe(name, () => {
+    let harness: Harness;
+    let previews: PreviewsUnderTest;
+
+    beforeAll(async () => {
+      const id = randomUUID();
+      const taskQueue = `queue-${id}`;
+      const address = inject('temporalAddress');
+      harness = await openHarness({
+        address,
+        workflowBundle: inject('workflowBundle'),
+        taskQueue,
+        nameWorld: (number) => `world-${id}-${number}`,
+        ...inject('workerMode'),
+      });
+      previews = await PreviewsUnderTest.open(address, taskQueue);
+    });
+
+    afterAll(async () => {
+      await previews.close();
+      await harness.close();
+    });
+
+    describe.concurrent('tests', () => {
+      tests({
+        harness: {
+          get judge(): ScriptedJudge {
+            return harness.judge;
+          },
+          newTarget: (input) => harness.newTarget(input),
+        },
+        newPreview: (continueAsNewAfterEvents) =>
+          previews.of(
+            harness.newTarget(),
+            continueAsNewAfterEvents === undefined ? {} : { continueAsNewAfterEvents },
+          ),
+      });
+    });
+
+    test('runs of these tests replay', async () => {
+      const histories = await previews.histories();
+      expect(histories.length).toBeGreaterThan(0);
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+      const ofTargets = (await Promise.all(started.map((target) => target.histories()))).flat();
+      expect(await replayFailures(inject('workflowBundle'), replayedEachTime(ofTargets))).toEqual([]);
+      await Promise.all(started.map((target) => target.terminate()));
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+
+import { refused } from '../faults.ts';
+import { describePreviews } from './describePreviews.ts';
+import { LONG_MS } from './previewUnderTest.ts';
+
+describePreviews('the removal of a preview', ({ newPreview }) => {
+  test('ends a push that waits for an earlier removal, if it is requested after the push', async () => {
+    const preview = newPreview();
+    const { world } = preview.target;
+    await preview.push('a', LONG_MS);
+    await preview.stateOnce(({ last }) => last !== null);
+    const gate = world.gate('deleteDeployment');
+    await preview.remove('room for another');
+    await world.called('deleteDeployment');
+    const pushed = preview.push('b', LONG_MS);
+    const ended = expect(pushed).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('was removed while the push waited') as string },
+    });
+    await preview.accepted(2);
+    await preview.remove('closed');
+    await ended;
+    gate.open();
+    expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+    expect(world.controlPlane.deployments).toEqual([]);
+  });
+
+  test('goes on while a push waits for it, however long its history is', async () => {
+    const preview = newPreview(10);
+    const { world } = preview.target;
+    await preview.push('a', LONG_MS);
+    await preview.stateOnce(({ last }) => last !== null);
+    await preview.carriedOn();
+    const gate = world.gate('deleteDeployment');
+    await preview.remove('closed');
+    await world.called('deleteDeployment');
+    const pushed = preview.push('b', LONG_MS);
+    await preview.accepted(1);
+    world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+    gate.open();
+    expect(await pushed).toMatchObject({ disposition: 'queued' });
+  });
+});
