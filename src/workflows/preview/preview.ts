@@ -2,7 +2,6 @@ import {
   allHandlersFinished,
   condition,
   makeContinueAsNewFunc,
-  patched,
   setCurrentDetails,
   upsertMemo,
 } from '@temporalio/workflow';
@@ -38,8 +37,8 @@ export class Preview {
   #state: PreviewState;
   /** The number of pushes that wait for a removal to end. */
   #waiting = 0;
-  /** How often such pushes were ended, because a removal was requested after them. */
-  #ended = 0;
+  /** How often a removal was requested: that ends the pushes that waited. */
+  #removalsAsked = 0;
   /** The memo as last written. */
   #shown = '';
 
@@ -73,11 +72,11 @@ export class Preview {
   /** Releases a push. During a removal the push waits, and then recreates the preview, unless a removal is requested again. */
   async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
     this.#runLength.updateTaken();
-    const ended = this.#ended;
+    const asked = this.#removalsAsked;
     this.#waiting++;
-    await condition(() => this.#state.removal === null || this.#ended !== ended);
+    await condition(() => this.#state.removal === null || this.#removalsAsked !== asked);
     this.#waiting--;
-    if (this.#ended !== ended)
+    if (this.#removalsAsked !== asked)
       refuse('the preview was removed while the push waited', 'SLIPWAY_WRONG_MOMENT');
     this.#spec = specOf(push);
     this.change(renewed(this.#state, Date.now(), this.#spec.ttlMs));
@@ -94,7 +93,7 @@ export class Preview {
 
   /** Starts the removal, unless it has started. Pushes that wait for its end arrived before, and are not released. */
   askRemoval({ who, reason }: Actor): void {
-    if (this.#waiting > 0 && patched('a removal ends waiting pushes')) this.#ended++;
+    this.#removalsAsked++;
     this.#beginRemoval(`${who} removed it${reason === undefined ? '' : `: ${reason}`}`);
   }
 
