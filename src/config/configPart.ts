@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
 
+import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';
 import {
   type ConfigProblem,
@@ -11,6 +11,7 @@ import {
   placeOfRange,
   readableLines,
 } from './configPlace.ts';
+import { readConfigFile } from './findConfig.ts';
 import { type Environment, substituteVariables } from './variables.ts';
 
 /** One file of a configuration, parsed, with its variables substituted. */
@@ -39,7 +40,15 @@ export function configPart(file: string, text: string, environment: Environment)
     const excerpt = shown[place.line - 1] ?? '';
     problems.push({ file, severity: 'error', ...place, path: '', message, excerpt });
   }
-  return { ...source, raw: document.toJS({ maxAliasCount: 100 }) ?? {}, problems };
+  try {
+    return { ...source, raw: document.toJS({ maxAliasCount: 100 }) ?? {}, problems };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    const place = { line: 1, column: 1, length: 1, path: '' };
+    const message = 'has too many aliases of aliases: write their values out';
+    problems.push({ file, severity: 'error', ...place, message, excerpt: shown[0] ?? '' });
+    return { ...source, raw: {}, problems };
+  }
 }
 
 function problemsOfYaml(
@@ -110,13 +119,14 @@ async function readPart(
   if (way.includes(file)) return `extends itself: ${[...way.slice(way.indexOf(file)), file].join(' → ')}`;
   if (count >= PARTS_MAX) return `a configuration is made of ${PARTS_MAX} files at most`;
   try {
-    const part = configPart(file, await readFile(file, 'utf8'), environment);
+    const text = await readConfigFile(file);
+    if (text === undefined) return `there is no file ${file}`;
+    const part = configPart(file, text, environment);
     const { contents } = part.document;
     return isMap(contents) || contents === null ? part : `${file} holds no fields`;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    return code === 'ENOENT' ? `there is no file ${file}` : `${file} could not be read (${code})`;
+    if (!(error instanceof SlipwayError)) throw error;
+    return error.message;
   }
 }
 

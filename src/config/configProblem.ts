@@ -101,8 +101,21 @@ function describe(issue: z.core.$ZodIssue, raw: unknown): string {
     if (written === undefined) return `is missing: ${wanted}`;
     return written === null ? `is empty: ${wanted}` : wanted;
   }
+  if ((issue.code === 'too_small' || issue.code === 'too_big') && issue.message.startsWith('Too ')) {
+    const [limit, bound] =
+      issue.code === 'too_small' ? [issue.minimum, 'at least'] : [issue.maximum, 'at most'];
+    const [one, many] = COUNTED[issue.origin] ?? ['', ''];
+    return `expected ${bound} ${limit}${limit === 1 ? one : many}`;
+  }
   return issue.message.replace(/^Invalid input: /, '');
 }
+
+/** What a limit counts, by the type that it limits. */
+const COUNTED: Readonly<Partial<Record<string, readonly [one: string, many: string]>>> = {
+  array: [' entry', ' entries'],
+  record: [' entry', ' entries'],
+  string: [' character', ' characters'],
+};
 
 function didYouMean(near: string | undefined): string {
   return near === undefined ? '' : `; did you mean "${near}"?`;

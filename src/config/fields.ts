@@ -77,7 +77,7 @@ export function unlessAny<T>(problemsOf: (value: T) => Iterable<FieldProblem>) {
 
 /** The base URL of a service. */
 export const ServiceUrl = z
-  .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
+  .url({ protocol: /^https?$/, error: 'expected an http or https URL', abort: true })
   .superRefine(unless(serviceUrlProblem));
 
 /** The origin of a service, or every host below a domain. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
@@ -20,31 +21,48 @@ export interface FoundConfig {
 export async function findConfig(path: string | undefined, from: string): Promise<FoundConfig> {
   if (path !== undefined) {
     const file = resolve(from, path);
-    const text = await readIfThere(file);
+    const text = await readConfigFile(file);
     if (text !== undefined) return { file, text };
-    throw notFound(`there is no file ${file}`, file);
+    throw notFound(`there is no file ${file}`, file, { hint: NAME_ANOTHER });
   }
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const file = join(folder, CONFIG_FILE);
-    const text = await readIfThere(file);
+    const text = await readConfigFile(file);
     if (text !== undefined) return { file, text };
     if (dirname(folder) === folder) break;
   }
-  const hint = 'write one with "slipway init", or name it with --config';
-  throw notFound(`found no ${CONFIG_FILE} in ${from} or above it`, from, { hint });
+  throw notFound(`found no ${CONFIG_FILE} in ${from} or above it`, from, { hint: NAME_ANOTHER });
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+/**
+ * The text of a configuration's file; `undefined` if there is none.
+ * @throws SLIPWAY_CONFIG_NOT_FOUND if it cannot be read, SLIPWAY_CONFIG_INVALID if it is not text.
+ */
+export async function readConfigFile(file: string): Promise<string | undefined> {
+  let bytes: Buffer;
   try {
-    return await readFile(file, 'utf8');
+    bytes = await readFile(file);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    const why = code === 'EISDIR' ? 'it is a folder' : String(code);
-    throw notFound(`${file} could not be read: ${why}`, file, { cause: error });
+    const why = REASONS[code ?? ''] ?? code ?? message;
+    throw notFound(`${file} could not be read: ${why}`, file, { hint: NAME_ANOTHER, cause: error });
   }
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} is not text in UTF-8`, {
+    place: file,
+    hint: 'save it as UTF-8, or name another file with --config',
+  });
 }
 
-function notFound(message: string, place: string, options: SlipwayErrorOptions = {}): SlipwayError {
+const REASONS: Readonly<Partial<Record<string, string>>> = {
+  EISDIR: 'it is a folder',
+  ELOOP: 'its symbolic links form a loop',
+  EACCES: 'this user may not read it',
+};
+
+const NAME_ANOTHER = 'write one with "slipway init", or name it with --config';
+
+function notFound(message: string, place: string, options: SlipwayErrorOptions): SlipwayError {
   return new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', message, { place, ...options });
 }

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../domain/guard/guardPolicy.ts';
 import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
-import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { Duration, SecretReference, ServiceUrl, Text } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
@@ -34,13 +33,9 @@ const Prometheus = z.strictObject({
 });
 
 const Http = z.strictObject({
-  url: z
-    .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-    .max(1_500)
-    .superRefine(unless(serviceUrlProblem))
-    .describe(
-      'Answers JSON. {deployment} and {target} become their names, {from} and {until} the times of the window',
-    ),
+  url: ServiceUrl.max(1_500).describe(
+    'Answers JSON. {deployment} and {target} become their names, {from} and {until} the times of the window',
+  ),
   path: Text.default('value').describe('The dot path to the number in the JSON. Default: value'),
   token: SecretReference.optional().describe('A bearer token. Default: none is sent'),
 });

@@ -117,7 +117,7 @@ describe('a problem', () => {
 
   it.each([
     ['a file that is not there', 'extends: ../none.yaml\n', {}, '1:10 extends: there is no file none.yaml'],
-    ['a folder', 'extends: ..\n', {}, /1:10 extends: .* could not be read \(EISDIR\)/],
+    ['a folder', 'extends: ..\n', {}, /1:10 extends: .* could not be read: it is a folder/],
     [
       'itself, by a detour',
       'extends: [../one.yaml]\n',

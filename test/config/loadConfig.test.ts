@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -48,6 +48,12 @@ describe('a valid slipway.yaml', () => {
     expect(config.checks[0]).toMatchObject({ timeoutMs: 60_000, expect: { maxLatencyMs: 90_000 } });
   });
 });
+
+/** Nine times nine times nine … values. */
+const ALIASES_OF_ALIASES = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].reduce(
+  (text, name, index) => `${text}${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(', ')}]\n`,
+  'a: &a [x]\n',
+);
 
 describe('an invalid slipway.yaml', () => {
   it('has every problem at once, with line, column, field and what was expected', () => {
@@ -111,6 +117,14 @@ describe('an invalid slipway.yaml', () => {
     ['targets: {}', /targets: define at least one target/],
     ['', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],
     ['targets: [', /^slipway\.yaml:1:\d+ /],
+    [ALIASES_OF_ALIASES, /^slipway\.yaml:1:1 has too many aliases of aliases: write their values out$/],
+    [
+      RIGHT.replace('greeter', 'x'.repeat(200)),
+      /targets\.staging\.deployment: expected at most 128 characters$/,
+    ],
+    [withField('approval: { required: 0 }'), /approval\.required: expected at least 1$/],
+    [withField('approval: { approvers: [] }'), /approval\.approvers: expected at least 1 entry$/],
+    [RIGHT.replace(/http:.*/, 'C:\\cp'), /^[^\n]*controlPlane: expected an http or https URL$/],
   ])('has an error with line, field and cause: $1', (text, expected) => {
     expect(problemsOf(text).join('\n')).toMatch(expected);
   });
@@ -144,6 +158,20 @@ describe('finding slipway.yaml', () => {
     await expect(loadConfig(undefined, folder)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_NOT_FOUND' });
     await expect(loadConfig('other.yaml', folder)).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
+      hint: expect.stringContaining('--config') as string,
+    });
+  });
+
+  it('reports a file that is not text, or that cannot be read', async () => {
+    await writeFile(join(folder, 'utf16.yaml'), Buffer.from(`\uFEFF${RIGHT}`, 'utf16le'));
+    await expect(loadConfig('utf16.yaml', folder)).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+      message: `${join(folder, 'utf16.yaml')} is not text in UTF-8`,
+    });
+    await symlink('loop.yaml', join(folder, 'loop.yaml'));
+    await expect(loadConfig('loop.yaml', folder)).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+      message: `${join(folder, 'loop.yaml')} could not be read: its symbolic links form a loop`,
     });
   });
 });
