@@ -92,6 +92,8 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
+    // Node decodes the names of files; bytes that are not UTF-8 are lost.
+    if (path.includes('\uFFFD')) throw unreadable(path, 'has a name that is not UTF-8', 'Rename it.', error);
     throw unreadable(
       path,
       `could not be read: ${systemReason(error)}`,
@@ -239,7 +241,7 @@ export function unreadable(file: string, why: string, hint: string, cause?: unkn
   });
 }
 
-/** The operating system's message. */
+/** The operating system's message, without the call and the path that Node appends. */
 export function systemReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message.replace(/, \w+ '[^]*$/, '') : String(error);
 }

@@ -237,12 +237,21 @@ describe('a source that cannot be packed', () => {
         code: 'SLIPWAY_ARTIFACT_UNREADABLE',
       });
     }
+    await expect(pack({ root: join(root, 'nowhere') })).rejects.toThrow(
+      /nowhere could not be read: ENOENT: no such file or directory$/,
+    );
   });
 
   it('is rejected if it contains something other than files, folders and links', async () => {
     await source({ 'a.ts': '' });
     execFileSync('mkfifo', [join(root, 'pipe')]);
     await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'pipe' });
+  });
+
+  it('is rejected if a name is not UTF-8', async () => {
+    await source({ 'a.ts': '' });
+    await writeFile(Buffer.from(`${root}/caf\xe9.txt`, 'latin1'), '');
+    await expect(pack()).rejects.toThrow(/^caf\uFFFD\.txt has a name that is not UTF-8$/);
   });
 
   it('is rejected if a file changes during the read', async () => {

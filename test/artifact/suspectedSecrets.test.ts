@@ -35,6 +35,14 @@ describe('a suspected secret', () => {
     expect(found).toEqual([{ path: 'src/agent.ts', line: 2, what: 'GitHub Token' }]);
   });
 
+  it.each(['new\nline.txt', 'a::end.txt', 'café 🚢.txt'])(
+    'is found in a file of any name: %j',
+    async (path) => {
+      await source({ [path]: TOKEN });
+      expect(await suspected()).toEqual([{ path, line: 1, what: 'GitHub Token' }]);
+    },
+  );
+
   it.each([
     '.aws/credentials',
     'credentials.json',
