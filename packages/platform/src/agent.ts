@@ -31,6 +31,8 @@ export interface ServeAgentOptions {
    * stderr. Default: a line for people.
    */
   readyLine?: (url: string) => string;
+  /** Reports why it cannot be served, and returns the exit code. Default: one line on stderr. */
+  onFailure?: (error: unknown) => number;
   /** The OpenTelemetry variables for its spans. Default: the platform's; else none. */
   traces?: TraceVariables;
   /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
@@ -85,9 +87,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     });
     if (sockets !== undefined) await openAgentSocket(sockets, server.url);
   } catch (error) {
-    process.stderr.write(`${describeError(error)}\n`, () =>
-      exit(error instanceof PlatformError ? error.exitCode : 1),
-    );
+    const exitCode = (options.onFailure ?? printFailure)(error);
+    process.stderr.write('', () => exit(exitCode));
     return;
   }
   const { exitWithParent, drainMs, stallMs } = environment;
@@ -188,6 +189,11 @@ function parentExitSignal(): AbortSignal {
   for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => gone.abort());
   process.stdin.resume();
   return gone.signal;
+}
+
+function printFailure(error: unknown): number {
+  process.stderr.write(`${describeError(error)}\n`);
+  return error instanceof PlatformError ? error.exitCode : 1;
 }
 
 /** One line: code, message and hint. */

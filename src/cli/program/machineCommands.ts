@@ -123,11 +123,13 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .action(
       runs(async () => {
         const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
+        const { printError } = await import('../ui/errorReport.ts');
         return async ({ output, environment }, dir: string, options: AgentOptions) => {
           const { port, host, config, withoutKey: isOpen } = options;
           const readyLine = output.json ? (url: string) => jsonLine({ event: 'ready', url }) : undefined;
           const traces = traceVariables(environment);
-          await serveAgent({ dir, port, readyLine, host, isOpen, config, traces });
+          const onFailure = (error: unknown) => printError(output, error);
+          await serveAgent({ dir, port, readyLine, onFailure, host, isOpen, config, traces });
           return 0;
         };
       }),

@@ -50,6 +50,13 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
   };
   const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
 
+  /** What `slipway agent --json` prints instead of its address. */
+  const failureOf = ({ stdout }: Pick<ReturnType<typeof launchAgent>, 'stdout'>) => {
+    const { event, code, message, hint, exitCode } = JSON.parse(stdout()) as Record<string, unknown>;
+    expect({ event, exitCode }).toEqual({ event: 'error', exitCode: 1 });
+    return `${String(code)}: ${String(message)} ${String(hint)}`;
+  };
+
   it.each<[string, Record<string, string>, string, Record<string, string>, RegExp]>([
     [
       'its graph throws',
@@ -75,12 +82,11 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
       { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many' },
       /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
     ],
-  ])('exits 1 with the reason in its last line: %s', async (_, files, name, env, reason) => {
+  ])('exits 1 with the reason: %s', async (_, files, name, env, reason) => {
     const dir = join(await agentWith(files), name);
     const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl(), ...env } });
     expect((await agent.exited).code).toBe(1);
-    expect(agent.stderr().trimEnd().split('\n').at(-1)).toMatch(reason);
-    expect(agent.stdout()).toBe('');
+    expect(failureOf(agent)).toMatch(reason);
   });
 
   it('exits 1 before it loads the graph if its port is taken', async () => {
@@ -94,7 +100,8 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
     const agent = launchAgent({ dir, port });
     expect((await agent.exited).code).toBe(1);
     taken.close();
-    expect(agent.stderr().trimEnd()).toBe(
+    expect(agent.stderr()).toBe('');
+    expect(failureOf(agent)).toBe(
       `SLIPWAY_PORT_UNAVAILABLE: Another process listens on 127.0.0.1:${port}. Choose another port with --port; 0 takes a free one.`,
     );
   });

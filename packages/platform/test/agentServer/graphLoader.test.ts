@@ -93,7 +93,7 @@ describe('loading graphs', () => {
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
-    ['there is no graph.json', {}, /graph\.json could not be read/],
+    ['there is no graph.json', {}, /^there is no \S+graph\.json$/],
     ['graph.json is no JSON', { 'graph.json': '{' }, /not valid JSON/],
     ['graph.json names no graph', { 'graph.json': '{"graphs":{}}' }, /graphs: At least one/],
     [

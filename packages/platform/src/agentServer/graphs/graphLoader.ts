@@ -75,7 +75,9 @@ function findGraphConfig(agentDir: string): string {
 
 async function readGraphConfig(file: string): Promise<GraphConfig> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw graphNotLoaded(`${file} could not be read: ${reasonOf(error)}`, file, error);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = isMissing ? `there is no ${file}` : `${file} could not be read: ${reasonOf(error)}`;
+    throw graphNotLoaded(message, file, error);
   });
   let json: unknown;
   try {
