@@ -232,6 +232,10 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(difference.configuration).toEqual([]);
     expect(difference.files.changed.map(({ to }) => to.path)).toContain('graph.json');
 
+    const [rejected = ''] = /release-\d+(?= +✖ rejected)/.exec(history.text) ?? [];
+    const alone = await project.ran('show', rejected, '--diff');
+    expect(alone.text).toMatch(new RegExp(`^release-\\d+ → ${rejected} on staging$`, 'm'));
+
     const logs = await project.ran('logs', 'staging', '--stage', 'build', '--tail', '2');
     expect(logs.code, logs.text).toBe(0);
     expect(logs.text).toMatch(/^Log of revision .+ on "staging": the newest; it serves$/m);

@@ -49,8 +49,8 @@ import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 export interface ReleasePlan {
   readonly request: ReleaseRequest;
   readonly event: EventOf<'release_plan'>;
-  /** Why the control plane or the target could not be asked. */
-  readonly unreached: readonly SlipwayError[];
+  /** Why the target or the control plane could not be asked. */
+  readonly unreached: Readonly<Partial<Record<'target' | 'deployment', SlipwayError>>>;
 }
 
 /**
@@ -95,7 +95,10 @@ export async function releasePlan(
     : await restoredChecks(store, active, view?.state.known ?? []);
   const restoring = restoringSteps({ checks: ownChecks, steps: request.steps });
   const frozen = frozenAt(request.freezes ?? [], Date.now());
-  const unreached = [word, deployment].filter((one) => one instanceof SlipwayError);
+  const unreached = {
+    target: word instanceof SlipwayError ? word : undefined,
+    deployment: deployment instanceof SlipwayError ? deployment : undefined,
+  };
   const event: ReleasePlan['event'] = {
     event: 'release_plan',
     target: name,
@@ -122,7 +125,9 @@ export async function releasePlan(
     frozen: frozen === null ? null : { ...frozen, until: new Date(frozen.until).toISOString() },
     localHold: localHold ?? null,
     answer: view === undefined ? null : answerOf(view, request),
-    unreached: unreached.map(({ code, message }) => ({ code, message })),
+    unreached: Object.values(unreached).flatMap((one) =>
+      one === undefined ? [] : [{ code: one.code, message: one.message }],
+    ),
   };
   return { request, event, unreached };
 }

@@ -20,11 +20,11 @@ const LARGEST_TOLD = 3;
 export function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
   const { target, answer, change, steps, checks, soakMs, longestMs, restoringLongestMs } = plan.event;
   return [
-    `A release on ${style.strong(target)}would do this now; nothing is made, started or stored`,
+    `A release on ${style.strong(target)} would do this now; nothing is made, started or stored`,
     ...artifactLines(plan),
     ...deploymentLines(plan, style),
     ...(answer === null
-      ? [`  taken      ${style.warn('not known: the target did not answer')}`]
+      ? [`  taken      ${style.warn(`not known: ${plan.unreached.target?.message ?? ''}`)}`]
       : takenLines(answer, style)),
     ...waitLines(plan.event, style),
     ...(change === null ? [] : changeLines(change, style)),
@@ -63,10 +63,12 @@ function bySize(one: ArtifactFile, other: ArtifactFile): number {
   return other.sizeBytes - one.sizeBytes;
 }
 
-function deploymentLines({ request, event }: ReleasePlan, style: Style): string[] {
+function deploymentLines({ request, event, unreached }: ReleasePlan, style: Style): string[] {
   const { deployment, creates, serving, answer } = event;
   const { deployment: name } = request.target;
-  if (creates === null) return [`  deployment ${name}: ${style.warn('the control plane did not answer')}`];
+  if (creates === null) {
+    return [`  deployment ${name}: ${style.warn(`not known: ${unreached.deployment?.message ?? ''}`)}`];
+  }
   if (deployment === null) return [`  deployment ${name} does not exist: the release creates it`];
   const { deploymentId, activeRevisionId: active } = deployment;
   // Only the target knows whether the revision was verified.

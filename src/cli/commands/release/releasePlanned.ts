@@ -33,7 +33,8 @@ export async function planReleaseOn(
     const plan = await releasePlan(context, file, chosen, signal);
     output.event(plan.event);
     for (const line of releasePlanLines(plan, output.style)) output.print(line);
-    const [unreached] = plan.unreached;
+    const { target, deployment } = plan.unreached;
+    const unreached = target ?? deployment;
     if (unreached !== undefined) throw unreached;
     return 0;
   });

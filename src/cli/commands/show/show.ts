@@ -109,11 +109,11 @@ async function releaseBefore(
   [found]: readonly FoundRelease[],
 ): Promise<FoundRelease> {
   const { releases = [] } = (await pastReleases(temporal, target.workflowId)) ?? {};
-  const own = releases.filter(
+  const index = releases.findIndex(({ releaseId }) => releaseId === found?.past.releaseId);
+  const earlier = index === -1 ? [] : releases.slice(index + 1);
+  const before = earlier.find(
     ({ kind, outcome }) => kind === 'release' && outcome !== 'superseded' && outcome !== 'rejected',
   );
-  const index = own.findIndex(({ releaseId }) => releaseId === found?.past.releaseId);
-  const before = index === -1 ? undefined : own[index + 1];
   if (before !== undefined) return findRelease(temporal, store, target, before.releaseId);
   throw new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `no release before it is known on "${target.name}"`, {
     hint: 'name both: slipway show --diff release-1 release-2',
