@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 
+import { formatDuration } from '../domain/duration.ts';
 import type { Span, SpanStart } from '../traces/span.ts';
 import { startSpan } from '../traces/trace.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';
@@ -151,8 +152,8 @@ export class Exchange {
     }
     if (this.#timedOut) {
       const message = this.#written
-        ? `${this.#origin} did not answer ${what} within ${timeoutMs} ms`
-        : `${this.#origin} could not be connected to within ${timeoutMs} ms`;
+        ? `${this.#origin} did not answer ${what} within ${formatDuration(timeoutMs)}`
+        : `${this.#origin} could not be connected to within ${formatDuration(timeoutMs)}`;
       return this.#error(this.#lostCode, message, { cause });
     }
     if (!this.#written) {

@@ -48,7 +48,7 @@ export class ServiceError extends SlipwayError {
   readonly aborted: boolean;
 
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions) {
-    super(code, message, options);
+    super(code, message, { ...options, hint: options.hint ?? HINTS[code] });
     this.name = 'ServiceError';
     this.method = options.method;
     this.path = options.path;
@@ -59,6 +59,14 @@ export class ServiceError extends SlipwayError {
     this.aborted = options.aborted ?? false;
   }
 }
+
+/** What to do, if the call knows nothing better. */
+const HINTS: Readonly<Partial<Record<ServiceErrorCode, string>>> = {
+  SLIPWAY_UNREACHABLE: 'Check the address, and whether the service runs there.',
+  SLIPWAY_NO_ANSWER: 'Check whether the service works, then try again.',
+  SLIPWAY_BAD_ANSWER: 'Check the address: a proxy or another service may have answered.',
+  SLIPWAY_SERVICE_ERROR: 'Read the log of the service, then try again.',
+};
 
 /** Whether a service answers that it has no such endpoint. A control plane may offer only the contract's. */
 export function notOffered(error: unknown): boolean {

@@ -34,6 +34,7 @@ describe('An answered status', () => {
     expect(error).toMatchObject({ code, status, mayHaveBeenTaken, detail: 'Said why.', method: 'POST' });
     expect(error.path).toBe(`/v2/deployments/${ID}/revisions/${REVISION}/redeploy`);
     expect(error.message).toContain('Said why.');
+    if (mayHaveBeenTaken) expect(error.hint).toBeDefined();
     expect(service.requests).toHaveLength(1);
   });
 

@@ -59,7 +59,7 @@ describe('a download', () => {
     });
     const error = await errorOf(download(new URL(`${service.url}/rows`), 100, { timeoutMs: 60 }));
     expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER' });
-    expect(error.message).toContain('within 60 ms');
+    expect(error.message).toContain('within 60ms');
   });
 
   it('ends if the caller gives it up', async () => {

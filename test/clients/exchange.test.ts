@@ -95,7 +95,7 @@ describe('A request that may have been taken', () => {
     const service = await startService(() => undefined);
     const error = await errorOf(client(service.url).redeployRevision(ID, REVISION, { timeoutMs: 1_000 }));
     expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, aborted: false });
-    expect(error.message).toContain('1000 ms');
+    expect(error.message).toContain('within 1.0s');
     await until(() => service.open() === 0);
   });
 

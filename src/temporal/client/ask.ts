@@ -68,7 +68,10 @@ export function refusal(error: unknown): SlipwayError | undefined {
     type === 'SLIPWAY_IDENTITY_UNPROVED'
   )
     return new SlipwayError(type, message, { cause: error });
-  return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, { cause: error });
+  return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, {
+    hint: 'correct it; what the target knows: slipway history',
+    cause: error,
+  });
 }
 
 export function neverReleased(workflowId: string): SlipwayError {

@@ -179,7 +179,7 @@ describe('the evaluators of a check', () => {
     const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(stack, check)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_EVALUATOR_FAILED', nonRetryable: true });
     expect(failure.message).toContain('evaluator "tone" gave no score');
-    expect(failure.message).toContain('did not answer POST /score within 40 ms, 5 times');
+    expect(failure.message).toContain('did not answer POST /score within 40ms, 5 times');
     expect(waits()).toEqual([1_000, 2_000, 4_000, 8_000]);
     expect(runsOf(stack)).toHaveLength(1);
   });
@@ -189,7 +189,7 @@ describe('the evaluators of a check', () => {
     const away = { url: await closedPort() };
     for (const [evaluator, words] of [
       [away, 'could not be reached: the connection was refused, 5 times'],
-      [await evaluatorThat(dripping), 'did not answer POST /score within 40 ms, 5 times'],
+      [await evaluatorThat(dripping), 'did not answer POST /score within 40ms, 5 times'],
     ] as const) {
       const check = scoredBy(of(evaluator, { timeoutMs: 40 }));
       const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(await stackOf(), check)));
