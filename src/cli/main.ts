@@ -13,18 +13,13 @@ const READER_GONE = 141;
 
 // The reader of our output has closed it, as `head` does. Started releases continue.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (!isReaderGone(error)) throw error;
-  process.exit(READER_GONE);
+  // stderr may still work, so the error is not printed as JSON.
+  const { output } = commandContext({ verbose: process.argv.includes('--verbose') });
+  process.exit(error.code === 'EPIPE' ? READER_GONE : printError(output, error));
 });
-// A closed stderr must not end a command.
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (!isReaderGone(error)) throw error;
-});
+// A stderr that is closed or full must not end a command.
+process.stderr.on('error', () => undefined);
 void main(process.argv);
-
-function isReaderGone(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'EPIPE';
-}
 
 /** The entry of the `slipway` command: reads the command line, runs one command, and ends with its exit code. */
 async function main(argv: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
@@ -37,6 +38,17 @@ it('a command whose reader is gone exits 141, without an error', async () => {
   const said = text(command.stderr);
   expect(await once(command, 'exit')).toEqual([141, null]);
   expect(await said).toBe('');
+});
+
+it('a command whose output finds no space reports it, without a stack', async () => {
+  const full = openSync('/dev/full', 'w');
+  const command = spawn(process.execPath, [BIN, '--help'], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const said = text(command.stderr!);
+  expect(await once(command, 'exit')).toEqual([1, null]);
+  expect(await said).toMatch(
+    /^error SLIPWAY_DISK_FULL: .*\n.*TMPDIR.*\n +docs\/errors\.md#slipway_disk_full\n$/,
+  );
 });
 
 it('a worker whose Temporal rejects connections exits 6', async () => {

@@ -39,7 +39,8 @@ export function percentageOption(text: string): number {
 
 /** Parses a whole number from 1. */
 export function numberOption(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1.');
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new InvalidArgumentError('Expected a whole number from 1 to 999999.');
   return Number(text);
 }
 

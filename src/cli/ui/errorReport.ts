@@ -10,11 +10,7 @@ import type { Output } from '../output.ts';
 
 /** The printed form of any thrown value. An unexpected error is `SLIPWAY_INTERNAL`. */
 export function reportError(error: unknown): EventOf<'error'> {
-  const known = isCodedError(error)
-    ? error
-    : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
-        hint: 'run the command again with --verbose, and report its output',
-      });
+  const known = isCodedError(error) ? error : (diskFull(error) ?? internal(error));
   return {
     event: 'error',
     code: known.code as EventOf<'error'>['code'],
@@ -23,6 +19,24 @@ export function reportError(error: unknown): EventOf<'error'> {
     hint: known.hint ?? null,
     exitCode: known.exitCode,
   };
+}
+
+function internal(error: unknown): SlipwayError {
+  const hint = 'run the command again with --verbose, and report its output';
+  return new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), { hint });
+}
+
+function diskFull(error: unknown): SlipwayError | undefined {
+  const { code, path } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return undefined;
+  return new SlipwayError(
+    'SLIPWAY_DISK_FULL',
+    'a file or the output could not be written: the disk is full',
+    {
+      place: path,
+      hint: 'free space, or set TMPDIR to another folder; then run the command again',
+    },
+  );
 }
 
 /**

@@ -85,6 +85,13 @@ describe('printing an error', () => {
     expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: x is undefined');
   });
 
+  it('reports a full disk, with the command to try', () => {
+    const output = testOutput();
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    expect(printError(output, full)).toBe(1);
+    expect(output.noted[0]).toMatch(/^error SLIPWAY_DISK_FULL: /);
+  });
+
   it('shows the cause of an unexpected error', () => {
     const output = testOutput();
     printError(output, new Error('the query failed', { cause: new Error('no such workflow') }));

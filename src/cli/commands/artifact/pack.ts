@@ -1,7 +1,10 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 import { packSource } from '../../../artifact/pack.ts';
+import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
@@ -55,12 +58,20 @@ export async function runPackCommand(
 async function writeTo(file: string, packed: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await copyFile(packed, file);
+    // `copyFile` would delete a device such as /dev/null if it fails.
+    await pipeline(createReadStream(packed), createWriteStream(file));
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_USAGE', `the tarball could not be written to ${file}`, {
+    if ((error as NodeJS.ErrnoException).syscall === 'write') await removeFile(file);
+    const reason = systemReason(error);
+    throw new SlipwayError('SLIPWAY_USAGE', `the tarball could not be written to ${file}: ${reason}`, {
       place: '--output',
-      hint: error instanceof Error ? error.message : String(error),
+      hint: 'name another file with --output',
       cause: error,
     });
   }
+}
+
+/** Removes a half-written file, but no device. */
+async function removeFile(file: string): Promise<void> {
+  if ((await stat(file)).isFile()) await rm(file);
 }

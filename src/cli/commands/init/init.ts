@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
 
+import { systemReason } from '../../../artifact/sourceFiles.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import { present } from '../../../config/fields.ts';
 import { CONFIG_FILE } from '../../../config/findConfig.ts';
@@ -125,7 +126,7 @@ function refuseWrong([problem]: readonly ConfigProblem[]): void {
   });
 }
 
-/** Writes all files, or none if one exists already. */
+/** Writes all files, or none: not if one exists already, nor if one cannot be written. */
 async function writeAll(
   folder: string,
   files: readonly { readonly path: string; readonly text: string }[],
@@ -138,14 +139,20 @@ async function writeAll(
       hint: 'overwrite it with --force, or check it: slipway lint',
     });
   }
+  const begun: string[] = [];
   for (const { path, text } of files) {
+    const file = join(folder, path);
     try {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await mkdir(dirname(file), { recursive: true });
       // `wx`: a file that has appeared meanwhile is not overwritten.
-      await writeFile(join(folder, path), text, { flag: force ? 'w' : 'wx' });
+      const handle = await open(file, force ? 'w' : 'wx');
+      begun.push(file);
+      await handle.writeFile(text).finally(() => handle.close());
     } catch (error) {
-      throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${(error as Error).message}`, {
+      if (!force) await Promise.all(begun.map((each) => rm(each)));
+      throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${systemReason(error)}`, {
         place: resolve(folder, path),
+        hint: 'make the folder writable, or free space; then run the command again',
         cause: error,
       });
     }

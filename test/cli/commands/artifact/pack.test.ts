@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -50,6 +50,15 @@ describe('slipway pack', () => {
     await runPackCommand(contextOf(output), { config: config(), output: file });
     expect(output.events.at(-1)).toMatchObject({ file });
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
+  });
+
+  it('leaves a device in place if it cannot write to it', async () => {
+    const output = join(folder, 'node_modules', 'device');
+    await mkdir(join(folder, 'node_modules'));
+    await symlink('/dev/full', output);
+    const writing = runPackCommand(contextOf(testOutput()), { config: config(), output });
+    await expect(writing).rejects.toThrow(/could not be written to .*device: ENOSPC/);
+    expect((await lstat(output)).isSymbolicLink()).toBe(true);
   });
 
   it('reports why it cannot write', async () => {
