@@ -30,7 +30,7 @@ export function standingOf(progress: Progress, request: StandingRequest): Standi
     ahead: skippable(request).filter(
       (what) =>
         !taken.some((said) => said.kind === 'skip' && said.what === what) &&
-        !steps.some((step) => isOver(step, what)),
+        (isAwaited(progress, what) || !steps.some((step) => isOver(step, what))),
     ),
     requestedBy,
     approval,
@@ -47,6 +47,12 @@ function skippable({ freezes = [], checks, soakMs, judged }: StandingRequest): r
     ...(soakMs > 0 ? [SOAK] : []),
     ...(judged === true ? [JUDGE] : []),
   ];
+}
+
+/** Whether the wait for a person, or for the end of a freeze, follows from it: its step has ended, but not its part. */
+function isAwaited({ waiting, steps }: Progress, what: string): boolean {
+  if (waiting?.for === 'decision') return what === JUDGE && steps.at(-1)?.step === 'judge';
+  return waiting?.for === 'freeze' && what === FREEZE;
 }
 
 function isOver({ step, subject, restoring, status }: StepRecord, what: string): boolean {

@@ -14,6 +14,7 @@ const REQUEST = request('a', {
   ],
   soakMs: 1,
 });
+const FREEZE = { name: 'nights', timeZone: 'UTC', from: '22:00', until: '06:00', then: 'wait' } as const;
 const BO = { who: 'bo', from: 'dashboard' };
 
 function progress(changes: Partial<Progress> = {}): Progress {
@@ -39,6 +40,16 @@ it('the steps ahead are those neither passed nor skipped', () => {
 it('a running check, or one that a restore passed, is still ahead', () => {
   const steps = [step({ subject: 'greets', status: 'running' }), step({ subject: 'adds', restoring: true })];
   expect(standingOf(progress({ steps }), REQUEST).ahead).toEqual(['greets', 'adds', 'soak']);
+});
+
+it('a freeze that it waits for, and a judge that did not decide, are still ahead', () => {
+  const asked = { ...REQUEST, checks: [], soakMs: 0, judged: true, freezes: [FREEZE] };
+  const steps = [step({ step: 'freeze' }), step({ step: 'judge' })];
+  const waits = (what: 'approval' | 'decision' | 'freeze') =>
+    standingOf(progress({ steps, waiting: { for: what, since: NOW, until: NOW, note: '' } }), asked).ahead;
+  expect(waits('freeze')).toEqual(['freeze']);
+  expect(waits('decision')).toEqual(['judge']);
+  expect(waits('approval')).toEqual([]);
 });
 
 it('it is paused from the moment of a person’s request', () => {
