@@ -66,8 +66,24 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   const { to, ...unnamed } = asked;
   if (to === undefined) return leave(situation, asked);
   // A revision that a promotion chose is not a person's choice.
-  const isLeft = asked.from !== undefined && isQuarantined(state.known, to);
-  return isLeft ? leave(situation, unnamed) : goTo(situation, asked);
+  if (asked.from === undefined) return goTo(situation, asked);
+  if (isQuarantined(state.known, to)) return leave(situation, unnamed);
+  return hasGone(situation, asked.from) ? gone(state, asked) : goTo(situation, asked);
+}
+
+/** Whether a release since has replaced a revision. */
+function hasGone({ state, running }: RollbackSituation, revisionId: string): boolean {
+  const { activeRevisionId } = state;
+  return running === null && activeRevisionId !== null && !isSame(state, activeRevisionId, revisionId);
+}
+
+/** Answers a promotion whose revision was replaced: what replaced it stays, and needs no hold. */
+function gone(state: TargetState, asked: RollbackRequest): RollbackTaken {
+  const reason = `done already, revision ${asked.from ?? ''} does not serve any more`;
+  return {
+    state: seen(state, asked),
+    answer: answerOf(state, asked, 'done', reason, state.activeRevisionId),
+  };
 }
 
 /**

@@ -86,6 +86,13 @@ describe('a rollback to a named revision', () => {
     expect(took(serving({ known }), null, rollback('id', 'R1'))).toBe('queued: R1');
   });
 
+  it('that a promotion asks for after a later release leaves that release in place, without a hold', () => {
+    const asked = { ...leaving('R1'), to: 'R0' };
+    expect(took(serving(), null, asked)).toBe('done: R2');
+    expect(ask(serving(), asked).state.hold).toBeNull();
+    expect(took(serving(), null, { ...leaving('R2'), to: 'R0' })).toBe('queued: R0');
+  });
+
   it('does not need to know what serves', () => {
     expect(dependsOnWhatServes({ state: serving(), running: null }, rollback('id', 'R1'))).toBe(false);
   });
