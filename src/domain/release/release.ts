@@ -78,6 +78,11 @@ export interface ReleaseRequest {
   readonly recordStore: string;
   /** Release even if the target is on hold. */
   readonly overrideHold?: boolean;
+  /**
+   * The revision that must be the active one when the release starts, by the target's knowledge; else it ends
+   * superseded. `null`: none. Absent: any.
+   */
+  readonly replaces?: string | null;
   /** What to do if the outcome of a step is unknown. Default: `rollback`. */
   readonly onError?: ErrorPolicy;
   /**

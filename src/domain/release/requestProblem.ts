@@ -345,6 +345,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   ref: optional(TEXT),
   recordStore: URL_OF_STORE,
   overrideHold: optional(flag),
+  replaces: optional(nullable(TEXT)),
   onError: optional(
     object<ErrorPolicy>(() => ({
       then: choice<ErrorPolicy['then']>({ rollback: true, wait: true, stop: true }),

@@ -43,9 +43,10 @@ export function submitRelease(
 
   const { releaseId, numbered } = number(state, 'release');
   const queued: QueuedRelease = { releaseId, request, queuedAt: now };
-  const refusal = refuse(state, request);
+  const late = isReplaced(state, request);
+  const refusal = late ? { reason: replacedText(state, request) } : refuse(state, request);
   if (refusal !== undefined) {
-    const row = neverStarted(queued, 'rejected', refusal.reason, now);
+    const row = neverStarted(queued, late ? 'superseded' : 'rejected', refusal.reason, now);
     return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', ...refusal } };
   }
   const superseded = request.queue === 'latest' ? state.queue : [];
@@ -75,6 +76,24 @@ export function rejectQuarantined(state: TargetState, now: string): TargetState 
     return rejectWaiting(rest, 'a quarantine', by, now, isOfIt);
   };
   return state.quarantined.reduce(reject, state);
+}
+
+/** Supersedes waiting releases that replace another revision than the one that is active now. */
+export function supersedeReplaced(state: TargetState, now: string): TargetState {
+  const replaced = state.queue.filter(({ request }) => isReplaced(state, request));
+  const rows = replaced.map((queued) =>
+    neverStarted(queued, 'superseded', replacedText(state, queued.request), now),
+  );
+  const queue = state.queue.filter((queued) => !replaced.includes(queued));
+  return rows.reduce(addHistory, { ...state, queue });
+}
+
+function isReplaced(state: TargetState, { replaces }: ReleaseRequest): boolean {
+  return replaces !== undefined && replaces !== state.activeRevisionId;
+}
+
+function replacedText({ activeRevisionId }: TargetState, { replaces }: ReleaseRequest): string {
+  return `it was asked for while revision ${replaces ?? 'none'} served; revision ${activeRevisionId ?? 'none'} serves since`;
 }
 
 /** Rejects waiting releases because of a person's action. */

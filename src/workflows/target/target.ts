@@ -13,7 +13,12 @@ import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts
 import { describeTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
 import { takeSubmission } from '../../domain/target/submissions.ts';
-import { rejectQuarantined, takeNext, withdrawnBy } from '../../domain/target/targetQueue.ts';
+import {
+  rejectQuarantined,
+  supersedeReplaced,
+  takeNext,
+  withdrawnBy,
+} from '../../domain/target/targetQueue.ts';
 import { keepSettings, recordResult } from '../../domain/target/targetResult.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {
@@ -215,7 +220,8 @@ export class Target implements TargetCore {
     this.change(keepSettings(recordResult(this.#state, result, watchMs), result, settings));
     if (work.kind === 'release') {
       const artifact = artifactIdentity(work.request.artifact);
-      this.change(rejectQuarantined(countFailedChecks(this.#state, result, artifact, now()), now()));
+      const counted = countFailedChecks(this.#state, result, artifact, now());
+      this.change(supersedeReplaced(rejectQuarantined(counted, now()), now()));
       this.#guard.begin(work.request, result);
     }
     this.#mark();

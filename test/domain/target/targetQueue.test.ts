@@ -10,6 +10,7 @@ import {
   releaseHold,
   setHold,
   submitRelease,
+  supersedeReplaced,
   takeNext,
 } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
@@ -239,4 +240,20 @@ it('a quarantine rejects only the waiting releases of its artifact, with the per
   expect(idsOf(state)).toEqual(['release-3']);
   const reason = 'rejected by a quarantine, by ada: a reason';
   expect(state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'rejected', reason }]);
+});
+
+it('a release that replaces one revision is superseded once another one is active', () => {
+  const state = waits(seasoned({ activeRevisionId: 'R1' }), 'a', { queue: 'all', replaces: 'R1' });
+  expect(supersedeReplaced(state, NOW).queue).toEqual(state.queue);
+  const replaced = supersedeReplaced({ ...state, activeRevisionId: 'R2' }, NOW);
+  const reason = 'it was asked for while revision R1 served; revision R2 serves since';
+  const row = { releaseId: 'release-2', outcome: 'superseded', reason };
+  expect(replaced).toMatchObject({ queue: [], history: [row] });
+  const late = submitRelease(
+    seasoned({ activeRevisionId: 'R2' }),
+    null,
+    request('a', { replaces: 'R1' }),
+    NOW,
+  );
+  expect(late).toMatchObject({ answer: { disposition: 'rejected', reason }, state: { history: [row] } });
 });
