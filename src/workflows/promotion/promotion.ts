@@ -93,7 +93,7 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   if (request.judge !== undefined) await judgeCandidate(run, candidate, request.judge);
   await interventions.approval();
   await passFreezes(journal, request, interventions, 'promotion');
-  await interventions.go(() => confirmLine(run));
+  while (!(await interventions.go(() => confirmLine(run))));
 
   const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
   if (bakeMs > 0) {

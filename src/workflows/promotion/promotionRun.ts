@@ -45,6 +45,7 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
   const confirmation = confirmCandidate(candidate, before?.servingRevisionId ?? null, line);
   switch (confirmation.kind) {
     case 'stands':
+      run.before = line.to;
       return true;
     case 'changed_by_hand':
       if (run.accepted !== null && run.accepted === line.to.servingRevisionId) return true;
@@ -137,7 +138,7 @@ export function promotionActor(
 const REASON_MAX_CHARACTERS = 900;
 
 function releaseRequest(
-  { request, candidate, interventions }: PromotionRun,
+  { request, candidate, before, interventions }: PromotionRun,
   sizeBytes: number,
 ): ReleaseRequest {
   const { to, from, store, release, freezes, overrideFreeze, requestedBy, name, approval } = request;
@@ -150,6 +151,8 @@ function releaseRequest(
     artifact: artifactOf(candidate.artifact, store, sizeBytes),
     queue: 'all',
     recordStore: store,
+    // Another release may run on the target, or begin before this one arrives.
+    replaces: before?.activeRevisionId,
     commit: candidate.commit ?? undefined,
     committedAt: candidate.committedAt,
     ...(freezes.length === 0 ? {} : { freezes }),

@@ -173,6 +173,52 @@ describePromotions('a promotion', (under) => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
   });
 
+  it('reads again after a person’s decision, and ends superseded if its candidate was rolled back meanwhile', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await under.promotions.start(canary, production, { approval });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    production.world.bringUp(production.world.patchElsewhere());
+    await promotion.say('approve', BO);
+    await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+    await canary.rollback(BO);
+    await promotion.say('retry', BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: null });
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('never replaces a release that ran on the other target at its final check', async () => {
+    const { canary, production } = await under.line();
+    production.world.slow.add(identity('c'));
+    const { releaseId } = await production.submit('c');
+    const { revisionId } = await production.world
+      .called('awaitDeployed')
+      .then(() => production.progressOnce(releaseId, (progress) => progress.revisionId !== null));
+    const promotion = await under.promotions.start(canary, production);
+    await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-2'));
+    production.world.bringUp(revisionId ?? '');
+    expect(await production.result(releaseId)).toMatchObject({ outcome: 'released' });
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', releaseId: 'release-2' });
+    expect(production.world.active).toBe(revisionId);
+    expect(production.world.count('patchDeployment')).toBe(1);
+  });
+
+  it('that is stopped in its bake leaves a later release in place', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, {
+      bakeMs: DAY_MS,
+      checkEveryMs: DAY_MS,
+    });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    const { revisionId } = await production.release('c');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });
+    expect(production.world.active).toBe(revisionId);
+    expect((await production.view()).state.hold).toBeNull();
+  });
+
   it('rolls back through the target what fails in the bake, and blocks the target', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
