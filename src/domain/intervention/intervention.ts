@@ -123,7 +123,7 @@ export interface Standing {
   readonly requestedBy: Actor;
   readonly approval: ApprovalPolicy | null;
   /** Who made the change to approve, beside the requester. */
-  readonly madeBy?: readonly string[];
+  readonly madeBy?: readonly Actor[];
   /** Who has approved. */
   readonly approvedBy: readonly Actor[];
 }
@@ -166,7 +166,8 @@ function approvalProblem(
       : undefined;
   }
   if (isSameActor(by, requestedBy)) return 'the person who asked for it cannot approve it';
-  if (madeBy.includes(by.who)) return 'the person who released the artifact cannot approve it';
+  if (madeBy.some((maker) => isSameActor(by, maker)))
+    return 'the person who released the artifact cannot approve it';
   if (approvedBy.some((other) => isSameActor(by, other))) return `${by.who} has approved already`;
   const approvers = approval?.approvers;
   if (approvers !== undefined && !approvers.includes(by.who)) {

@@ -1,5 +1,5 @@
-import { whoAndWhy } from '../actor.ts';
-import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import { type Actor, whoAndWhy } from '../actor.ts';
+import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
 import type { Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
@@ -22,8 +22,8 @@ export interface Candidate {
   readonly commit: string | null;
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
-  /** Who released it on `from`; `null` if unknown. */
-  readonly releasedBy: string | null;
+  /** Who released it on `from`; `null` if unknown. A string: only the name, as an earlier version recorded it. */
+  readonly releasedBy: Actor | string | null;
 }
 
 /** The candidate of a promotion, or why the promotion ends at once. */
@@ -145,7 +145,7 @@ export interface TargetSeen {
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
   /** Who released it. */
-  readonly releasedBy: string | null;
+  readonly releasedBy: Actor | string | null;
   /** The quarantined artifacts. */
   readonly quarantined: readonly string[];
 }
@@ -166,8 +166,10 @@ export function seeTarget(
   const servingRevisionId = deployment?.activeRevisionId ?? null;
   const serves = servingRevisionId ?? activeRevisionId;
   const revision = state?.known.find(({ revisionId }) => revisionId === serves);
+  // A copy that a redeploy made belongs to its original's release.
+  const original = serves === null ? null : originalOf(state?.known ?? [], serves);
   const row = state?.history.findLast(
-    ({ revisionId, kind, outcome }) => revisionId === serves && kind === 'release' && outcome === 'released',
+    ({ revisionId, kind }) => revisionId === original && kind === 'release',
   );
   return {
     name,
@@ -182,7 +184,7 @@ export function seeTarget(
     artifact: revision?.artifact ?? null,
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,
-    releasedBy: row?.requestedBy.who ?? null,
+    releasedBy: row?.requestedBy ?? null,
     quarantined: (state?.quarantined ?? []).map(({ artifact }) => artifact),
   };
 }

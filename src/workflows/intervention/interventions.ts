@@ -48,7 +48,7 @@ export class Interventions {
   readonly #answers = new Map<string, InterventionAnswer>();
   readonly #skips: Skips;
   readonly #approvedBy: Actor[] = [];
-  readonly #madeBy: string[] = [];
+  readonly #madeBy: Actor[] = [];
   #phase: Standing['phase'] = 'forward';
   #paused = false;
   #awaiting: Standing['awaiting'] = null;
@@ -113,8 +113,8 @@ export class Interventions {
   }
 
   /** Notes who made the change to approve: they cannot approve it. */
-  isMadeBy(who: string): void {
-    this.#madeBy.push(who);
+  isMadeBy(maker: Actor | string): void {
+    this.#madeBy.push(typeof maker === 'string' ? { who: maker, from: 'record' } : maker);
   }
 
   /** Records a preempt signal that was ignored. */

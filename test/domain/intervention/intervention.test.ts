@@ -110,6 +110,15 @@ describe('a message to a release', () => {
       expect(problem('approve', { ...awaiting, requestedBy }, { by })).toBeUndefined();
     });
 
+    it('are not accepted from a job of the repository whose job released the artifact', () => {
+      const proved = { issuer: ISSUER, subject: '1', job: true } as const;
+      const by = { who: 'repo:acme/agent:environment:production', from: 'ci', proved };
+      const madeBy = [{ who: 'repo:acme/agent:ref:refs/heads/main', from: 'ci', proved }];
+      const approval = { required: 1, withinMs: 1, identity: 'oidc', approvers: [by.who] } as const;
+      const said = problem('approve', { awaiting: 'approval', approval, madeBy }, { by });
+      expect(said).toBe('the person who released the artifact cannot approve it');
+    });
+
     it('accept a CI job only if it is named', () => {
       const by = {
         who: 'repo:acme/agent',

@@ -5,8 +5,11 @@ import {
   chooseCandidate,
   confirmCandidate,
   type Line,
+  seeTarget,
   type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
+import { recordResult } from '../../../src/domain/target/targetResult.ts';
+import { ADA, result, seasoned, verified } from '../target/targets.ts';
 import { A, B, HOLD, seen } from './targetSeen.ts';
 
 const CANARY = seen('canary', B);
@@ -86,4 +89,12 @@ describe('a candidate after its soak', () => {
       reason: 'revision c0 serves on "canary" instead of the candidate; it is on hold, set by bo: incident',
     });
   });
+});
+
+it('a copy that a redeploy made belongs to the release of its original, also to its releaser', () => {
+  const state = recordResult(seasoned(), result('release-1', { revisionId: 'R1', commit: 'c0ffee' }), 0);
+  const copy = { ...verified('R2'), artifact: B, copyOf: 'R1' };
+  const copied = { ...state, known: [verified('R1'), copy], activeRevisionId: 'R2' };
+  const canary = seeTarget('canary', { state: copied, running: null }, null, 'http://agent.test');
+  expect(canary).toMatchObject({ artifact: B, commit: 'c0ffee', releasedBy: ADA });
 });

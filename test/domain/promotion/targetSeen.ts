@@ -16,7 +16,7 @@ export function seen(name: string, artifact: string, changes: Partial<TargetSeen
     running: null,
     artifact,
     commit: 'c0ffee',
-    releasedBy: 'ada',
+    releasedBy: { who: 'ada', from: 'cli' },
     activeRevisionId: `${name}-1`,
     servingRevisionId: `${name}-1`,
     deploymentId: 'd',
