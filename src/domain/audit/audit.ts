@@ -108,7 +108,11 @@ function deniedRelease({ runId, result }: PromotionFact, works: readonly WorkFac
   if (result === null || own === undefined) return [];
   if (result.releaseId === null) return [`it names no release, and ${own.workflowId} ran`];
   const denies = result.outcome === 'aborted' || result.outcome === 'failed';
-  const isRolledBack = works.some(({ kind, startedAt }) => kind === 'rollback' && startedAt > own.startedAt);
+  // A rollback that stops a later release is carried out by that release.
+  const isRolledBack = works.some(
+    (later) =>
+      later.startedAt > own.startedAt && (later.kind === 'rollback' || later.result?.preemptedBy != null),
+  );
   if (!denies || own.result?.outcome !== 'released' || isRolledBack) return [];
   return [`it ended ${result.outcome}, and what ${own.workflowId} released was not rolled back`];
 }

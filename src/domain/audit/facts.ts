@@ -77,6 +77,8 @@ export type MessageFact = { readonly at: number } & (
       readonly artifact: string;
       readonly overridesHold: boolean;
     }
+  /** The target forgot its hold and its revisions, because its deployment was deleted. */
+  | { readonly kind: 'retired' }
   /** A person started the target without its earlier state, because that could not be read. */
   | { readonly kind: 'started afresh' }
 );

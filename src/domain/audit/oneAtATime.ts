@@ -119,6 +119,7 @@ export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
       case 'rollback refused':
         break;
       case 'unhold':
+      case 'retired':
         hold = null;
         break;
       case 'quarantine':

@@ -156,8 +156,10 @@ export const leavesWhatServed: Rule = ({ target }) =>
   });
 
 function refusedIdle({ workflowId, works, said }: TargetFacts, at: number): Breach[] {
-  const afresh = said.findLast((other) => other.kind === 'started afresh' && other.at <= at)?.at ?? 0;
-  const before = works.filter(({ startedAt }) => startedAt > afresh && startedAt <= at);
+  const afresh = said.findLast(
+    ({ kind, at: since }) => (kind === 'started afresh' || kind === 'retired') && since <= at,
+  );
+  const before = works.filter(({ startedAt }) => startedAt > (afresh?.at ?? 0) && startedAt <= at);
   const next = works.find(({ startedAt }) => startedAt > at);
   const isBusy = before.some(({ endedAt }) => endedAt === null || endedAt > at) || next?.kind === 'rollback';
   const serves = before.at(-1)?.result?.servingRevisionId ?? null;

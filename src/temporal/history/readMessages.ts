@@ -76,6 +76,8 @@ function factOfMessage(
     case 'hold':
     case 'unhold':
       return typeof readHoldMessage(message, 'audit') === 'string' ? undefined : { kind: name, at };
+    case 'retire':
+      return { kind: 'retired', at };
     case 'quarantine':
     case 'unquarantine': {
       const read = readQuarantineMessage(message, 'audit');

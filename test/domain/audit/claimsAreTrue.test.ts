@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import type { PromotionFact, SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
-import { request } from '../target/targets.ts';
+import { ADA, request, result } from '../target/targets.ts';
 import { targetFacts, workFact } from './activityFact.ts';
 
 const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
@@ -49,6 +49,12 @@ describe('a promotion, by the audit', () => {
     expect(broken([work()], [], promotion({}))).toEqual([what]);
     const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;
     expect(broken([work(), rollback], [], promotion({}))).toEqual([]);
+    const stopped = {
+      outcome: 'rolled_back',
+      preemptedBy: { requestId: 'r', to: 'R0', requestedBy: ADA },
+    } as const;
+    const later = workFact('release-2', { startedAt: 20, result: result('release-2', stopped) });
+    expect(broken([work(), later], [], promotion({}))).toEqual([]);
     expect(broken([work()], [], promotion({ outcome: 'released' }))).toEqual([]);
     expect(broken([work()], [], { ...promotion({}), runId: 'another' })).toEqual([]);
   });

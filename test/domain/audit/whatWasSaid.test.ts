@@ -122,6 +122,7 @@ describe('a person’s message to a target, by the audit', () => {
     expect(forgotten(hold, { kind: 'unhold', at: 20 }, queued())).toEqual([]);
     expect(forgotten(hold, queued({ overridesHold: true }))).toEqual([]);
     expect(forgotten(hold, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
+    expect(forgotten(hold, { kind: 'retired', at: 20 }, queued())).toEqual([]);
   });
 
   it('keeps a person’s hold over a rollback’s, which may end with the rollback', () => {
@@ -136,6 +137,7 @@ describe('a person’s message to a target, by the audit', () => {
     expect(forgotten(QUARANTINE, UNQUARANTINE, queued())).toEqual([]);
     expect(forgotten(QUARANTINE, { ...UNQUARANTINE, artifact: 'a revision of it' }, queued())).toEqual([]);
     expect(forgotten(QUARANTINE, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
+    expect(forgotten(QUARANTINE, { kind: 'retired', at: 20 }, queued())).toHaveLength(1);
   });
 
   function forgotten(...said: readonly MessageFact[]): string[] {

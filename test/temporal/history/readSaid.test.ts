@@ -17,11 +17,12 @@ it('a target’s accepted requests are read over all its runs, in order, each on
     ...update('rollback', 'four', {}, { disposition: 'ignored' }),
     ...update('rollback', 'five', { to: 'release-1' }, { disposition: 'ignored' }),
     ...update('rollback', 'six', { guard: 'release-1' }, { disposition: 'ignored' }),
+    ...update('retire', 'seven', null, true),
   ];
   const answeredAgain = update('submitRelease', 'one', { artifact: TARBALL }, queued);
   expect(kindsOf(first, answeredAgain)).toEqual([
     ...['queued', 'hold', 'quarantine', 'rollback'],
-    'rollback refused',
+    ...['rollback refused', 'retired'],
   ]);
 });
 
