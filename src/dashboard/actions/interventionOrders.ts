@@ -5,6 +5,7 @@ import type { Progress } from '../../domain/release/release.ts';
 import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './order.ts';
+import { UNASKED } from './taken.ts';
 
 /** The release or promotion that an intervention applies to. */
 interface IntervenedIn {
@@ -36,7 +37,7 @@ interface Text {
 }
 
 const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>> = {
-  approve: ({ standing: { approval, approvedBy } }) => {
+  approve: ({ standing: { approval, approvedBy, paused } }) => {
     const required = approval?.required ?? 1;
     const missing = required - approvedBy.length - 1;
     return {
@@ -46,7 +47,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
         ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.map(nameAndMark).join(', ')}.`]),
         missing > 0
           ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
-          : 'With your approval it continues immediately.',
+          : `With your approval it continues ${paused ? 'once a person resumes it' : 'immediately'}.`,
       ],
     };
   },
@@ -74,12 +75,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
   abort: ({ progress, standing: { called = 'release' } }) => ({
     title: 'Abort',
     button: 'Abort',
-    sentences: [
-      `The ${called} stops, and ends “aborted”.`,
-      progress.revisionId === null && called === 'release'
-        ? 'It has created no revision yet: there is nothing to restore.'
-        : 'Its change is undone: the earlier revision serves again.',
-    ],
+    sentences: [`The ${called} stops, and ends “aborted”.`, CHANGES[changes(progress)](called)],
   }),
   retry: ({ progress: { waiting } }) => ({
     title: 'Retry the step of',
@@ -96,6 +92,22 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
       'What you choose is skipped, or ended if it is running. A revision with a skipped check does not count as verified.',
     ],
   }),
+};
+
+/** What it has changed on its target. A promotion's revision is its candidate's. */
+function changes(progress: Progress): keyof typeof CHANGES {
+  if (progress === UNASKED) return 'unknown';
+  const { kind, revisionId, steps } = progress;
+  const hasChanged =
+    kind === 'promotion' ? steps.some(({ step }) => step === 'promote') : revisionId !== null;
+  return hasChanged ? 'some' : 'none';
+}
+
+const CHANGES = {
+  some: () => 'Its change is undone: the earlier revision serves again.',
+  none: (called: string) =>
+    `It has ${called === 'release' ? 'created no revision' : 'released nothing'} yet: there is nothing to restore.`,
+  unknown: () => 'If it has changed anything, that is undone: the earlier revision serves again.',
 };
 
 function choiceOf(what: string): Choice {

@@ -4,6 +4,7 @@ import { isSameRevision } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { previousVerified } from '../../domain/restore/restoreDecision.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
+import type { QueuedRelease } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { momentText } from '../page/times.tsx';
 import type { TargetAction } from './actionAddresses.ts';
@@ -88,7 +89,7 @@ function holdOrder(target: TargetStanding): Order {
     sentences: [
       servesNow(target),
       `${name} rejects releases until a person releases the hold. Rollbacks are accepted.`,
-      ...rejectsWaiting(target),
+      ...rejectsWaiting(target, ({ request }) => request.overrideHold !== true),
       ...(running === null ? [] : [`${running.releaseId}, which runs, continues.`]),
     ],
     button: 'Hold',
@@ -172,11 +173,14 @@ function contents({ state }: TargetStanding, revisionId: string): string {
   return `${words}, ${known.verified ? 'verified' : 'not verified, checked'} ${momentText(known.at)}`;
 }
 
-function rejectsWaiting({ state: { queue } }: TargetStanding): readonly string[] {
-  const ids = queue.map(({ releaseId }) => releaseId).join(', ');
-  return queue.length === 0
+function rejectsWaiting(
+  { state: { queue } }: TargetStanding,
+  rejects: (queued: QueuedRelease) => boolean = () => true,
+): readonly string[] {
+  const ids = queue.filter(rejects).map(({ releaseId }) => releaseId);
+  return ids.length === 0
     ? []
-    : [`${ids}, which ${queue.length === 1 ? 'waits, is' : 'wait, are'} rejected.`];
+    : [`${ids.join(', ')}, which ${ids.length === 1 ? 'waits, is' : 'wait, are'} rejected.`];
 }
 
 function releasesOf({ state }: TargetStanding, artifact: string): string {
