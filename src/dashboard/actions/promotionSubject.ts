@@ -1,3 +1,4 @@
+import { SlipwayError } from '../../domain/errors.ts';
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { standingOf, type StandingRequest } from '../../domain/intervention/standing.ts';
 import type { PromotionRequest } from '../../domain/promotion/promotion.ts';
@@ -27,7 +28,8 @@ export async function promotionSubject(
     viewPromotion(temporal, workflowId),
   ]);
   const request = (started?.input as PromotionInput | undefined)?.request;
-  if (request?.from === undefined) return undefined;
+  if (started === undefined || request?.from === undefined) return undefined;
+  const { runId } = started;
   const name = `the promotion ${request.name}`;
   const { from, to } = request;
   const serving = [`Promotes the verified artifact of ${from.name} to ${to.name}.`];
@@ -37,9 +39,13 @@ export async function promotionSubject(
   const standing = standingOf(progress, promotionStanding(request));
   const order = interventionOrder({ name, progress, standing, serving }, kind, viewer);
   return {
-    order,
+    order: { ...order, carried: { run: runId } },
     back,
     send: async (fields, message, proverFor) => {
+      if (fields['run'] !== runId)
+        throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `${name} has ended, and was started again since`, {
+          hint: 'read what it promotes now, then decide again',
+        });
       const prove = proverFor(request.store, request.approval);
       try {
         const what = kind === 'skip' ? { what: fields['what'] } : {};

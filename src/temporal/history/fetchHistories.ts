@@ -140,14 +140,14 @@ export async function fetchHistory(
 }
 
 /**
- * The input of a workflow's newest run, and when it started (ISO 8601); `undefined` if Temporal has none.
+ * The input of a workflow's newest run, its id, and when it started (ISO 8601); `undefined` if Temporal has none.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchFirstInput(
   { client, settings }: TemporalConnection,
   workflowId: string,
-): Promise<{ readonly input: unknown; readonly at: string } | undefined> {
+): Promise<{ readonly input: unknown; readonly runId: string; readonly at: string } | undefined> {
   try {
     const { history } = await client.workflowService.getWorkflowExecutionHistory({
       namespace: settings.namespace,
@@ -157,8 +157,8 @@ export async function fetchFirstInput(
     const [first] = history?.events ?? [];
     if (first === undefined) return undefined;
     if (settings.codec !== undefined) await decodeEvents(settings.codec, [first]);
-    const input = decode(first.workflowExecutionStartedEventAttributes?.input);
-    return { input, at: new Date(timeOf(first)).toISOString() };
+    const { input, originalExecutionRunId: runId } = first.workflowExecutionStartedEventAttributes ?? {};
+    return { input: decode(input), runId: runId ?? '', at: new Date(timeOf(first)).toISOString() };
   } catch (error) {
     if (isGone(error)) return undefined;
     throw temporalError(error, settings);
