@@ -6,7 +6,7 @@ export type StandingRequest = Pick<
   ReleaseRequest,
   'checks' | 'soakMs' | 'freezes' | 'approval' | 'requestedBy'
 > &
-  Pick<Standing, 'called' | 'madeBy'> & {
+  Pick<Standing, 'called'> & {
     /** Whether a candidate is to be judged. */
     readonly judged?: boolean;
   };
@@ -16,8 +16,8 @@ export type StandingRequest = Pick<
  * workflow knows more and decides.
  */
 export function standingOf(progress: Progress, request: StandingRequest): Standing {
-  const { outcome, steps, waiting, interventions } = progress;
-  const { called, requestedBy, approval = null, madeBy } = request;
+  const { outcome, steps, waiting, interventions, madeBy } = progress;
+  const { called, requestedBy, approval = null } = request;
   const taken = interventions.filter((said) => said.taken);
   const isStopping = taken.some(({ kind }) => kind === 'abort' || kind === 'reject');
   const isRestoring = isStopping || steps.some(({ restoring }) => restoring);

@@ -226,6 +226,8 @@ export interface Progress {
   readonly verdicts: readonly CheckVerdict[];
   /** A promotion's last judgement. Absent: none was made. */
   readonly judgement?: JudgementRecord;
+  /** Who released the artifact that a promotion promotes: they cannot approve it. Absent: not known. */
+  readonly madeBy?: readonly Actor[];
   /** `null`: it has not ended. */
   readonly outcome: Outcome | null;
   /** What a person must do after it has ended. `null`: nothing. */

@@ -115,6 +115,7 @@ export class Interventions {
   /** Notes who made the change to approve: they cannot approve it. */
   isMadeBy(maker: Actor | string): void {
     this.#madeBy.push(typeof maker === 'string' ? { who: maker, from: 'record' } : maker);
+    this.#journal.note({ madeBy: this.#madeBy });
   }
 
   /** Records a preempt signal that was ignored. */

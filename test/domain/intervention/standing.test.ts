@@ -69,7 +69,7 @@ it('no message is accepted during a restore, a stop or after the end', () => {
     expect(interventionProblem(standingOf(each, REQUEST), { kind: 'abort', by: BO })).toBeDefined();
 });
 
-it('the requester, and people who have approved, cannot approve', () => {
+it('the requester, the releaser and people who have approved cannot approve', () => {
   const waiting = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
   const asked = { ...REQUEST, approval: { required: 2, withinMs: 1 } };
   const standing = standingOf(progress({ waiting, interventions: [taken('approve')] }), asked);
@@ -78,4 +78,7 @@ it('the requester, and people who have approved, cannot approve', () => {
   expect(problemFor(ADA.who)).toContain('asked for it');
   expect(problemFor('bo')).toContain('has approved already');
   expect(problemFor('cy')).toBeUndefined();
+  const madeBy = [{ who: 'cy', from: 'cli' }];
+  const promoted = standingOf(progress({ waiting, madeBy }), asked);
+  expect(interventionProblem(promoted, { kind: 'approve', by: madeBy[0] ?? BO })).toContain('released');
 });
