@@ -155,17 +155,17 @@ export function ask(state: HookState, asked: HookAsk, note: string): HookState {
 
 /**
  * Records a person's answer to all approvals that an event waits for; `null`: it waits for none. An answer that arrives
- * again changes nothing.
+ * again changes nothing. One that arrives after the deadline does not count, even if no worker ran until then.
  */
 export function answerAsk(
   state: HookState,
   eventId: string,
   answer: NonNullable<HookAsk['answer']>,
-  requestId: string | undefined,
+  { requestId, now }: { readonly requestId: string | undefined; readonly now: number },
 ): HookState | null {
   if (requestId !== undefined && state.answers.includes(requestId)) return state;
-  const isMeant = ({ work, answer: given }: HookAsk): boolean =>
-    work.event.id === eventId && given === undefined;
+  const isMeant = ({ work, answer: given, untilMs }: HookAsk): boolean =>
+    work.event.id === eventId && given === undefined && untilMs > now;
   if (!state.asks.some(isMeant)) return null;
   return {
     ...state,

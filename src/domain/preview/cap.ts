@@ -9,17 +9,18 @@ export interface Room<P> {
 }
 
 /**
- * Chooses the previews to remove to make room for one more. The one with the oldest push goes first. Previews with a running
- * release stay. A preview that is being removed does not count.
+ * Chooses the previews to remove to make room for one. The one with the oldest push goes first. Previews with a running
+ * release stay. A preview that is being removed does not count: a push makes it anew.
  *
- * @param others - the previews of the same name, without the new one.
- * @param max - the most previews, with the new one.
+ * @param previews - those of the same name.
+ * @param own - the workflow id of the one that is pushed to.
+ * @param max - the most previews, with that one.
  */
-export function makeRoom<P extends Pick<PreviewSummary, 'phase' | 'renewedAt'>>(
-  others: readonly P[],
-  max: number,
-): Room<P> {
-  const staying = others.filter(({ phase }) => phase === 'idle' || phase === 'releasing');
+export function makeRoom<
+  P extends Pick<PreviewSummary, 'phase' | 'renewedAt'> & { readonly workflowId: string },
+>(previews: readonly P[], own: string, max: number): Room<P> {
+  const staying = previews.filter(({ phase }) => phase === 'idle' || phase === 'releasing');
+  if (staying.some(({ workflowId }) => workflowId === own)) return { remove: [], short: 0 };
   const over = Math.max(staying.length + 1 - max, 0);
   const remove = staying
     .filter(({ phase }) => phase === 'idle')

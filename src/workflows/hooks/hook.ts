@@ -45,8 +45,8 @@ import { takeUnknownSignals } from '../unknownSignals.ts';
 
 /** How long a delivery waits for room, in milliseconds. Its listener waits for the answer, and so does the sender. */
 const ROOM_WITHIN_MS = 4_000;
-/** Time to deliver an order to a target: a worker or Temporal may be down for a while. */
-const ASKED_WITHIN = '10 minutes';
+/** Time to deliver an order to a target, in milliseconds: a worker or Temporal may be down for a while. */
+const ASKED_WITHIN_MS = 600_000;
 
 /**
  * Owns a hook of `slipway.yaml`. It stores each event once, evaluates the guards of the matching rules, and sends
@@ -63,7 +63,7 @@ export async function hook(input: HookInput): Promise<void> {
 
 const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
   startToCloseTimeout: '35 seconds',
-  scheduleToCloseTimeout: ASKED_WITHIN,
+  scheduleToCloseTimeout: ASKED_WITHIN_MS,
   // Detects a worker that was killed during an order.
   heartbeatTimeout: '5 seconds',
   retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
@@ -102,7 +102,7 @@ class Hook {
         const answer = readAnswerHook(raw);
         if (typeof answer === 'string') return refuse(answer);
         const { event, approved, by, requestId } = answer;
-        const next = answerAsk(this.#state, event, { approved, by }, requestId);
+        const next = answerAsk(this.#state, event, { approved, by }, { requestId, now: Date.now() });
         if (next === null) return refuse(`no event "${event}" waits for approval`, 'SLIPWAY_WRONG_MOMENT');
         this.#change(next);
         return approved;
@@ -184,7 +184,12 @@ class Hook {
   }
 
   async #decide({ work, order, tally }: TakenWork): Promise<void> {
-    const { guards, event } = work;
+    const { guards, event, at } = work;
+    // It waited behind events whose target could not be asked. What it is about may be over.
+    if (Date.now() - at > ASKED_WITHIN_MS) {
+      this.#settle(work, 'failed', 'its target could not be asked in time');
+      return;
+    }
     const decideNow = (facts?: HookFacts) =>
       decide({
         ...{ do: order.do, guards, event, tally, isAsking: isAsking(this.#state, work), facts },

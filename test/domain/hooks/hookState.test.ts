@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import type { HookDelivery, HookOrder } from '../../../src/domain/hooks/hookEvent.ts';
-import { EMPTY_HOOK, takeWork } from '../../../src/domain/hooks/hookState.ts';
+import { answerAsk, ask, EMPTY_HOOK, takeWork } from '../../../src/domain/hooks/hookState.ts';
 import { settled } from '../../hooks/hookRequests.ts';
 import { eventsOf, takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
 
@@ -87,5 +87,17 @@ describe('a hook’s state', () => {
       'failed',
       'failed',
     ]);
+  });
+
+  it('takes an answer until the deadline, once', () => {
+    const taken = takeWork(takeDelivery(EMPTY_HOOK, delivery(['a']), NOW).state, new Set());
+    if (taken === undefined) throw new Error('no work');
+    const asking = ask(taken.state, { work: taken.work, untilMs: NOW + 1_000 }, 'why');
+    const answer = { approved: true, by: { who: 'bo', from: 'test' } };
+    expect(answerAsk(asking, 'a', answer, { requestId: 'late', now: NOW + 1_000 })).toBeNull();
+    const answered = answerAsk(asking, 'a', answer, { requestId: 'one', now: NOW + 999 });
+    expect(answered?.asks).toMatchObject([{ answer }]);
+    expect(answerAsk(answered!, 'a', answer, { requestId: 'one', now: NOW + 2_000 })).toBe(answered);
+    expect(answerAsk(answered!, 'a', answer, { requestId: 'two', now: NOW + 999 })).toBeNull();
   });
 });

@@ -5,7 +5,17 @@ import type { PreviewPhase } from '../../../src/domain/preview/preview.ts';
 
 /** A preview that was pushed to on a day of January. */
 function preview(day: number, phase: PreviewPhase = 'idle') {
-  return { day, phase, renewedAt: new Date(Date.UTC(2026, 0, day)).toISOString() };
+  return {
+    day,
+    phase,
+    workflowId: `preview-${day}`,
+    renewedAt: new Date(Date.UTC(2026, 0, day)).toISOString(),
+  };
+}
+
+/** What makes room for a preview that is not listed. */
+function roomFor(previews: readonly ReturnType<typeof preview>[], max: number) {
+  return makeRoom(previews, 'preview-new', max);
 }
 
 function days({ remove }: ReturnType<typeof makeRoom<ReturnType<typeof preview>>>): number[] {
@@ -14,25 +24,34 @@ function days({ remove }: ReturnType<typeof makeRoom<ReturnType<typeof preview>>
 
 describe('the limit of previews', () => {
   it('removes none below it', () => {
-    expect(makeRoom([preview(1), preview(2)], 3)).toEqual({ remove: [], short: 0 });
+    expect(roomFor([preview(1), preview(2)], 3)).toEqual({ remove: [], short: 0 });
   });
 
   it('removes the idle one with the oldest push', () => {
-    expect(days(makeRoom([preview(3), preview(1), preview(2)], 3))).toEqual([1]);
+    expect(days(roomFor([preview(3), preview(1), preview(2)], 3))).toEqual([1]);
   });
 
   it('removes all that exceed it after it was lowered', () => {
-    expect(days(makeRoom([preview(3), preview(1), preview(2)], 1))).toEqual([1, 2, 3]);
+    expect(days(roomFor([preview(3), preview(1), preview(2)], 1))).toEqual([1, 2, 3]);
   });
 
   it('never removes one with a running release, and reports how many are missing', () => {
-    const room = makeRoom([preview(1, 'releasing'), preview(2), preview(3, 'releasing')], 2);
+    const room = roomFor([preview(1, 'releasing'), preview(2), preview(3, 'releasing')], 2);
     expect(days(room)).toEqual([2]);
     expect(room.short).toBe(1);
   });
 
+  it('removes none for a push to a preview that counts already', () => {
+    expect(makeRoom([preview(1), preview(2)], 'preview-2', 2)).toEqual({ remove: [], short: 0 });
+  });
+
+  it('makes room for a preview that is being removed, because the push makes it anew', () => {
+    const all = [preview(1), preview(2), preview(3, 'removing')];
+    expect(days(makeRoom(all, 'preview-3', 2))).toEqual([1]);
+  });
+
   it('ignores previews that are being removed', () => {
-    expect(makeRoom([preview(1, 'removing'), preview(2, 'removal_failed'), preview(3)], 2)).toEqual({
+    expect(roomFor([preview(1, 'removing'), preview(2, 'removal_failed'), preview(3)], 2)).toEqual({
       remove: [],
       short: 0,
     });

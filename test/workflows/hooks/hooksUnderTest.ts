@@ -54,14 +54,14 @@ export class HookUnderTest {
     return this.#client.workflow.getHandle(this.#hook.workflowId);
   }
 
-  /** Starts its workflow, whose runs are short. */
-  async start(continueAsNewAfterEvents: number): Promise<void> {
+  /** Starts its workflow, with short runs, or a state that an earlier run left. */
+  async start(continueAsNewAfterEvents?: number, state?: HookState): Promise<void> {
     const { name, workflowId, targets } = this.#hook;
     const { taskQueue } = this.#temporal.settings;
     await this.#client.workflow.start('hook', {
       workflowId,
       taskQueue,
-      args: [{ name, continueAsNewAfterEvents }],
+      args: [{ name, continueAsNewAfterEvents, state }],
       memo: { targets: [...targets.values()] },
     });
   }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 
+import { EMPTY_HOOK } from '../../../src/domain/hooks/hookState.ts';
+import { takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
 import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { unansweredButTaken } from '../faults.ts';
 import { describeHooks } from './describeHooks.ts';
@@ -157,5 +159,24 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     expect(await hook.decided(again.events[0]!.id)).toMatchObject({ state: 'carried_out' });
     const third = await hook.send([{ fingerprint: 'c' }]);
     expect((await hook.decided(third.events[0]!.id)).note).toContain('at most once per');
+  });
+
+  test('is not sent for an event that has waited too long for its turn', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const hook = hooks.make({ target, rules: `      - ${ROLLBACK} }` });
+    const event = { id: 'late', title: 'late', status: 'firing' } as const;
+    const matches = [{ rule: 'worse', guards: {}, order: 0 }];
+    const orders = [{ target: 'production', workflowId: target.workflowId, do: 'rollback' } as const];
+    const longAgo = Date.now() - HOUR_MS;
+    await hook.start(
+      undefined,
+      takeDelivery(EMPTY_HOOK, { events: [{ ...event, matches }], orders }, longAgo).state,
+    );
+    expect(await hook.decided('late')).toMatchObject({
+      state: 'failed',
+      note: 'its target could not be asked in time',
+    });
+    expect((await target.idle()).state.history).toHaveLength(1);
   });
 });

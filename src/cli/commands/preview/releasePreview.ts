@@ -96,8 +96,7 @@ async function evict(
 ): Promise<void> {
   const { name, preview } = chosen;
   const all = (await listPreviews(temporal)).filter((listed) => listed.name === name);
-  if (all.some((listed) => listed.workflowId === workflowId)) return;
-  const { remove, short } = makeRoom(all, preview.max);
+  const { remove, short } = makeRoom(all, workflowId, preview.max);
   if (short > 0) {
     throw new SlipwayError(
       'SLIPWAY_PREVIEWS_FULL',
