@@ -168,9 +168,12 @@ function goTo(situation: RollbackSituation, request: RollbackRequest): RollbackT
 }
 
 function join(situation: RollbackSituation, asked: RollbackRequest, other: RollbackRequest): RollbackTaken {
-  const { state, running } = situation;
+  const { running } = situation;
   const following = { ...asked, requestId: other.requestId };
   const serves = servesAfter(situation, other);
+  // One by a guard or a hook may have set no hold, which a person's sets.
+  const holds = other.hold === false && asked.hold !== false;
+  const state = holds ? hold(situation, following) : situation.state;
   return {
     state: seen(state, asked),
     answer: answerOf(state, following, 'joined', 'the same rollback is running', serves),
@@ -237,6 +240,7 @@ function servesAfter({ state }: RollbackSituation, { requestId }: RollbackReques
 }
 
 function seen(state: TargetState, { requestId }: RollbackRequest): TargetState {
+  if (state.seenRequestIds.includes(requestId)) return state;
   return { ...state, seenRequestIds: newest([...state.seenRequestIds, requestId], SEEN) };
 }
 

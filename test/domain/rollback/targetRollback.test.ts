@@ -204,6 +204,18 @@ describe('an accepted rollback', () => {
     });
   });
 
+  it('holds the target also if it joins one that does not', () => {
+    const first = ask(serving(), { ...leaving('R2', 'guards'), hold: false }, 'R2').state;
+    expect(first.hold).toBeNull();
+    const waiting = submitRelease(first, null, request('a'), NOW).state;
+    const joined = ask(waiting, { ...leaving('R2', 'hooks'), hold: false }, 'R2').state;
+    expect(joined).toMatchObject({ hold: null, queue: waiting.queue });
+    const { answer, state } = ask(waiting, leaving('R2'), 'R2');
+    expect(answer).toMatchObject({ disposition: 'joined', requestId: 'guards', onHold: true });
+    expect(state).toMatchObject({ queue: [], hold: { by: ADA, requestId: 'guards' } });
+    expect(state.seenRequestIds).toEqual(['guards', 'id']);
+  });
+
   it('keeps the reason of an earlier hold', () => {
     const hold = { since: 'before', by: { who: 'bo', from: 'cli' } };
     expect(ask(serving({ hold }), rollback('id', 'R1')).state.hold).toEqual(hold);
