@@ -49,7 +49,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       <Conditions snapshot={snapshot} now={now} />
       {view === undefined ? null : (
         <>
-          <Queue state={view.state} />
+          <Queue view={view} />
           <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />
         </>
       )}

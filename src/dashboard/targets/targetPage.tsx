@@ -82,7 +82,7 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' |
       </section>
       <Guard snapshot={snapshot} />
       <Conditions snapshot={snapshot} now={now} />
-      {view === undefined ? null : <Queue state={view.state} />}
+      {view === undefined ? null : <Queue view={view} />}
     </div>
   );
 }

@@ -1,6 +1,11 @@
 import { nameAndMark } from '../../domain/actor.ts';
 import type { Actor } from '../../domain/actor.ts';
-import type { Hold, Quarantined, TargetState } from '../../domain/target/targetState.ts';
+import {
+  type Hold,
+  type Quarantined,
+  type TargetState,
+  waitingRollbacks,
+} from '../../domain/target/targetState.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
@@ -132,7 +137,9 @@ export function Running({ snapshot, viewer }: PartProps) {
 }
 
 /** The queued releases and rollbacks. */
-export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetState }) {
+export function Queue({ view: { state, running } }: { readonly view: NonNullable<TargetSnapshot['view']> }) {
+  const { queue } = state;
+  const rollbacks = waitingRollbacks(state, running);
   if (queue.length + rollbacks.length === 0) return null;
   return (
     <section class="queue">

@@ -335,6 +335,14 @@ export function lookUp(state: TargetState, running: Running | null, id: string):
   return { state: 'queued', reason };
 }
 
+/** The rollbacks that wait. The first one stays in the state while it runs. */
+export function waitingRollbacks(
+  { rollbacks }: Pick<TargetState, 'rollbacks'>,
+  running: Running | null,
+): readonly RollbackRequest[] {
+  return running?.kind === 'rollback' ? rollbacks.slice(1) : rollbacks;
+}
+
 /** The state in a target's record store: what must not be lost, without long or short-lived parts. */
 export type KeptState = Omit<
   TargetState,

@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import type { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
+import { waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { CommandContext } from '../../context.ts';
@@ -82,7 +83,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
         commit: request.commit ?? null,
         requestedBy: request.requestedBy,
       })) ?? [],
-    rollbacks: state?.rollbacks ?? [],
+    rollbacks: state === undefined ? [] : waitingRollbacks(state, running),
     hold: state?.hold ?? null,
     localHold: localHold ?? null,
     activeRevisionId: serves,

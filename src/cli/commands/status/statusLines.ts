@@ -10,7 +10,7 @@ import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease
 import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
-import type { TargetState } from '../../../domain/target/targetState.ts';
+import { type TargetState, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
@@ -71,7 +71,7 @@ export function statusLines(
     const { call, buildLog } = status;
     lines.push(...runningLines({ progress, call, buildLog, addressed: target }, now, style, columns));
   }
-  for (const request of state.rollbacks) {
+  for (const request of waitingRollbacks(state, running)) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${nameAndMark(request.requestedBy)}`,
     );

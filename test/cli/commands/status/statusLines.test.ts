@@ -289,6 +289,24 @@ describe('the status of a target', () => {
     ]);
   });
 
+  it('shows a running rollback once, not among what waits', () => {
+    const rollback = (to: string) => ({
+      requestId: to,
+      to,
+      requestedBy: { who: 'ada', from: 'cli' } as const,
+    });
+    const said = lines({
+      view: {
+        state: { ...EMPTY_TARGET, rollbacks: [rollback('revision-1'), rollback('revision-0')] },
+        running: { releaseId: 'rollback-2', kind: 'rollback', requestKey: null, workflowId: 'w2', to: null },
+      },
+    });
+    expect(said.slice(-2)).toEqual([
+      'running  rollback-2',
+      'waiting  rollback to revision-0, by ada (claimed)',
+    ]);
+  });
+
   it('lists the last outcomes, newest first', () => {
     const history = [
       row({ releaseId: 'release-1', reason: 'long ago' }),
