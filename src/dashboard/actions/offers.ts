@@ -63,9 +63,13 @@ export function problemOf(
   kind: InterventionKind,
   { name: who, proved }: Asking,
 ): string | undefined {
-  // A person who signed in at an issuer proves their identity when they press the button.
-  const identity = proved ? FROM : undefined;
-  return interventionProblem(standing, { kind, what: standing.ahead[0], by: { who, from: FROM }, identity });
+  // A person who signed in at an issuer proves this name when they press the button.
+  const approval =
+    proved && standing.approval !== null ? { ...standing.approval, identity: undefined } : standing.approval;
+  return interventionProblem(
+    { ...standing, approval },
+    { kind, what: standing.ahead[0], by: { who, from: FROM } },
+  );
 }
 
 /** The origin that records show for actions on the page. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { interventionOrder } from '../../../src/dashboard/actions/interventionOrders.ts';
+import { problemOf } from '../../../src/dashboard/actions/offers.ts';
 import { UNASKED } from '../../../src/dashboard/actions/taken.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
@@ -40,4 +41,13 @@ it('an approval says that a paused release does not continue yet', () => {
   const interventions = [pause] as Progress['interventions'];
   expect(sentence('approve', 'release', progress('release'))).toContain('continues immediately');
   expect(sentence('approve', 'release', progress('release', { interventions }))).toContain('resumes it');
+});
+
+it('an approval that requires a proof is offered to people who can prove that they are others', () => {
+  const waiting = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
+  const approval = { required: 1, withinMs: 1, identity: 'oidc' } as const;
+  const standing = standingOf(progress('release', { waiting }), request('a', { approval }));
+  expect(problemOf(standing, 'approve', { name: 'bo', proved: true })).toBeUndefined();
+  expect(problemOf(standing, 'approve', { name: 'bo', proved: false })).toContain('requires proof');
+  expect(problemOf(standing, 'approve', { name: 'ada', proved: true })).toContain('asked for it');
 });
