@@ -250,10 +250,11 @@ export interface Activities {
     readonly artifact: string;
   }): Promise<Attempted<{ sizeBytes: number }>>;
 
-  /** Submits a release to a target. Repeated with the same id, it gets the same answer. */
+  /** Submits a release to a target. Repeated with the same id, it gets the same answer. Fails if `candidate` has gone. */
   submitToTarget(input: {
     readonly request: ReleaseRequest;
     readonly submission: string;
+    readonly candidate?: { readonly from: TargetSpec; readonly revisionId: string };
   }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
   /** Polls a target until a release has ended, or the rollback that a request led to. */

@@ -1,7 +1,8 @@
+import { Context } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import { seeTarget, type TargetSeen } from '../../domain/promotion/candidate.ts';
+import { seeTarget, type TargetSeen, whyGone } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import {
@@ -45,8 +46,16 @@ export function lineActivities(
       },
     }),
 
-    submitToTarget: async ({ request, submission }) => {
+    submitToTarget: async ({ request, submission, candidate }) => {
       await place.take();
+      // The wait for its place may have been long.
+      if (candidate !== undefined && Context.current().info.attempt > 1) {
+        const gone = whyGone(candidate, await see(candidate.from, true));
+        if (gone !== undefined) {
+          await place.leave();
+          throw new SlipwayError('SLIPWAY_REVISION_REPLACED', gone);
+        }
+      }
       const answer = await askTemporal((client) => submitToTarget(client, request, submission));
       return { answer };
     },

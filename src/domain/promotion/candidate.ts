@@ -73,11 +73,8 @@ export type Confirmation =
 /** Checks whether a candidate is still the one to promote. `before`: what served on `to` when it was chosen. */
 export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
   const { from, to } = line;
-  if (from.servingRevisionId !== candidate.revisionId)
-    return { kind: 'superseded', reason: whySuperseded(from) };
-  if (from.verifiedAt === null) {
-    return { kind: 'superseded', reason: `the candidate is not verified on "${from.name}" any more` };
-  }
+  const gone = whyGone(candidate, from);
+  if (gone !== undefined) return { kind: 'superseded', reason: gone };
   const stopped = stoppedLine(line);
   if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
   const serves = to.servingRevisionId;
@@ -91,6 +88,12 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   const known = to.activeRevisionId ?? before ?? 'none';
   const reason = `"${to.name}" was changed by hand: ${revision} serves instead of ${known}`;
   return { kind: 'changed_by_hand', reason };
+}
+
+/** Why a candidate is not to be promoted any more, by what its target serves; `undefined` if it is. */
+export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: TargetSeen): string | undefined {
+  if (from.servingRevisionId !== revisionId) return whySuperseded(from);
+  return from.verifiedAt === null ? `the candidate is not verified on "${from.name}" any more` : undefined;
 }
 
 /** Why a candidate no longer serves on its target. */

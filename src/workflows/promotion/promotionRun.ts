@@ -17,6 +17,7 @@ import {
 } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
+import { explain } from '../failure.ts';
 import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
 import type { Notices } from '../notify/notices.ts';
@@ -65,28 +66,64 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
  * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also stops the line.
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
-  const { journal, request } = run;
-  const { to } = request;
   const { workflowId, runId } = workflowInfo();
   // The same for every attempt, so that the target accepts the submission once.
   const submission = `${workflowId} ${runId}`;
   run.submission = submission;
-  const { releaseId } = await journal.step('promote', to.name, async (activities) => {
-    const request = releaseRequest(run, sizeBytes);
-    const { answer, attempt } = await activities.submitToTarget({ request, submission });
-    return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
-  });
-  const row = await awaitOwnRelease(run, releaseId);
+  const row = await submit(run, submission, releaseRequest(run, sizeBytes));
   if (row.outcome === 'released') return row;
   const reason = describeRelease(run, row);
   await holdIfBad(run, row, reason);
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
+/** Submits the release. If the candidate was replaced while the promotion waited for its place, withdraws it. */
+async function submit(run: PromotionRun, submission: string, request: ReleaseRequest): Promise<HistoryRow> {
+  const { journal, candidate } = run;
+  const { from, to } = run.request;
+  const still = candidate === null ? undefined : { from, revisionId: candidate.revisionId };
+  try {
+    const { releaseId } = await journal.step('promote', to.name, async (activities) => {
+      const asked = { request, submission, candidate: still };
+      const { answer, attempt } = await activities.submitToTarget(asked);
+      return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
+    });
+    return await awaitOwnRelease(run, releaseId);
+  } catch (error) {
+    const { code, message } = explain(error);
+    if (code !== 'SLIPWAY_REVISION_REPLACED') throw error;
+    // An earlier attempt may have arrived.
+    const row = await withdraw(run, submission, message);
+    if (row !== null) return row;
+    throw new PromotionEnded({ outcome: 'superseded', reason: message, code });
+  }
+}
+
 /** Waits for the release that this promotion submitted. */
 export async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
   run.releaseId = releaseId;
   return (run.ended = await awaitRelease(run, releaseId));
+}
+
+/**
+ * Withdraws the promotion's submission, and waits for the release if there is one. After that, the target starts no
+ * release for this submission.
+ *
+ * @returns how the release ended; `null` if there is none.
+ */
+export async function withdraw(
+  run: PromotionRun,
+  submission: string,
+  why: string,
+): Promise<HistoryRow | null> {
+  const { journal, request } = run;
+  const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
+    const { to: target, store: recordStore } = request;
+    const message = { target, recordStore, submission, by: promotionActor(request, why) };
+    const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
+    return { result: led, attempt, detail: led ?? 'it had not arrived' };
+  });
+  return releaseId === null ? null : awaitOwnRelease(run, releaseId);
 }
 
 /** Describes how the release on `to` ended. */

@@ -3,7 +3,6 @@ import { uuid4 } from '@temporalio/workflow';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import {
-  awaitOwnRelease,
   awaitRelease,
   describeRelease,
   type Ending,
@@ -11,6 +10,7 @@ import {
   promotionActor,
   PromotionEnded,
   type PromotionRun,
+  withdraw,
 } from './promotionRun.ts';
 
 /**
@@ -50,21 +50,6 @@ export async function restoreAfterPromotion(
 /** Describes what the promotion did to `to`, as the target reports it. */
 function describeEffect(run: PromotionRun): string {
   return run.ended === null ? `"${run.request.to.name}" was not changed` : describeRelease(run, run.ended);
-}
-
-/**
- * Withdraws the promotion's submission, and waits for the release if there is one. After that, the target starts no
- * release for this submission.
- */
-async function withdraw(run: PromotionRun, submission: string, why: string): Promise<void> {
-  const { journal, request } = run;
-  const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
-    const { to: target, store: recordStore } = request;
-    const message = { target, recordStore, submission, by: promotionActor(request, why) };
-    const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
-    return { result: led, attempt, detail: led ?? 'it had not arrived' };
-  });
-  if (releaseId !== null) await awaitOwnRelease(run, releaseId);
 }
 
 async function rollBack(

@@ -9,7 +9,7 @@ import { IDENTITY } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-describe.concurrent('promotions whose slots become free at the same time', () => {
+describe('promotions whose slots become free at the same time', () => {
   let harness: Harness;
   let promotions: PromotionsUnderTest;
   let connection: Connection;
@@ -60,6 +60,27 @@ describe.concurrent('promotions whose slots become free at the same time', () =>
     const brought = first.world.calls.find(({ activity }) => activity === 'recordRelease')?.startedAt ?? 0;
     expect(patched(second.world)).toBeGreaterThan(brought);
     const histories = [...(await promotions.histories()), ...(await places.histories())];
+    expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+  });
+
+  it('release nothing that was rolled back on its first target while they waited', async () => {
+    const { target: canary } = harness.newServingTarget();
+    await canary.release('b');
+    const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
+    first.world.slow.add(identity('b'));
+    const one = await promotions.start(canary, first);
+    await first.world.called('awaitDeployed');
+    const two = await promotions.start(canary, second);
+    await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    await canary.rollback({ who: 'bo', reason: 'it lies' });
+    const [made] = first.world.revisionsOf(first.request('b').artifact);
+    first.world.bringUp(made!);
+    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    const result = await two.result();
+    expect(result).toMatchObject({ outcome: 'superseded', releaseId: null });
+    expect(result.reason).toContain('it is on hold, set by bo: it lies');
+    expect(second.world.count('patchDeployment')).toBe(0);
+    const histories = await promotions.histories();
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
   });
 });
