@@ -100,7 +100,7 @@ async function submit(run: PromotionRun, submission: string, request: ReleaseReq
 }
 
 /** Waits for the release that this promotion submitted. */
-export async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
+async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
   run.releaseId = releaseId;
   return (run.ended = await awaitRelease(run, releaseId));
 }
