@@ -44,7 +44,7 @@ async function endWith(context: CommandContext, error: unknown, command: string)
   if (!(error instanceof CommanderError)) return printError(output, error);
   // Commander has printed the help or the version.
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode;
-  const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
+  const [first = '', ...more] = error.message.replace(/^error: (?:command-argument value )?/, '').split('\n');
   const suggestion = more.map((line) => line.replace(/^\(|\)$/g, '')).join(' ');
   const refused = new SlipwayError('SLIPWAY_USAGE', first.replace(/\.$/, ''), {
     hint: `${suggestion === '' ? '' : `${suggestion} `}See: ${command} --help`,

@@ -17,6 +17,11 @@ it.each([
     "option '--timeout <duration>' argument '5x' is invalid. Expected a duration such as 90s, 5m or 1h30m",
     'See: slipway release --help',
   ],
+  [
+    ['schedule', 'aply'],
+    "'aply' is invalid for argument 'what'. Allowed choices are apply, list, pause, resume, trigger",
+    'See: slipway schedule --help',
+  ],
   [['relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
 ])('a command line such as %j fails with the help of its own command', async (words, message, hint) => {
   const command = spawn(process.execPath, [BIN, ...words, '--json'], {

@@ -29,7 +29,9 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
       .addOption(configOption())
       .option('--reason <text>', 'why, for the record')
       .option('--release <id>', 'only this release (default: the running one)')
-      .option('--promotion <name>', 'this promotion, instead of a release');
+      .addOption(
+        new Option('--promotion <name>', 'this promotion, instead of a release').conflicts('release'),
+      );
     if (kind === 'skip') {
       said
         .addOption(new Option('--check <name>', 'the check to skip').conflicts(['soak', 'judge', 'freeze']))

@@ -62,15 +62,20 @@ export function refusal(error: unknown): SlipwayError | undefined {
     return undefined;
   }
   const { type, message } = error.cause;
-  if (
-    type === 'SLIPWAY_WRONG_MOMENT' ||
-    type === 'SLIPWAY_TARGET_UNREADABLE' ||
-    type === 'SLIPWAY_IDENTITY_UNPROVED'
-  )
+  if (type === 'SLIPWAY_WRONG_MOMENT') return wrongMoment(message, error);
+  if (type === 'SLIPWAY_TARGET_UNREADABLE' || type === 'SLIPWAY_IDENTITY_UNPROVED')
     return new SlipwayError(type, message, { cause: error });
   return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, {
     hint: 'correct it; what the target knows: slipway history',
     cause: error,
+  });
+}
+
+/** SLIPWAY_WRONG_MOMENT: what was asked for does not fit what runs. */
+export function wrongMoment(message: string, cause?: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
+    hint: 'see what runs and waits: slipway status',
+    cause,
   });
 }
 

@@ -20,7 +20,7 @@ import {
   withdrawSignal,
   withdrawUpdate,
 } from '../../../messages/target.ts';
-import { ask, neverReleased, releaseUnknown } from '../ask.ts';
+import { ask, neverReleased, releaseUnknown, wrongMoment } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { viewTarget } from '../target/targetClient.ts';
 
@@ -210,12 +210,6 @@ async function viewKnowing(
 
 function isNoWorker(error: unknown): boolean {
   return error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER';
-}
-
-function wrongMoment(message: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
-    hint: 'see what runs and waits: slipway status',
-  });
 }
 
 function kept(releaseId: string | null): Intervened {

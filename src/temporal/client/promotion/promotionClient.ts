@@ -6,7 +6,6 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
-import { SlipwayError } from '../../../domain/errors.ts';
 import type { Prove } from '../../../domain/identity/statement.ts';
 import type { InterventionKind } from '../../../domain/intervention/intervention.ts';
 import {
@@ -20,6 +19,7 @@ import { promotionStart } from '../../../messages/promotion.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
+import { wrongMoment } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
@@ -78,7 +78,7 @@ export async function intervenePromotion(
   prove?: Prove,
 ): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
-  const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is running');
+  const gone = wrongMoment('no promotion of this name is running');
   try {
     return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone, prove);
   } catch (error) {
@@ -86,7 +86,7 @@ export async function intervenePromotion(
     const ended = await lastResult(temporal, workflowId);
     throw ended === undefined
       ? gone
-      : new SlipwayError('SLIPWAY_WRONG_MOMENT', `the promotion has ended ${ended.outcome}: ${ended.reason}`);
+      : wrongMoment(`the promotion has ended ${ended.outcome}: ${ended.reason}`);
   }
 }
 
