@@ -165,11 +165,24 @@ export function* guardProblems(targets: object, metrics: unknown): Iterable<Fiel
         yield { path: [...path, 'metrics', index], message };
         continue;
       }
+      if (isRecord(settings) && settings['deployment'] === undefined && namesDeployment(defined[name]))
+        yield {
+          path: ['targets', target, 'deployment'],
+          message: `expected, because the metric ${name} is of the deployment with this name`,
+        };
       const problem = feedbackProblem(defined[name], settings);
       if (problem !== undefined)
         yield { path: ['metrics', name, 'feedback', problem.field], message: problem.message };
     }
   }
+}
+
+/** Whether a metric is asked about a deployment by its name, which a target with a `deploymentId` may leave out. */
+function namesDeployment(metric: unknown): boolean {
+  if (!isRecord(metric)) return false;
+  const { feedback } = metric;
+  const isOfProject = isRecord(feedback) && feedback['project'] === undefined;
+  return isOfProject || JSON.stringify(metric).includes('{deployment}');
 }
 
 /** The control plane's key goes to its own address alone, and the public service has its tracing elsewhere. */

@@ -11,20 +11,23 @@ const METRICS = `{
   helpful: { feedback: { key: helpful }, min: 0.8 }
 }`;
 
-function fileOf(guard: string, metrics = METRICS, target = ''): string {
+const BY_NAME = `deployment: 'a "b"'`;
+const BY_ID = 'deploymentId: 5b00b0a3-e580-43ec-bb2f-3bb5f70bec27';
+
+function fileOf(guard: string, metrics = METRICS, target = '', found = BY_NAME): string {
   return `
 targets:
   staging: { controlPlane: https://cp.example, apiKey: { from: env:KEY }, deployment: staging }
-  production: { controlPlane: https://cp.example, apiKey: { from: env:KEY }, deployment: 'a "b"', guard: ${guard}${target} }
+  production: { controlPlane: https://cp.example, apiKey: { from: env:KEY }, ${found}, guard: ${guard}${target} }
 metrics: ${metrics}
 promotions:
   up: { from: staging, to: production }
 `;
 }
 
-function problems(guard: string, metrics?: string, target?: string): string {
+function problems(guard: string, metrics?: string, target?: string, found?: string): string {
   try {
-    parseConfig(fileOf(guard, metrics, target), 'slipway.yaml', {});
+    parseConfig(fileOf(guard, metrics, target, found), 'slipway.yaml', {});
     return '';
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -134,6 +137,19 @@ describe('a guard in slipway.yaml', () => {
     ],
   ])('is refused: %s with %s', (guard, metrics, expected) => {
     expect(problems(guard, metrics)).toMatch(expected);
+  });
+
+  it.each([
+    ['{ a: { prometheus: { url: https://p.example, query: \'up{app="{deployment}"}\' }, max: 1 } }'],
+    ['{ a: { feedback: { key: k }, max: 1 } }'],
+  ])('needs the name of the deployment for %s', (metrics) => {
+    expect(problems('1h', metrics, '', BY_ID)).toMatch(/targets.production.deployment: expected, because/);
+    expect(problems('1h', metrics, `, ${BY_NAME}`, BY_ID)).toBe('');
+  });
+
+  it('needs no name of the deployment for metrics without it', () => {
+    const metrics = '{ a: { feedback: { key: k, project: p }, max: 1 } }';
+    expect(problems('1h', metrics, '', BY_ID)).toBe('');
   });
 
   it('needs the address of the tracing service for the public vocabulary', () => {
