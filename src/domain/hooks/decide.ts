@@ -126,15 +126,19 @@ function revisionProblem(situation: HookSituation, { serving, running }: HookFac
   if (revision === undefined) return undefined;
   if (revision === null || revision === '') return 'the event does not name the revision';
   const wanted = revision.toLowerCase();
-  const isNamed = (...names: readonly (string | null)[]): boolean =>
-    names.some((name) => name !== null && isNameOf(wanted, name.toLowerCase()));
-  const runs = running !== null && isMeant(situation, running);
-  if (runs && isNamed(running.revisionId, running.releaseId)) return undefined;
+  // Facts from a worker of an earlier version lack some names.
+  const isNamed = (...names: readonly (string | null | undefined)[]): boolean =>
+    names.some((name) => name != null && isNameOf(wanted, name.toLowerCase()));
+  if (running !== null && isMeant(situation, running)) {
+    const { revisionId, releaseId, commit, artifact } = running;
+    if (isNamed(revisionId, releaseId, commit, artifact)) return undefined;
+  }
+  const servesNot = `"${revision.slice(0, PREFIX_SHOWN)}" does not serve`;
+  // What the target knows as serving is from before the release.
+  if (running?.stage === 'serves') return servesNot;
   if (serving === null) return 'the target does not know what serves';
   const { copies, release, commit, artifact } = serving;
-  return isNamed(...copies, release, commit, artifact)
-    ? undefined
-    : `"${revision.slice(0, PREFIX_SHOWN)}" does not serve`;
+  return isNamed(...copies, release, commit, artifact) ? undefined : servesNot;
 }
 
 /** A release's id must match fully, because release-1 is a prefix of release-12. */

@@ -1,3 +1,4 @@
+import { artifactIdentity } from '../artifact/artifact.ts';
 import { isSameRevision } from '../deployment/revision.ts';
 import { type RevisionWords, wordsOf } from '../deployment/revisionName.ts';
 import { frozenAt } from '../freeze/freeze.ts';
@@ -26,6 +27,9 @@ interface ServingFacts extends RevisionWords {
 
 interface RunningFacts extends Pick<Running, 'releaseId' | 'kind'> {
   readonly revisionId: string | null;
+  /** `null`: unknown, also if a newer release waits. */
+  readonly commit: string | null;
+  readonly artifact: string | null;
   readonly startedAt: Instant | null;
   /**
    * `before`: what served before a release still does. `serves`: the release's own revision does. `unknown`: a revision is
@@ -54,16 +58,25 @@ export function hookFacts(
   return {
     needsApproval,
     serving: servingFacts(state),
-    running:
-      running === null
-        ? null
-        : {
-            releaseId: running.releaseId,
-            kind: running.kind,
-            revisionId: progress?.revisionId ?? null,
-            startedAt: progress?.startedAt ?? null,
-            stage: stageOf(running, progress),
-          },
+    running: running === null ? null : runningFacts(state, running, progress),
+  };
+}
+
+function runningFacts(
+  { lastRequest }: TargetState,
+  running: Running,
+  progress: Pick<Progress, 'revisionId' | 'startedAt' | 'steps'> | undefined,
+): RunningFacts {
+  const { releaseId, kind, requestKey } = running;
+  const request = kind === 'release' && lastRequest?.requestKey === requestKey ? lastRequest : null;
+  return {
+    releaseId,
+    kind,
+    revisionId: progress?.revisionId ?? null,
+    commit: request?.commit ?? null,
+    artifact: request && artifactIdentity(request.artifact),
+    startedAt: progress?.startedAt ?? null,
+    stage: stageOf(running, progress),
   };
 }
 

@@ -89,7 +89,10 @@ describe('a rule', () => {
     const startedAt = '2026-01-01T11:59:00Z';
     return {
       ...FACTS,
-      running: { releaseId: 'release-13', kind: 'release', revisionId: OWN, startedAt, stage },
+      running: {
+        ...{ releaseId: 'release-13', kind: 'release', revisionId: OWN, startedAt, stage },
+        ...{ commit: 'deadbeef00000000', artifact: `sha256:${'cd'.repeat(32)}` },
+      },
     };
   }
 
@@ -113,10 +116,26 @@ describe('a rule', () => {
     expect(verdict({ revision: REVISION }, { facts })).toMatchObject({ kind: 'act', serving: REVISION });
   });
 
+  it.each([OWN, 'release-13', 'deadbeef', 'cdcdcdc'])(
+    'recognizes the revision of a running release that serves by the name %s',
+    (revision) => {
+      expect(verdict({ revision }, { facts: during('serves') })).toMatchObject({ kind: 'act', serving: OWN });
+    },
+  );
+
+  it('does not roll a running release that serves back for an event about what served before', () => {
+    for (const revision of [REVISION, 'c0ffee1'])
+      expect(verdict({ revision }, { facts: during('serves') })).toEqual({
+        kind: 'not_met',
+        note: `"${revision}" does not serve`,
+      });
+  });
+
   it('aborts a running release that does not serve yet', () => {
     const abort = { do: 'abort', facts: during('before') } as const;
     expect(verdict({ youngerThanMs: 1 }, abort)).toMatchObject({ kind: 'act', running: 'release-13' });
-    expect(verdict({ revision: OWN }, abort)).toMatchObject({ kind: 'act', running: 'release-13' });
+    for (const revision of [OWN, 'deadbeef'])
+      expect(verdict({ revision }, abort)).toMatchObject({ kind: 'act', running: 'release-13' });
   });
 
   it('does not say which revision serves while one is restored', () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { type HookOptions, HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
@@ -13,6 +14,7 @@ export interface HookWorld {
   /** A target on which b was released after what served, and a hook with one rule for it. */
   readonly released: (
     rule: string,
+    changes?: Partial<ReleaseRequest>,
   ) => Promise<{ readonly target: TargetUnderTest; readonly good: string; readonly hook: HookUnderTest }>;
 }
 
@@ -44,9 +46,9 @@ export function describeHooks(name: string, tests: (world: HookWorld) => void): 
       tests({
         harness: { newServingTarget: (input) => harness.newServingTarget(input) },
         hooks: { make: (options) => hooks.make(options) },
-        released: async (rule) => {
+        released: async (rule, changes) => {
           const { target, good } = harness.newServingTarget();
-          await target.release('b');
+          await target.release('b', changes);
           await target.idle();
           return { target, good, hook: hooks.make({ target, rules: `      - ${rule}` }) };
         },

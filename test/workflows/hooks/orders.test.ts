@@ -64,6 +64,19 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     });
   });
 
+  test('leaves the revision of a release that soaks if the event names its commit, and not one from before', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ifRevision: labels.commit }`, {
+      commit: 'c0ffee1',
+    });
+    const { releaseId } = await target.submit('c', { commit: 'deadbeef', soakMs: HOUR_MS });
+    await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    const before = await hook.send([{ fingerprint: 'a', labels: { commit: 'c0ffee1' } }]);
+    expect(await hook.decided(before.events[0]!.id)).toMatchObject({ state: 'not_met' });
+    const own = await hook.send([{ fingerprint: 'b', labels: { commit: 'deadbeef' } }]);
+    expect(await hook.decided(own.events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    expect((await target.result(releaseId)).outcome).toBe('rolled_back');
+  });
+
   test('is not sent if it was approved after another revision began to serve', async () => {
     const { target, hook } = await released(`${ROLLBACK}, ${ALWAYS_ASKS} }`);
     const { events } = await hook.send([{}]);
