@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { targetOffers } from '../../../src/dashboard/actions/offers.ts';
-import { targetOrder } from '../../../src/dashboard/actions/targetOrders.ts';
+import { isOtherHold, targetOrder } from '../../../src/dashboard/actions/targetOrders.ts';
 import type { KnownRevision } from '../../../src/domain/release/release.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW, request, runs, seasoned } from '../../domain/target/targets.ts';
@@ -77,6 +77,15 @@ describe('a hold', () => {
     expect(order('unhold', { hold: { since: NOW, by: ADA } }).sentences[0]).toBe(
       'On hold since 1 Jan 2026, 00:00 UTC, set by ada: a reason.',
     );
+  });
+
+  it('is not ended by a form that showed another one', () => {
+    const hold = { since: NOW, by: ADA };
+    const shown = order('unhold', { hold }).carried?.['hold'];
+    expect(isOtherHold({ hold }, shown)).toBe(false);
+    expect(isOtherHold({ hold: { ...hold, since: '2026-01-02T00:00:00.000Z' } }, shown)).toBe(true);
+    // The first of two presses has ended it.
+    expect(isOtherHold({ hold: null }, shown)).toBe(false);
   });
 });
 
