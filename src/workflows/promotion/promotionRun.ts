@@ -198,6 +198,8 @@ function releaseRequest(
     overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
     requestedBy: {
       ...requestedBy,
+      // The proved name, if any: later promotions of this release compare it.
+      who: interventions.requestedBy.who,
       reason: `promotion ${name} from ${from.name}${why}`.slice(0, REASON_MAX_CHARACTERS),
     },
   };

@@ -31,7 +31,10 @@ describePromotions('a promotion to a target that requires proofs', (under) => {
       ],
     });
     const { lastRequest } = (await production.view()).state;
-    expect(lastRequest?.approval).toMatchObject({ required: 0, identity: 'oidc' });
+    expect(lastRequest).toMatchObject({
+      approval: { required: 0, identity: 'oidc' },
+      requestedBy: { who: 'cy@example.com' },
+    });
   });
 
   it('ends before it soaks if a person requested it without a proof', async () => {
