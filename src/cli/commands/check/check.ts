@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 
 import pLimit from 'p-limit';
 
@@ -19,6 +18,7 @@ import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { interruptible } from '../../interruption.ts';
+import { writeReport } from '../../reportFile.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { askRows, shownRun } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
@@ -100,7 +100,8 @@ export async function runCheckCommand(
     }
     const inOrder = checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
     if (options.junit !== undefined) {
-      await writeFile(options.junit, junitReport(address.baseUrl, inOrder, performance.now() - began));
+      const report = junitReport(address.baseUrl, inOrder, performance.now() - began);
+      await writeReport('--junit', options.junit, report);
     }
     const exitCode = exitCodeOf(inOrder);
     output.event({ event: 'ended', exitCode });

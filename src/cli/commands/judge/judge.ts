@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
@@ -18,6 +16,7 @@ import { markdownReport, type ReportLine, textReport } from '../../../judge/writ
 import type { CommandContext } from '../../context.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { interruptible } from '../../interruption.ts';
+import { writeReport } from '../../reportFile.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
 import { ownArtifactStore } from '../artifact/artifactOf.ts';
@@ -112,8 +111,10 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
         keys.filter((key) => key !== undefined),
       );
       await keep(context, report);
-      if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
       printReport(context.output, report);
+      if (options.markdown !== undefined) {
+        await writeReport('--markdown', options.markdown, markdownReport(report));
+      }
       return EXIT_CODES[report.verdict];
     } finally {
       live.hide();
