@@ -46,7 +46,7 @@ export interface Dashboard {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { host, port, filesFolder, metrics: place, hooks, ...context } = options;
   const files = await loadPageFiles(filesFolder);
-  const rooms = new LiveRooms();
+  const rooms = new LiveRooms(files.version);
   const watches = new TargetWatches(context);
   const listeners: Listening[] = [];
   const close = async (): Promise<void> => {

@@ -2,7 +2,6 @@ import { createClientAddress } from '@slipway/contract/clientAddress';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 
-import type { PageFiles } from '../pageFiles.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { AccessSettings, SignIn } from './accessSettings.ts';
 import { addressOf } from './address.ts';
@@ -10,20 +9,16 @@ import { refuseCrossSite } from './crossSite.ts';
 import { endWithSession } from './endWithSession.ts';
 import { KeySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
+import type { PageEnv } from './pageEnv.ts';
 import { returnPath } from './returnPath.ts';
 import { createSealer } from './seal.ts';
-import { csrfOf, newSession, SealedCookies, type Session, setSession } from './session.ts';
-import { forgetIdentity, proverOf, setProver } from './signedInIdentity.ts';
-import { keyPage, signedOutPage, youPage } from './signInPages.tsx';
-import { setViewer, type Viewer, viewerOf } from './viewer.ts';
+import { newSession, SealedCookies, type Session } from './session.ts';
+import { forgetIdentity, proverOf } from './signedInIdentity.ts';
+import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
+import { hasRole, type Viewer } from './viewer.ts';
 
 /** In bytes. Forms are small, and clients can send the sign-in form before they have signed in. */
 const BODY_MAX_BYTES = 64 * 1_024;
-
-/** The variables of a request that has passed access control. */
-export interface PageEnv {
-  readonly Variables: { readonly viewer: Viewer; readonly session: Session };
-}
 
 /** The page's access control. Throws refusals as {@link AccessRefusal}, which the server's error handler shows. */
 export interface Access {
@@ -34,10 +29,12 @@ export interface Access {
 }
 
 /** Makes the page's access control from its settings. Sends no request to the issuer yet. */
-export function createAccess(
-  { signIn, publicUrl, sessionSecret, trustedProxies = [] }: AccessSettings,
-  files: PageFiles,
-): Access {
+export function createAccess({
+  signIn,
+  publicUrl,
+  sessionSecret,
+  trustedProxies = [],
+}: AccessSettings): Access {
   const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
   const key =
@@ -46,12 +43,12 @@ export function createAccess(
     signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
 
   /** The session of a request, or a new one. Every form carries its token. */
-  const session = async (c: Context): Promise<Session> => {
+  const session = async (c: Context<PageEnv>): Promise<Session> => {
     const address = addressOf(c, publicUrl);
     const kept = cookies.session(c, address);
     const current = kept ?? newSession(everybody);
     if (kept === undefined) cookies.startSession(c, address, current);
-    setSession(c, current);
+    c.set('session', current);
     await refuseCrossSite(c, address, current);
     return current;
   };
@@ -63,8 +60,8 @@ export function createAccess(
     const current = await session(c);
     const { viewer, ends } = current;
     if (viewer === undefined) return askToSignIn(c);
-    setViewer(c, viewer);
-    setProver(c, proverOf(c, addressOf(c, publicUrl), cookies, current));
+    c.set('viewer', viewer);
+    c.set('prove', proverOf(c, addressOf(c, publicUrl), cookies, current));
     await next();
     c.res = endWithSession(c.res, ends);
     return undefined;
@@ -76,8 +73,7 @@ export function createAccess(
     const to = returnPath(c.req.query('to'));
     if (oidc !== undefined) return await oidc.begin(c, addressOf(c, publicUrl), to);
     if (key === undefined) return c.redirect(to);
-    await session(c);
-    return c.html(keyPage({ files, csrf: csrfOf(c), to }));
+    return renderKeyPage(c, (await session(c)).csrf, to);
   });
   if (key !== undefined) {
     routes.post('/sign-in', async (c) => {
@@ -102,13 +98,23 @@ export function createAccess(
   });
   routes.get('/signed-out', async (c) => {
     const url = await oidc?.signOutUrl(addressOf(c, publicUrl));
-    return c.html(signedOutPage({ files, url }));
+    return renderSignedOutPage(c, url);
   });
-  routes.get('/you', requireViewer, (c) =>
-    c.html(youPage({ files, viewer: viewerOf(c), csrf: everybody === undefined ? csrfOf(c) : undefined })),
-  );
+  routes.get('/you', requireViewer, (c) => renderYouPage(c, everybody === undefined));
   return { requireViewer, routes };
 }
+
+/** Refuses people without the role `release`. @throws AccessRefusal SLIPWAY_ROLE_MISSING (403). */
+export const requireReleaseRole: MiddlewareHandler<PageEnv> = async (c, next) => {
+  const viewer = c.get('viewer');
+  if (!hasRole(viewer, 'release')) {
+    const message = `${viewer.name} has the role "${viewer.role}"; this needs the role "release"`;
+    throw new AccessRefusal(403, 'SLIPWAY_ROLE_MISSING', message, {
+      hint: 'ask the person who runs this page for the role, then sign in again',
+    });
+  }
+  await next();
+};
 
 /** What sessions depend on: they end if the key or the issuer changes. */
 function contextOf(signIn: SignIn): string {

@@ -34,19 +34,6 @@ export function newSession(viewer: Viewer | undefined, ends = Infinity): Session
   };
 }
 
-const KEY = 'session';
-
-/** The token that every form of the page sends back. Fails on a route without `requireViewer`. */
-export function csrfOf(c: Context): string {
-  const session = c.get(KEY) as Session | undefined;
-  if (session === undefined) throw new Error('A route was reached without asking for its session.');
-  return session.csrf;
-}
-
-export function setSession(c: Context, session: Session): void {
-  c.set(KEY, session);
-}
-
 /** The page's sealed cookies. */
 export class SealedCookies {
   readonly #sealer: Sealer;

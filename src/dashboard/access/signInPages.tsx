@@ -1,18 +1,17 @@
-import { document } from '../page/html.ts';
-import { Layout } from '../page/layout.tsx';
-import type { PageFiles } from '../pageFiles.ts';
+import type { Context } from 'hono';
+
 import { CSRF_FIELD } from './crossSite.ts';
-import type { Viewer } from './viewer.ts';
+import type { PageEnv } from './pageEnv.ts';
 
 /** The hidden field of every form with its session's token. */
 export function CsrfField({ csrf }: { readonly csrf: string }) {
   return <input type="hidden" name={CSRF_FIELD} value={csrf} />;
 }
 
-/** The form for signing in with a key. */
-export function keyPage({ files, csrf, to }: { files: PageFiles; csrf: string; to: string }) {
-  return document(
-    <Layout title="Sign in" files={files}>
+/** Shows the form for signing in with a key. */
+export function renderKeyPage(c: Context<PageEnv>, csrf: string, to: string) {
+  return c.render(
+    <>
       <h1>Sign in</h1>
       <form method="post" action="/sign-in" class="sign-in">
         <CsrfField csrf={csrf} />
@@ -35,14 +34,15 @@ export function keyPage({ files, csrf, to }: { files: PageFiles; csrf: string; t
         </p>
         <button>Sign in</button>
       </form>
-    </Layout>,
+    </>,
+    { title: 'Sign in' },
   );
 }
 
-/** The page after signing out. `url`: the page that ends the session at the issuer. */
-export function signedOutPage({ files, url }: { files: PageFiles; url: URL | undefined }) {
-  return document(
-    <Layout title="Signed out" files={files}>
+/** Shows that a person has signed out. `url`: the page that ends the session at the issuer. */
+export function renderSignedOutPage(c: Context<PageEnv>, url: URL | undefined) {
+  return c.render(
+    <>
       <h1>You are signed out</h1>
       {url === undefined ? null : (
         <p>
@@ -52,36 +52,31 @@ export function signedOutPage({ files, url }: { files: PageFiles; url: URL | und
       <p>
         <a href="/">Sign in</a>
       </p>
-    </Layout>,
+    </>,
+    { title: 'Signed out' },
   );
 }
 
-/** Shows who is signed in, and their role. `csrf`: absent if there is no sign-in. */
-export function youPage({
-  files,
-  viewer,
-  csrf,
-}: {
-  files: PageFiles;
-  viewer: Viewer;
-  csrf: string | undefined;
-}) {
-  return document(
-    <Layout title="You" files={files} viewer={viewer}>
-      <h1>{viewer.name}</h1>
+/** Shows who is signed in, and their role. `canSignOut`: whether there is a sign-in. */
+export function renderYouPage(c: Context<PageEnv>, canSignOut: boolean) {
+  const { name, proved, role } = c.get('viewer');
+  return c.render(
+    <>
+      <h1>{name}</h1>
       <dl>
         <dt>Identity</dt>
-        <dd>{viewer.proved ? 'proved by sign-in' : 'claimed: nothing proves this name'}</dd>
+        <dd>{proved ? 'proved by sign-in' : 'claimed: nothing proves this name'}</dd>
         <dt>Role</dt>
-        <dd>{ROLE_TEXTS[viewer.role]}</dd>
+        <dd>{ROLE_TEXTS[role]}</dd>
       </dl>
-      {csrf === undefined ? null : (
+      {canSignOut ? (
         <form method="post" action="/sign-out">
-          <CsrfField csrf={csrf} />
+          <CsrfField csrf={c.get('session').csrf} />
           <button>Sign out</button>
         </form>
-      )}
-    </Layout>,
+      ) : null}
+    </>,
+    { title: 'You' },
   );
 }
 

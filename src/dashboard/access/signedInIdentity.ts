@@ -70,16 +70,3 @@ export function proverOf(c: Context, address: Address, cookies: SealedCookies, {
     );
   };
 }
-
-const KEY = 'prove';
-
-export function setProver(c: Context, keep: KeepProof): void {
-  c.set(KEY, keep);
-}
-
-/** Makes the viewer's proofs of identity. Fails on a route without `requireViewer`. */
-export function viewersProof(c: Context): KeepProof {
-  const keep = c.get(KEY) as KeepProof | undefined;
-  if (keep === undefined) throw new Error('A route was reached without asking who looks at it.');
-  return keep;
-}

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 
 import type { Context } from 'hono';
 
+import type { PageEnv } from '../access/pageEnv.ts';
 import { sameSecret } from '../access/sameSecret.ts';
-import { csrfOf } from '../access/session.ts';
 
 /** Longer texts do not fit into an address. */
 const TEXT_MAX_CHARACTERS = 1_000;
@@ -12,13 +12,13 @@ const TEXT_MAX_CHARACTERS = 1_000;
  * The address of a page that shows the result of an action. The text is sealed for the session, so another person's
  * link cannot make the page show their own text.
  */
-export function actionResultAddress(c: Context, path: string, text: string): string {
+export function actionResultAddress(c: Context<PageEnv>, path: string, text: string): string {
   const said = text.slice(0, TEXT_MAX_CHARACTERS);
   return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;
 }
 
 /** The result of the action that led to this page; nothing if there was none. */
-export function ActionResult({ c }: { readonly c: Context }) {
+export function ActionResult({ c }: { readonly c: Context<PageEnv> }) {
   const { said = '', seal = '' } = c.req.query();
   const path = new URL(c.req.url).pathname;
   if (said === '' || !sameSecret(seal, sealOf(c, path, said))) return null;
@@ -29,6 +29,6 @@ export function ActionResult({ c }: { readonly c: Context }) {
   );
 }
 
-function sealOf(c: Context, path: string, said: string): string {
-  return createHmac('sha256', csrfOf(c)).update(`${path}\n${said}`).digest('base64url');
+function sealOf(c: Context<PageEnv>, path: string, said: string): string {
+  return createHmac('sha256', c.get('session').csrf).update(`${path}\n${said}`).digest('base64url');
 }

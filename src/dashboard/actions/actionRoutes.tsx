@@ -6,12 +6,9 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { proverFor } from '../../identity/proof.ts';
-import type { PageEnv } from '../access/access.ts';
-import { csrfOf } from '../access/session.ts';
-import { viewersProof } from '../access/signedInIdentity.ts';
-import { requireRole, viewerOf } from '../access/viewer.ts';
-import { document } from '../page/html.ts';
-import { Layout, type PartName } from '../page/layout.tsx';
+import { requireReleaseRole } from '../access/access.ts';
+import type { PageEnv } from '../access/pageEnv.ts';
+import type { PartName } from '../page/layout.tsx';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
@@ -28,7 +25,7 @@ type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
 
 /** The pages of actions: GET shows the effect, POST sends the message. */
 export function actionRoutes(context: PageContext): Hono<PageEnv> {
-  const { files, record } = context;
+  const { record } = context;
   const routes = new Hono<PageEnv>();
 
   const show = (
@@ -40,36 +37,35 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   ) => {
     const { order, back } = subject;
     const { requestId = randomUUID(), fields: filled } = sent ?? {};
-    return document(
-      <Layout title={order.title} part={part} files={files} viewer={viewerOf(c)}>
-        <ActionPage
-          order={order}
-          requestId={requestId}
-          back={back}
-          filled={filled}
-          refusal={refusal}
-          csrf={csrfOf(c)}
-        />
-      </Layout>,
+    return c.render(
+      <ActionPage
+        order={order}
+        requestId={requestId}
+        back={back}
+        filled={filled}
+        refusal={refusal}
+        csrf={c.get('session').csrf}
+      />,
+      { title: order.title, part },
     );
   };
 
   const add = (path: string, action: PageAction, part: PartName, find: Find): void => {
     const count = (outcome: ActionOutcome): void =>
       record?.('slipway_dashboard_actions', 1, { action, outcome });
-    routes.get(path, requireRole('release'), async (c) => {
+    routes.get(path, requireReleaseRole, async (c) => {
       const subject = await find(c);
-      return subject === undefined ? c.notFound() : c.html(show(c, subject, part));
+      return subject === undefined ? c.notFound() : show(c, subject, part);
     });
-    routes.post(path, requireRole('release'), async (c) => {
+    routes.post(path, requireReleaseRole, async (c) => {
       const sent = await readSent(c);
       const subject = await find(c);
       if (subject === undefined) return c.notFound();
       const { requestId, fields } = sent;
       try {
         const reason = requireReason(fields['reason']);
-        const message = { ...senderOf(viewerOf(c), reason), requestId };
-        const [keep, claimed] = [viewersProof(c), [] as string[]];
+        const message = { ...senderOf(c.get('viewer'), reason), requestId };
+        const [keep, claimed] = [c.get('prove'), [] as string[]];
         const came = await subject.send(fields, message, (store, approval) =>
           proverFor(
             approval,
@@ -84,7 +80,8 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
         if (!(error instanceof SlipwayError)) throw error;
         // The possible actions may have changed since the form was shown.
         const now = (await find(c)) ?? subject;
-        return c.html(show(c, now, part, sent, error), error.code === 'SLIPWAY_USAGE' ? 422 : 409);
+        c.status(error.code === 'SLIPWAY_USAGE' ? 422 : 409);
+        return show(c, now, part, sent, error);
       }
     });
   };
@@ -103,10 +100,10 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   for (const kind of INTERVENTION_KINDS) {
     add(`/releases/:target/:release/${kind}`, kind, 'Targets', (c) => {
       const { target: targetId = '', release: releaseId = '' } = c.req.param();
-      return releaseSubject(context, { targetId, releaseId, kind, viewer: viewerOf(c) });
+      return releaseSubject(context, { targetId, releaseId, kind, viewer: c.get('viewer') });
     });
     add(`/promotions/:promotion/${kind}`, kind, 'Promotions', (c) =>
-      promotionSubject(context, c.req.param('promotion') ?? '', kind, viewerOf(c)),
+      promotionSubject(context, c.req.param('promotion') ?? '', kind, c.get('viewer')),
     );
   }
   return routes;

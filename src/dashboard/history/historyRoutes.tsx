@@ -2,10 +2,7 @@ import { Hono } from 'hono';
 
 import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
 import { type TargetHistory, targetHistories } from '../../temporal/client/release/targetHistories.ts';
-import type { PageEnv } from '../access/access.ts';
-import { viewerOf } from '../access/viewer.ts';
-import { document } from '../page/html.ts';
-import { Layout } from '../page/layout.tsx';
+import type { PageEnv } from '../access/pageEnv.ts';
 import type { PageContext } from '../pageContext.ts';
 import {
   filterHistory,
@@ -19,7 +16,7 @@ import { MeasuresView } from './measuresView.tsx';
 import { olderReleases } from './olderReleases.ts';
 
 /** The history of all targets, and the delivery measures of its releases. */
-export function historyRoutes({ temporal, files, watches }: PageContext): Hono<PageEnv> {
+export function historyRoutes({ temporal, watches }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   routes.get('/history', async (c) => {
     const now = Date.now();
@@ -29,25 +26,24 @@ export function historyRoutes({ temporal, files, watches }: PageContext): Hono<P
     const targets = [...new Set(histories.map(({ name }) => name))];
     const ofTarget = releases.filter(({ target }) => filter.target === '' || target === filter.target);
     const period = periodOf(filter, now);
-    return c.html(
-      document(
-        <Layout title="History" part="History" files={files} viewer={viewerOf(c)}>
-          <h1>History</h1>
-          <HistoryFilters filter={filter} targets={targets} now={now} />
-          {notes.map((note) => (
-            <p class="note">{note}</p>
-          ))}
-          <MeasuresView measures={measureDelivery(ofTarget, period)} days={daysOf(ofTarget, period)} />
-          <p class="quiet">
-            The measures are those of {filter.target === '' ? 'all targets' : `“${filter.target}”`} from{' '}
-            {filter.from} to {filter.to === '' ? 'now' : filter.to}, regardless of other filters.
-          </p>
-          <section aria-labelledby="releases">
-            <h2 id="releases">Releases and rollbacks</h2>
-            <HistoryTable filter={filter} releases={filterHistory(releases, filter, now)} />
-          </section>
-        </Layout>,
-      ),
+    return c.render(
+      <>
+        <h1>History</h1>
+        <HistoryFilters filter={filter} targets={targets} now={now} />
+        {notes.map((note) => (
+          <p class="note">{note}</p>
+        ))}
+        <MeasuresView measures={measureDelivery(ofTarget, period)} days={daysOf(ofTarget, period)} />
+        <p class="quiet">
+          The measures are those of {filter.target === '' ? 'all targets' : `“${filter.target}”`} from{' '}
+          {filter.from} to {filter.to === '' ? 'now' : filter.to}, regardless of other filters.
+        </p>
+        <section aria-labelledby="releases">
+          <h2 id="releases">Releases and rollbacks</h2>
+          <HistoryTable filter={filter} releases={filterHistory(releases, filter, now)} />
+        </section>
+      </>,
+      { title: 'History', part: 'History' },
     );
   });
   return routes;

@@ -77,7 +77,13 @@ interface Room {
  */
 export class LiveRooms {
   readonly #rooms = new Map<string, Promise<Room>>();
+  readonly #version: string;
   #openPages = 0;
+
+  /** @param version - of the page's files. A browser with another version reloads the page. */
+  constructor(version: string) {
+    this.#version = version;
+  }
 
   /** The present numbers of rooms and pages. */
   get counts(): { readonly rooms: number; readonly pages: number } {
@@ -88,14 +94,8 @@ export class LiveRooms {
    * Streams the changes of a page as server-sent events, starting with all of its parts.
    *
    * @param address - the page's own.
-   * @param version - of the page's files. A browser with another version reloads the page.
    */
-  async open(
-    address: string,
-    viewer: Viewer,
-    version: string,
-    makePage: () => Promise<LivePage>,
-  ): Promise<Response> {
+  async open(address: string, viewer: Viewer, makePage: () => Promise<LivePage>): Promise<Response> {
     const key = JSON.stringify([address, viewer]);
     let opening = this.#rooms.get(key);
     if (opening === undefined) {
@@ -107,7 +107,7 @@ export class LiveRooms {
     const reader = new Reader((gone) => this.#leave(key, room, gone));
     room.readers.add(reader);
     this.#openPages += 1;
-    reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${version}\n\n`));
+    reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${this.#version}\n\n`));
     reader.send(eventOf(room.sent));
     return new Response(reader.body, {
       headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },

@@ -1,13 +1,7 @@
-import { raw } from 'hono/html';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 
 /** Renders an element as text. Components of the dashboard are synchronous: their data has been read before. */
 export function renderText(element: JSX.Element): string {
   if (element instanceof Promise) throw new Error('a component of the dashboard waits for something');
   return element.toString();
-}
-
-/** A whole document as a response body. */
-export function document(element: JSX.Element) {
-  return raw(`<!doctype html>${renderText(element)}`);
 }

@@ -1,7 +1,11 @@
+import type { MiddlewareHandler } from 'hono';
+import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 
+import type { PageEnv } from '../access/pageEnv.ts';
 import type { Viewer } from '../access/viewer.ts';
 import type { PageFiles } from '../pageFiles.ts';
+import { renderText } from './html.ts';
 
 /** The parts of the dashboard in the navigation. */
 const PARTS = [
@@ -12,11 +16,9 @@ const PARTS = [
 
 export type PartName = (typeof PARTS)[number]['name'];
 
-interface LayoutProps {
+/** What the frame shows of a page. */
+interface PageProps {
   readonly title: string;
-  readonly files: PageFiles;
-  /** Absent: the viewer has not signed in. */
-  readonly viewer?: Viewer;
   /** The part that the page belongs to. Absent: none. */
   readonly part?: PartName;
   /** The address of the page's change stream. Absent: the page does not change. */
@@ -25,20 +27,39 @@ interface LayoutProps {
   readonly isWhole?: boolean;
   /** Whether the page has charts. */
   readonly charts?: boolean;
+}
+
+declare module 'hono' {
+  interface ContextRenderer {
+    /** Answers with a whole page. */
+    (content: Child, props: PageProps): Response;
+  }
+}
+
+/** Middleware that lets handlers render pages: `c.render(content, { title })`. */
+export function renderPages(files: PageFiles): MiddlewareHandler<PageEnv> {
+  return async (c, next) => {
+    c.setRenderer((content, props) => {
+      const page = (
+        <Layout {...props} files={files} viewer={c.get('viewer')}>
+          {content}
+        </Layout>
+      );
+      return c.html(raw(`<!doctype html>${renderText(page)}`));
+    });
+    await next();
+  };
+}
+
+interface LayoutProps extends PageProps {
+  readonly files: PageFiles;
+  /** Absent: the viewer has not signed in. */
+  readonly viewer: Viewer | undefined;
   readonly children?: Child;
 }
 
 /** The frame of every page: head, navigation, viewer, and the page's own content. */
-export function Layout({
-  title,
-  files,
-  viewer,
-  part,
-  live,
-  isWhole = true,
-  charts = false,
-  children,
-}: LayoutProps) {
+function Layout({ title, files, viewer, part, live, isWhole = true, charts = false, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>

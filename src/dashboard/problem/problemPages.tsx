@@ -3,57 +3,39 @@ import { HTTPException } from 'hono/http-exception';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { AccessRefusal } from '../access/accessRefusal.ts';
-import type { PageEnv } from '../access/access.ts';
-import { document } from '../page/html.ts';
-import { Layout } from '../page/layout.tsx';
-import type { PageContext } from '../pageContext.ts';
+import type { PageEnv } from '../access/pageEnv.ts';
 
 /** Answers a failed request: what failed, and what to do. Shows no details of an unexpected failure. */
-export function problemPage({ files }: PageContext): ErrorHandler<PageEnv> {
-  return (error, c) => {
-    if (error instanceof HTTPException) return error.getResponse();
-    const known = error instanceof SlipwayError;
-    const refusal = error instanceof AccessRefusal ? error : undefined;
-    if (refusal?.retryAfterSeconds !== undefined) c.header('Retry-After', String(refusal.retryAfterSeconds));
-    if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
-    const title = known ? error.message : 'The dashboard failed with an unexpected error';
-    const hint = known ? error.hint : 'The log of the dashboard has the error.';
-    return c.html(
-      document(
-        <Layout title="Problem" files={files} viewer={c.get('viewer')}>
-          <section class="problem">
-            <h1>{title}</h1>
-            {hint === undefined ? null : <p>{hint}</p>}
-            {known ? <p class="quiet">{error.code}</p> : null}
-            <p>
-              {refusal?.signIn === undefined ? (
-                <a href="">Try again</a>
-              ) : (
-                <a href={refusal.signIn}>Sign in</a>
-              )}
-            </p>
-          </section>
-        </Layout>,
-      ),
-      refusal?.status ?? (known ? 503 : 500),
-    );
-  };
-}
+export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
+  if (error instanceof HTTPException) return error.getResponse();
+  const known = error instanceof SlipwayError;
+  const refusal = error instanceof AccessRefusal ? error : undefined;
+  if (refusal?.retryAfterSeconds !== undefined) c.header('Retry-After', String(refusal.retryAfterSeconds));
+  if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
+  const title = known ? error.message : 'The dashboard failed with an unexpected error';
+  const hint = known ? error.hint : 'The log of the dashboard has the error.';
+  c.status(refusal?.status ?? (known ? 503 : 500));
+  return c.render(
+    <section class="problem">
+      <h1>{title}</h1>
+      {hint === undefined ? null : <p>{hint}</p>}
+      {known ? <p class="quiet">{error.code}</p> : null}
+      <p>{refusal?.signIn === undefined ? <a href="">Try again</a> : <a href={refusal.signIn}>Sign in</a>}</p>
+    </section>,
+    { title: 'Problem' },
+  );
+};
 
 /** Answers a request for a page that does not exist. */
-export function unknownPage({ files }: PageContext): NotFoundHandler<PageEnv> {
-  return (c) =>
-    c.html(
-      document(
-        <Layout title="Not found" files={files} viewer={c.get('viewer')}>
-          <section class="problem">
-            <h1>There is no such page</h1>
-            <p>
-              <a href="/">All targets</a>
-            </p>
-          </section>
-        </Layout>,
-      ),
-      404,
-    );
-}
+export const unknownPage: NotFoundHandler<PageEnv> = (c) => {
+  c.status(404);
+  return c.render(
+    <section class="problem">
+      <h1>There is no such page</h1>
+      <p>
+        <a href="/">All targets</a>
+      </p>
+    </section>,
+    { title: 'Not found' },
+  );
+};

@@ -5,14 +5,12 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
-import type { PageEnv } from '../access/access.ts';
+import type { PageEnv } from '../access/pageEnv.ts';
 import type { Viewer } from '../access/viewer.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { LivePage } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { promotionAddress } from '../../domain/dashboard/addresses.ts';
-import { document } from '../page/html.ts';
-import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
 import { PromotionDetails, promotionFragments } from './promotionPage.tsx';
 import { Promotions, promotionsFragments } from './promotionsPage.tsx';
@@ -20,7 +18,7 @@ import { PromotionWatch } from './promotionWatch.ts';
 import { readJudgement } from './readJudgement.ts';
 
 /** The pages of promotions, and their change streams. */
-export function promotionRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
+export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   const watch = new PromotionWatch(temporal);
 
@@ -46,16 +44,13 @@ export function promotionRoutes({ temporal, files, watches, rooms }: PageContext
     const viewer = c.get('viewer');
     const promotions = await watch.promotions();
     const snapshots = await watches.snapshots(await targetsOf(promotions));
-    return c.html(
-      document(
-        <Layout title="Promotions" part="Promotions" live="/live/promotions" files={files} viewer={viewer}>
-          <Promotions promotions={promotions} snapshots={snapshots} viewer={viewer} now={Date.now()} />
-        </Layout>,
-      ),
+    return c.render(
+      <Promotions promotions={promotions} snapshots={snapshots} viewer={viewer} now={Date.now()} />,
+      { title: 'Promotions', part: 'Promotions', live: '/live/promotions' },
     );
   });
   routes.get('/live/promotions', (c) =>
-    rooms.open('/promotions', c.get('viewer'), files.version, async () => {
+    rooms.open('/promotions', c.get('viewer'), async () => {
       const targets = await targetsOf(await watch.promotions());
       return withPromotions(
         await liveTargets(watches, targets, (snapshots, viewer) =>
@@ -79,25 +74,21 @@ export function promotionRoutes({ temporal, files, watches, rooms }: PageContext
       promotion.view.state === 'none' ? null : workflowPage(temporal.settings, promotion.workflowId),
   });
   routes.get('/promotions/:id', async (c) => {
-    const viewer = c.get('viewer');
     const id = c.req.param('id');
     const promotion = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
     if (promotion === undefined) return c.notFound();
     const snapshots = await watches.snapshots(await targetsOf([promotion]));
-    return c.html(
-      document(
-        <Layout
-          title={promotion.request.name}
-          part="Promotions"
-          live={`/live${promotionAddress(id)}`}
-          charts={true}
-          files={files}
-          viewer={viewer}
-        >
-          <ActionResult c={c} />
-          <PromotionDetails {...await propsOf(promotion, snapshots, viewer)} />
-        </Layout>,
-      ),
+    return c.render(
+      <>
+        <ActionResult c={c} />
+        <PromotionDetails {...await propsOf(promotion, snapshots, c.get('viewer'))} />
+      </>,
+      {
+        title: promotion.request.name,
+        part: 'Promotions',
+        live: `/live${promotionAddress(id)}`,
+        charts: true,
+      },
     );
   });
   routes.get('/live/promotions/:id', async (c) => {
@@ -105,7 +96,7 @@ export function promotionRoutes({ temporal, files, watches, rooms }: PageContext
     const first = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
     if (first === undefined) return c.notFound();
     const targets = await targetsOf([first]);
-    return rooms.open(promotionAddress(id), c.get('viewer'), files.version, async () =>
+    return rooms.open(promotionAddress(id), c.get('viewer'), async () =>
       withPromotions(
         await liveTargets(watches, targets, async (snapshots, viewer) => {
           const promotion = watch.current.find(({ workflowId }) => workflowId === id) ?? first;

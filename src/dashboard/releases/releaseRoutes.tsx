@@ -4,12 +4,10 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
-import type { PageEnv } from '../access/access.ts';
+import type { PageEnv } from '../access/pageEnv.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { document } from '../page/html.ts';
-import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
 import { Changes } from './changesPage.tsx';
 import { Story, storyFragments } from './releasePage.tsx';
@@ -17,7 +15,7 @@ import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseS
 
 /** The pages of releases and rollbacks, and their change streams. */
 export function releaseRoutes(context: PageContext): Hono<PageEnv> {
-  const { temporal, files, watches, rooms } = context;
+  const { temporal, watches, rooms } = context;
   const routes = new Hono<PageEnv>();
 
   const targetOf = async (c: Context<PageEnv>): Promise<TargetSnapshot | undefined> => {
@@ -26,25 +24,21 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   };
 
   routes.get('/releases/:target/:release', async (c) => {
-    const viewer = c.get('viewer');
     const releaseId = c.req.param('release');
     const snapshot = await targetOf(c);
     const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
     if (snapshot === undefined || story === undefined) return c.notFound();
     const live = `/live${releaseAddress(snapshot.workflowId, releaseId)}`;
-    return c.html(
-      document(
-        <Layout
-          title={`${releaseId} on ${snapshot.name}`}
-          part="Targets"
-          live={story.found.past.outcome === 'running' ? live : undefined}
-          files={files}
-          viewer={viewer}
-        >
-          <ActionResult c={c} />
-          <Story story={story} viewer={viewer} now={Date.now()} />
-        </Layout>,
-      ),
+    return c.render(
+      <>
+        <ActionResult c={c} />
+        <Story story={story} viewer={c.get('viewer')} now={Date.now()} />
+      </>,
+      {
+        title: `${releaseId} on ${snapshot.name}`,
+        part: 'Targets',
+        live: story.found.past.outcome === 'running' ? live : undefined,
+      },
     );
   });
 
@@ -53,7 +47,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     const first = await targetOf(c);
     if (first === undefined) return c.notFound();
     const read = storyReader(context, releaseId);
-    return rooms.open(releaseAddress(first.workflowId, releaseId), c.get('viewer'), files.version, () =>
+    return rooms.open(releaseAddress(first.workflowId, releaseId), c.get('viewer'), () =>
       liveTargets(watches, [first], async ([snapshot = first], viewer) =>
         storyFragments({ story: await read(snapshot), viewer, now: Date.now() }),
       ),
@@ -70,13 +64,10 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     const from = await findRelease(temporal, store, snapshot, before);
     const to = await findRelease(temporal, store, snapshot, releaseId);
     const difference = await releaseDifference(store, from, to);
-    return c.html(
-      document(
-        <Layout title={`Changes of ${releaseId}`} part="Targets" files={files} viewer={c.get('viewer')}>
-          <Changes difference={difference} workflowId={snapshot.workflowId} />
-        </Layout>,
-      ),
-    );
+    return c.render(<Changes difference={difference} workflowId={snapshot.workflowId} />, {
+      title: `Changes of ${releaseId}`,
+      part: 'Targets',
+    });
   });
   return routes;
 }

@@ -2,42 +2,31 @@ import { Hono } from 'hono';
 
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
-import type { PageEnv } from '../access/access.ts';
+import type { PageEnv } from '../access/pageEnv.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { LIST_SHOWN_MS } from '../live/targetWatches.ts';
-import { document } from '../page/html.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
-import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Targets, targetsFragments } from './targetsPage.tsx';
 
 /** The pages of targets, and their change streams. */
-export function targetRoutes({ temporal, files, watches, rooms, hooksOfFile }: PageContext): Hono<PageEnv> {
+export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   routes.get('/', async (c) => {
-    const viewer = c.get('viewer');
     const snapshots = await watches.snapshots(await watches.targets(LIST_SHOWN_MS));
     const isWhole = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
-    return c.html(
-      document(
-        <Layout
-          title="Targets"
-          part="Targets"
-          live="/live/targets"
-          files={files}
-          viewer={viewer}
-          isWhole={isWhole}
-        >
-          <Targets snapshots={snapshots} viewer={viewer} now={Date.now()} />
-        </Layout>,
-      ),
-    );
+    return c.render(<Targets snapshots={snapshots} viewer={c.get('viewer')} now={Date.now()} />, {
+      title: 'Targets',
+      part: 'Targets',
+      live: '/live/targets',
+      isWhole,
+    });
   });
   routes.get('/live/targets', (c) =>
-    rooms.open('/', c.get('viewer'), files.version, async () =>
+    rooms.open('/', c.get('viewer'), async () =>
       liveTargets(
         watches,
         await watches.targets(LIST_SHOWN_MS),
@@ -54,25 +43,23 @@ export function targetRoutes({ temporal, files, watches, rooms, hooksOfFile }: P
     temporalPage: workflowPage(temporal.settings, snapshot.workflowId),
   });
   routes.get('/targets/:id', async (c) => {
-    const viewer = c.get('viewer');
     const target = await watches.target(c.req.param('id'));
     if (target === undefined) return c.notFound();
     const [snapshot] = await watches.snapshots([target]);
     if (snapshot === undefined) return c.notFound();
     const live = `/live${targetAddress(target.workflowId)}`;
-    return c.html(
-      document(
-        <Layout title={snapshot.name} part="Targets" live={live} files={files} viewer={viewer}>
-          <ActionResult c={c} />
-          <TargetDetails {...propsOf(snapshot)} viewer={viewer} />
-        </Layout>,
-      ),
+    return c.render(
+      <>
+        <ActionResult c={c} />
+        <TargetDetails {...propsOf(snapshot)} viewer={c.get('viewer')} />
+      </>,
+      { title: snapshot.name, part: 'Targets', live },
     );
   });
   routes.get('/live/targets/:id', async (c) => {
     const target = await watches.target(c.req.param('id'));
     if (target === undefined) return c.notFound();
-    return rooms.open(targetAddress(target.workflowId), c.get('viewer'), files.version, () =>
+    return rooms.open(targetAddress(target.workflowId), c.get('viewer'), () =>
       liveTargets(watches, [target], ([snapshot], viewer) =>
         snapshot === undefined ? new Map() : targetFragments({ ...propsOf(snapshot), viewer }),
       ),

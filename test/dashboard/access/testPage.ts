@@ -5,25 +5,21 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 
-import { createAccess, type PageEnv } from '../../../src/dashboard/access/access.ts';
+import { createAccess, requireReleaseRole } from '../../../src/dashboard/access/access.ts';
 import { AccessRefusal } from '../../../src/dashboard/access/accessRefusal.ts';
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
-import { viewersProof } from '../../../src/dashboard/access/signedInIdentity.ts';
-import { csrfOf } from '../../../src/dashboard/access/session.ts';
+import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
+import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { SlipwayError } from '../../../src/domain/errors.ts';
-import { requireRole, viewerOf } from '../../../src/dashboard/access/viewer.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 /** The parts of the page that access control needs: the viewer, and a button. */
 export async function accessApp(environment: Environment): Promise<Hono<PageEnv>> {
   const settings = await readAccessSettings(environment, '127.0.0.1');
-  const access = createAccess(settings, {
-    version: '1',
-    routes: new Hono(),
-    address: (name) => `/files/${name}`,
-  });
+  const access = createAccess(settings);
   const app = new Hono<PageEnv>();
+  app.use(renderPages({ version: '1', routes: new Hono(), address: (name) => `/files/${name}` }));
   app.onError((error, c) => {
     if (error instanceof SlipwayError && !(error instanceof AccessRefusal)) {
       return c.text(`${error.code}: ${error.message}`, 409);
@@ -34,13 +30,13 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   });
   app.route('/', access.routes);
   app.use(access.requireViewer);
-  app.get('/who', (c) => c.json(viewerOf(c)));
-  app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${csrfOf(c)}" />`));
-  app.post('/press', requireRole('release'), (c) => c.text(`pressed by ${viewerOf(c).name}`));
+  app.get('/who', (c) => c.json(c.get('viewer')));
+  app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${c.get('session').csrf}" />`));
+  app.post('/press', requireReleaseRole, (c) => c.text(`pressed by ${c.get('viewer').name}`));
   app.post('/prove', async (c) => {
     const sent = await c.req.parseBody<Record<'store' | 'workflowId' | 'requestId', string>>();
     const { store, workflowId, requestId } = sent;
-    return c.text(await viewersProof(c)(store, { action: 'approve', workflowId, requestId }));
+    return c.text(await c.get('prove')(store, { action: 'approve', workflowId, requestId }));
   });
   app.get('/live', (c) => {
     const never = new ReadableStream<Uint8Array>({

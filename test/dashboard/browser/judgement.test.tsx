@@ -9,8 +9,8 @@ import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { protectiveHeaders } from '../../../src/dashboard/headers.ts';
-import { document } from '../../../src/dashboard/page/html.ts';
-import { Layout } from '../../../src/dashboard/page/layout.tsx';
+import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
+import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
@@ -26,15 +26,14 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
     await bundlePageFiles(folder);
     const files = await loadPageFiles(folder);
-    const app = new Hono().use(protectiveHeaders).route('/', files.routes);
+    const app = new Hono<PageEnv>().use(protectiveHeaders, renderPages(files)).route('/', files.routes);
     app.get('/', (c) =>
-      c.html(
-        document(
-          <Layout title="Judge" files={files} charts={true}>
-            <h1>A promotion</h1>
-            <JudgeDetails report={judgedReport()} trials={someTrials()} />
-          </Layout>,
-        ),
+      c.render(
+        <>
+          <h1>A promotion</h1>
+          <JudgeDetails report={judgedReport()} trials={someTrials()} />
+        </>,
+        { title: 'Judge', charts: true },
       ),
     );
     const answer = getRequestListener(app.fetch);

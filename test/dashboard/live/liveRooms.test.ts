@@ -49,8 +49,8 @@ async function readUntil(response: Response, wanted: string): Promise<string> {
 
 it('starts with every part, then sends only changed ones, rendered once for two hundred pages', async () => {
   const { page, rendered, change, listeners } = scriptedPage();
-  const rooms = new LiveRooms();
-  const open = () => rooms.open('/', ADA, 'v1', () => Promise.resolve(page));
+  const rooms = new LiveRooms('v1');
+  const open = () => rooms.open('/', ADA, () => Promise.resolve(page));
   const pages = await Promise.all(Array.from({ length: 200 }, open));
   expect(listeners.size).toBe(1);
   const begun = await Promise.all(pages.map((response) => readUntil(response, 'same')));
@@ -63,7 +63,7 @@ it('starts with every part, then sends only changed ones, rendered once for two 
 
 it('renders rapid changes once', async () => {
   const { page, rendered, change } = scriptedPage();
-  const response = await new LiveRooms().open('/', ADA, 'v1', () => Promise.resolve(page));
+  const response = await new LiveRooms('v1').open('/', ADA, () => Promise.resolve(page));
   for (let turn = 1; turn <= 50; turn++) {
     change(`turn ${turn}.`);
     await new Promise((resolve) => setImmediate(resolve));
@@ -74,8 +74,8 @@ it('renders rapid changes once', async () => {
 
 it('renders for each viewer, and stops without open pages', async () => {
   const { page, rendered, listeners } = scriptedPage();
-  const rooms = new LiveRooms();
-  const open = (name: string) => rooms.open('/', { ...ADA, name }, 'v1', () => Promise.resolve(page));
+  const rooms = new LiveRooms('v1');
+  const open = (name: string) => rooms.open('/', { ...ADA, name }, () => Promise.resolve(page));
   const pages = [await open('ada'), await open('lin')];
   expect(rendered).toEqual(['ada', 'lin']);
   expect(listeners.size).toBe(2);
@@ -85,9 +85,9 @@ it('renders for each viewer, and stops without open pages', async () => {
 
 it('opens again after a read of the page failed', async () => {
   const { page } = scriptedPage();
-  const rooms = new LiveRooms();
-  const failing = rooms.open('/', ADA, 'v1', () => Promise.reject(new Error('Temporal is away')));
+  const rooms = new LiveRooms('v1');
+  const failing = rooms.open('/', ADA, () => Promise.reject(new Error('Temporal is away')));
   await expect(failing).rejects.toThrow('away');
-  const response = await rooms.open('/', ADA, 'v1', () => Promise.resolve(page));
+  const response = await rooms.open('/', ADA, () => Promise.resolve(page));
   expect(await readUntil(response, 'one')).toContain('one');
 });

@@ -68,13 +68,13 @@ it('serves metrics only on their own listener', async () => {
 });
 
 it('counts the open pages and their rooms', async () => {
-  const rooms = new LiveRooms();
+  const rooms = new LiveRooms('v1');
   const { listener } = openPageMetrics(rooms);
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   const url = `http://${HOST}:${(server.address() as AddressInfo).port}/metrics`;
   const open = (address: string) =>
-    rooms.open(address, { name: 'ada', proved: false, role: 'view' }, '1', () =>
+    rooms.open(address, { name: 'ada', proved: false, role: 'view' }, () =>
       Promise.resolve({
         fragments: () => new Map([['a', '<p id="a"></p>']]),
         subscribe: () => () => undefined,
