@@ -6,6 +6,7 @@ import {
   type Measured,
 } from '../../domain/delivery/measures.ts';
 import { formatDuration } from '../../domain/duration.ts';
+import { ScrollTable } from '../page/marks.tsx';
 import { dayOf } from './historyFilter.ts';
 
 const DAY_MS = 86_400_000;
@@ -146,26 +147,17 @@ function Days({ days }: { readonly days: readonly Day[] }) {
       </figcaption>
       <details>
         <summary>The same as a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">From (UTC)</th>
-              <th scope="col">Released</th>
-              <th scope="col">Failed</th>
-            </tr>
-          </thead>
-          <tbody>
-            {bars
-              .filter(({ released, failed }) => released + failed > 0)
-              .map(({ at, released, failed }) => (
-                <tr>
-                  <th scope="row">{dayOf(at)}</th>
-                  <td>{released}</td>
-                  <td>{failed}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
+        <ScrollTable label="Releases over time" headings={['From (UTC)', 'Released', 'Failed']}>
+          {bars
+            .filter(({ released, failed }) => released + failed > 0)
+            .map(({ at, released, failed }) => (
+              <tr>
+                <th scope="row">{dayOf(at)}</th>
+                <td>{released}</td>
+                <td>{failed}</td>
+              </tr>
+            ))}
+        </ScrollTable>
       </details>
     </figure>
   );

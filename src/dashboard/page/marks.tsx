@@ -60,6 +60,34 @@ export function Origin({ from }: { readonly from: string }) {
   );
 }
 
+/** Whether a revision has passed its checks. */
+export function Verified({ verified }: { readonly verified: boolean }) {
+  return verified ? <span class="verified">verified</span> : <span class="unverified">not verified</span>;
+}
+
+/** What is known of something. Facts without a value are left out. */
+export function Facts({
+  kind = 'table',
+  facts,
+}: {
+  /** `line`: beside each other. Default: below each other. */
+  readonly kind?: 'table' | 'line';
+  readonly facts: Readonly<Record<string, Child>>;
+}) {
+  return (
+    <dl class={kind}>
+      {Object.entries(facts).map(([name, value]) =>
+        value == null ? null : (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
 /** A wide table in a region that scrolls. Its children are the rows. */
 export function ScrollTable({
   label,

@@ -2,7 +2,7 @@ import { changeText } from '../../domain/judge/verdict.ts';
 import { type MetricComparison, METRICS } from '../../domain/judge/metric.ts';
 import type { JudgeReport, MetricReport, Side } from '../../domain/judge/report.ts';
 import type { Trial } from '../../domain/judge/trial.ts';
-import { Chip, type Tone, ScrollTable } from '../page/marks.tsx';
+import { Chip, Facts, ScrollTable, type Tone } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 
 /** What the judge reported, with the runs behind it. */
@@ -66,22 +66,16 @@ function Metric({ metric, trials }: { readonly metric: MetricReport; readonly tr
         )}
       </header>
       <p>{reason}</p>
-      <dl class="table">
-        <dt>Change</dt>
-        <dd>
-          {change === null
-            ? 'not known'
-            : `${signed(name, change.estimate)}, between ${bound(name, change.lower)} and ${bound(name, change.upper)}`}
-        </dd>
-        <dt>Matters from</dt>
-        <dd>{smallestEffect === null ? 'decides nothing' : changeText(name, smallestEffect)}</dd>
-        {pWorse === null ? null : (
-          <>
-            <dt>p (worse)</dt>
-            <dd>{pWorse < 0.001 ? '< 0.001' : pWorse.toFixed(3)}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        facts={{
+          Change:
+            change === null
+              ? 'not known'
+              : `${signed(name, change.estimate)}, between ${bound(name, change.lower)} and ${bound(name, change.upper)}`,
+          'Matters from': smallestEffect === null ? 'decides nothing' : changeText(name, smallestEffect),
+          'p (worse)': pWorse === null ? null : pWorse < 0.001 ? '< 0.001' : pWorse.toFixed(3),
+        }}
+      />
       {points === null ? null : (
         <figure
           class="chart"
@@ -120,26 +114,18 @@ function Numbers({ comparison }: { readonly comparison: MetricComparison }) {
           ),
         ];
   return (
-    <div class="scroll" tabindex={0} role="region" aria-label={`Numbers of ${comparison.metric}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{comparison.metric}</th>
-            <th scope="col">baseline</th>
-            <th scope="col">candidate</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, of]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              <td>{of('baseline')}</td>
-              <td>{of('candidate')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrollTable
+      label={`Numbers of ${comparison.metric}`}
+      headings={[comparison.metric, 'baseline', 'candidate']}
+    >
+      {rows.map(([name, of]) => (
+        <tr>
+          <th scope="row">{name}</th>
+          <td>{of('baseline')}</td>
+          <td>{of('candidate')}</td>
+        </tr>
+      ))}
+    </ScrollTable>
   );
 }
 

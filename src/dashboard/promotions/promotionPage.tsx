@@ -6,7 +6,7 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, Origin, TemporalLink } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, Facts, Origin, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { SaidByPeople } from '../releases/saidByPeople.tsx';
@@ -26,12 +26,13 @@ interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
 /** One promotion: its state, its steps, and the judge's report. */
 export function PromotionDetails(props: PromotionProps) {
   const { promotion, judged, now, temporalPage, viewer } = props;
-  const { view, request } = promotion;
+  const { view, request, startedAt } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);
   const record = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
   const timed = timedOf(promotion);
   const result = view.state === 'ended' ? view.result : undefined;
   const { requestedBy } = result ?? request;
+  const { commit = null, artifact = null, releaseId = null } = result ?? {};
   return (
     <div id="promotion" class="stack" data-announce={`${request.name}: ${words}`}>
       <header class="title">
@@ -41,47 +42,25 @@ export function PromotionDetails(props: PromotionProps) {
       {result === undefined ? null : <p class="lead">{result.reason}</p>}
       <PromotionActions promotion={promotion} viewer={viewer} />
       <Flow {...props} />
-      <dl class="table">
-        <dt>Requested</dt>
-        <dd>
-          {`by ${nameAndProof(requestedBy)}, from `}
-          <Origin from={requestedBy.from} />
-        </dd>
-        {promotion.startedAt === null ? null : (
-          <>
-            <dt>Started</dt>
-            <dd>
-              <Moment at={promotion.startedAt} />
-            </dd>
-          </>
-        )}
-        {result?.commit == null ? null : (
-          <>
-            <dt>Commit</dt>
-            <dd>
-              <Commit commit={result.commit} />
-            </dd>
-          </>
-        )}
-        {result?.artifact == null ? null : (
-          <>
-            <dt>Artifact</dt>
-            <dd>
-              <ArtifactName artifact={result.artifact} />
-            </dd>
-          </>
-        )}
-        {result?.releaseId == null ? null : (
-          <>
-            <dt>Release</dt>
-            <dd>
-              <a href={releaseAddress(targetWorkflowId(request.to), result.releaseId)}>
-                {`${result.releaseId} on ${request.to.name}`}
+      <Facts
+        facts={{
+          Requested: (
+            <>
+              {`by ${nameAndProof(requestedBy)}, from `}
+              <Origin from={requestedBy.from} />
+            </>
+          ),
+          Started: startedAt === null ? null : <Moment at={startedAt} />,
+          Commit: commit === null ? null : <Commit commit={commit} />,
+          Artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
+          Release:
+            releaseId === null ? null : (
+              <a href={releaseAddress(targetWorkflowId(request.to), releaseId)}>
+                {`${releaseId} on ${request.to.name}`}
               </a>
-            </dd>
-          </>
-        )}
-      </dl>
+            ),
+        }}
+      />
       {timed === null || timed.steps.length === 0 ? null : (
         <section>
           <h2>Timeline</h2>

@@ -8,7 +8,7 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { Chip, Commit } from '../page/marks.tsx';
+import { Chip, Commit, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { StepStrip } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
@@ -147,7 +147,7 @@ function Node({
             <a href={releaseAddress(workflowId, serves.release)}>{serves.release}</a>
           )}{' '}
           {serves.commit === null ? null : <Commit commit={serves.commit} />}{' '}
-          {serves.verified === true ? <span class="verified">verified</span> : null}
+          {serves.verified === true ? <Verified verified /> : null}
         </p>
       )}
     </div>

@@ -7,9 +7,20 @@ import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, Origin, OutcomeChip, RevisionId, TemporalLink } from '../page/marks.tsx';
+import {
+  ArtifactName,
+  Chip,
+  Commit,
+  Facts,
+  Origin,
+  OutcomeChip,
+  RevisionId,
+  TemporalLink,
+  Verified,
+} from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
@@ -51,7 +62,7 @@ export function Story(props: StoryProps) {
       )}
       {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
       <StoryActions found={found} targetId={snapshot.workflowId} viewer={viewer} />
-      <Facts story={story} />
+      <ReleaseFacts story={story} />
       <section>
         <h2>Timeline</h2>
         {timed === null ? (
@@ -112,95 +123,73 @@ function timedOf({ found: { result, progress } }: ReleaseStory): TimedRelease | 
   return { startedAt, steps, interventions, waiting };
 }
 
-function Facts({ story: { found, snapshot } }: { readonly story: ReleaseStory }) {
+function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseStory }) {
   const { past, result, progress, request } = found;
-  const { requestedBy, startedAt, endedAt, artifact, commit } = past;
+  const { requestedBy, startedAt, endedAt, artifact, commit, servingRevisionId } = past;
   const baseline = (result ?? progress)?.baseline ?? null;
   const made = (result ?? progress)?.revisionId ?? past.revisionId;
   const ref = request !== null && 'ref' in request ? request.ref : undefined;
+  return (
+    <Facts
+      facts={{
+        Requested: (
+          <>
+            {`by ${nameAndProof(requestedBy)}, from `}
+            <Origin from={requestedBy.from} />
+            {requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`}
+          </>
+        ),
+        Started:
+          startedAt === null ? null : (
+            <>
+              <Moment at={startedAt} />
+              {endedAt === null
+                ? null
+                : `, took ${durationText(Date.parse(endedAt) - Date.parse(startedAt))}`}
+            </>
+          ),
+        Commit:
+          commit === null ? null : (
+            <>
+              <Commit commit={commit} />
+              {ref === undefined ? '' : ` from ${ref}`}
+            </>
+          ),
+        Artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
+        'Served before': baseline === null ? null : <ServedBefore baseline={baseline} snapshot={snapshot} />,
+        Made:
+          made == null ? null : (
+            <>
+              revision <RevisionId id={made} />
+            </>
+          ),
+        'Served at the end':
+          servingRevisionId === null ? null : (
+            <>
+              revision <RevisionId id={servingRevisionId} />{' '}
+              {result === null ? null : <Verified verified={result.servingVerified} />}
+            </>
+          ),
+        Error: result?.code == null ? null : <code>{result.code}</code>,
+      }}
+    />
+  );
+}
+
+function ServedBefore({
+  baseline: { revisionId, verified },
+  snapshot,
+}: {
+  readonly baseline: NonNullable<Progress['baseline']>;
+  readonly snapshot: TargetSnapshot;
+}) {
+  if (revisionId === null) return <>nothing</>;
   const seen = { known: snapshot.view?.state.known ?? [], history: snapshot.view?.state.history ?? [] };
   return (
-    <dl class="table">
-      <dt>Requested</dt>
-      <dd>
-        {`by ${nameAndProof(requestedBy)}, from `}
-        <Origin from={requestedBy.from} />
-        {requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`}
-      </dd>
-      {startedAt === null ? null : (
-        <>
-          <dt>Started</dt>
-          <dd>
-            <Moment at={startedAt} />
-            {endedAt === null ? null : `, took ${durationText(Date.parse(endedAt) - Date.parse(startedAt))}`}
-          </dd>
-        </>
-      )}
-      {commit === null ? null : (
-        <>
-          <dt>Commit</dt>
-          <dd>
-            <Commit commit={commit} />
-            {ref === undefined ? '' : ` from ${ref}`}
-          </dd>
-        </>
-      )}
-      {artifact === null ? null : (
-        <>
-          <dt>Artifact</dt>
-          <dd>
-            <ArtifactName artifact={artifact} />
-          </dd>
-        </>
-      )}
-      {baseline === null ? null : (
-        <>
-          <dt>Served before</dt>
-          <dd>
-            {baseline.revisionId === null ? (
-              'nothing'
-            ) : (
-              <>
-                {wordsOf(seen, baseline.revisionId).release ?? 'revision'}{' '}
-                <RevisionId id={baseline.revisionId} />{' '}
-                <span class={baseline.verified ? 'verified' : 'unverified'}>
-                  {baseline.verified ? 'verified' : 'not verified'}
-                </span>
-              </>
-            )}
-          </dd>
-        </>
-      )}
-      {made == null ? null : (
-        <>
-          <dt>Made</dt>
-          <dd>
-            revision <RevisionId id={made} />
-          </dd>
-        </>
-      )}
-      {past.servingRevisionId === null ? null : (
-        <>
-          <dt>Served at the end</dt>
-          <dd>
-            revision <RevisionId id={past.servingRevisionId} />{' '}
-            {result === null ? null : (
-              <span class={result.servingVerified ? 'verified' : 'unverified'}>
-                {result.servingVerified ? 'verified' : 'not verified'}
-              </span>
-            )}
-          </dd>
-        </>
-      )}
-      {result?.code == null ? null : (
-        <>
-          <dt>Error</dt>
-          <dd>
-            <code>{result.code}</code>
-          </dd>
-        </>
-      )}
-    </dl>
+    <>
+      {wordsOf(seen, revisionId).release ?? 'revision'} <RevisionId id={revisionId} />{' '}
+      <Verified verified={verified} />
+    </>
   );
 }
 
@@ -251,27 +240,20 @@ function Changed({ changed, story }: { readonly changed: ChangedSince; readonly 
         {'Changed since '}
         <a href={releaseAddress(workflowId, before.past.releaseId)}>{before.past.releaseId}</a>
       </h2>
-      <dl class="table">
-        <dt>Commit</dt>
-        <dd>
-          <Change from={before.past.commit} to={past.commit} />
-        </dd>
-        <dt>Artifact</dt>
-        <dd>
-          {isSameArtifact ? (
+      <Facts
+        facts={{
+          Commit: <Change from={before.past.commit} to={past.commit} />,
+          Artifact: isSameArtifact ? (
             'the same'
           ) : (
             <>
               <Change from={before.past.artifact} to={past.artifact} />{' '}
               <a href={changesAddress(workflowId, past.releaseId)}>Compare files</a>
             </>
-          )}
-        </dd>
-        <dt>Configuration</dt>
-        <dd>
-          <Fields fields={configuration} />
-        </dd>
-      </dl>
+          ),
+          Configuration: <Fields fields={configuration} />,
+        }}
+      />
     </section>
   );
 }

@@ -16,8 +16,9 @@ import {
   Commit,
   OutcomeChip,
   RevisionId,
-  TemporalLink,
   ScrollTable,
+  TemporalLink,
+  Verified,
 } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Alarm, Conditions, Queue, Running, Serving } from './targetParts.tsx';
@@ -168,11 +169,7 @@ function RevisionRow({ known, isServing }: { readonly known: KnownRevision; read
       </th>
       <td>
         {isServing ? <Chip tone="good">serves</Chip> : null}{' '}
-        {quarantined === true ? (
-          <Chip tone="warn">in quarantine</Chip>
-        ) : (
-          <span class={verified ? 'verified' : 'unverified'}>{verified ? 'verified' : 'not verified'}</span>
-        )}
+        {quarantined === true ? <Chip tone="warn">in quarantine</Chip> : <Verified verified={verified} />}
         {copyOf === undefined ? null : (
           <span class="quiet">
             {' copy of '}

@@ -1,5 +1,4 @@
-import { nameAndMark } from '../../domain/actor.ts';
-import type { Actor } from '../../domain/actor.ts';
+import { type Actor, nameAndMark } from '../../domain/actor.ts';
 import {
   type Hold,
   type Quarantined,
@@ -13,8 +12,8 @@ import { RunningActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { ArtifactName, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
-import { Elapsed, Moment } from '../page/times.tsx';
+import { ArtifactName, Commit, Facts, OutcomeChip, RevisionId, Verified } from '../page/marks.tsx';
+import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { UnderWay } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
 import { Kept } from './keptParts.tsx';
@@ -46,47 +45,27 @@ export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
         ) : (
           <a href={releaseAddress(workflowId, release)}>{release}</a>
         )}
-        {verified === true ? <span class="verified">verified</span> : null}
-        {verified === false ? <span class="unverified">not verified</span> : null}
+        {verified === null ? null : <Verified verified={verified} />}
       </p>
-      <dl class="facts">
-        {commit === null ? null : (
-          <div>
-            <dt>commit</dt>
-            <dd>
-              <Commit commit={commit} />
-            </dd>
-          </div>
-        )}
-        {artifact === null ? null : (
-          <div>
-            <dt>artifact</dt>
-            <dd>
-              <ArtifactName artifact={artifact} />
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>revision</dt>
-          <dd>
-            <RevisionId id={revisionId} />
-            {copyOf === null ? null : (
-              <>
-                {', a copy of '}
-                <RevisionId id={copyOf} />
-              </>
-            )}
-          </dd>
-        </div>
-        {at === null ? null : (
-          <div>
-            <dt>{verified === true ? 'verified' : 'checked'}</dt>
-            <dd>
-              <Moment at={at} />
-            </dd>
-          </div>
-        )}
-      </dl>
+      <Facts
+        kind="line"
+        facts={{
+          commit: commit === null ? null : <Commit commit={commit} />,
+          artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
+          revision: (
+            <>
+              <RevisionId id={revisionId} />
+              {copyOf === null ? null : (
+                <>
+                  {', a copy of '}
+                  <RevisionId id={copyOf} />
+                </>
+              )}
+            </>
+          ),
+          [verified === true ? 'verified' : 'checked']: at === null ? null : <Moment at={at} />,
+        }}
+      />
       {typeof deployment === 'string' ? (
         <p class="quiet small">{`As the target last knew, because the control plane was not read: ${deployment}`}</p>
       ) : null}
@@ -189,9 +168,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
         <p class="condition">
           <strong>{`Frozen by ${frozen.name} `}</strong>
           {frozen.then === 'refuse' ? 'Releases are rejected ' : 'Releases wait '}
-          <time datetime={new Date(frozen.until).toISOString()} data-tells="left">
-            {`until ${new Date(frozen.until).toISOString().slice(0, 16).replace('T', ' ')} UTC`}
-          </time>
+          <Until at={new Date(frozen.until).toISOString()} />
         </p>
       )}
       {quarantined.map((artifact) => (
@@ -206,13 +183,13 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
           {'Watches for '}
           <RevisionId id={revisionId} />
           {', which was abandoned and may still become active, '}
-          <time datetime={until} data-tells="left">{`until ${until}`}</time>
+          <Until at={until} />
         </p>
       ))}
       {lateUploads.map(({ releaseId, until }) => (
         <p class="condition">
           {`Watches for a late PATCH of ${releaseId} `}
-          <time datetime={until} data-tells="left">{`until ${until}`}</time>
+          <Until at={until} />
         </p>
       ))}
       {lost === undefined ? null : <p class="condition">{describeUndelivered(lost)}</p>}
