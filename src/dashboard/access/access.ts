@@ -7,12 +7,13 @@ import type { AccessSettings, SignIn } from './accessSettings.ts';
 import { addressOf } from './address.ts';
 import { refuseCrossSite } from './crossSite.ts';
 import { endWithSession } from './endWithSession.ts';
-import { KeySignIn } from './keySignIn.ts';
+import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import type { PageEnv } from './pageEnv.ts';
 import { returnPath } from './returnPath.ts';
 import { createSealer } from './seal.ts';
-import { newSession, SealedCookies, type Session } from './session.ts';
+import { SealedCookies } from './sealedCookies.ts';
+import { newSession, type Session } from './session.ts';
 import { forgetIdentity, proverOf } from './signedInIdentity.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
 import { hasRole, type Viewer } from './viewer.ts';
@@ -37,23 +38,18 @@ export function createAccess({
 }: AccessSettings): Access {
   const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
-  const key =
-    signIn.way === 'key' ? new KeySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
+  const key = signIn.way === 'key' ? keySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
   const everybody: Viewer | undefined =
     signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
 
   /** The session of a request, or a new one. Every form carries its token. */
   const session = async (c: Context<PageEnv>): Promise<Session> => {
-    const address = addressOf(c, publicUrl);
-    const kept = cookies.session(c, address);
+    const kept = cookies.session(c);
     const current = kept ?? newSession(everybody);
-    if (kept === undefined) cookies.startSession(c, address, current);
+    if (kept === undefined) cookies.startSession(c, current);
     c.set('session', current);
-    await refuseCrossSite(c, address, current);
+    await refuseCrossSite(c, current);
     return current;
-  };
-  const begin = (c: Context, next: Session): void => {
-    cookies.startSession(c, addressOf(c, publicUrl), next);
   };
 
   const requireViewer: MiddlewareHandler<PageEnv> = async (c, next) => {
@@ -61,45 +57,45 @@ export function createAccess({
     const { viewer, ends } = current;
     if (viewer === undefined) return askToSignIn(c);
     c.set('viewer', viewer);
-    c.set('prove', proverOf(c, addressOf(c, publicUrl), cookies, current));
+    c.set('prove', proverOf(c, cookies, current));
     await next();
     c.res = endWithSession(c.res, ends);
     return undefined;
   };
 
   const routes = new Hono<PageEnv>();
-  routes.use(limitBody());
+  routes.use(limitBody(), async (c, next) => {
+    c.set('address', addressOf(c, publicUrl));
+    await next();
+  });
   routes.get('/sign-in', async (c) => {
     const to = returnPath(c.req.query('to'));
-    if (oidc !== undefined) return await oidc.begin(c, addressOf(c, publicUrl), to);
+    if (oidc !== undefined) return await oidc.begin(c, to);
     if (key === undefined) return c.redirect(to);
     return renderKeyPage(c, (await session(c)).csrf, to);
   });
   if (key !== undefined) {
     routes.post('/sign-in', async (c) => {
       await session(c);
-      begin(c, newSession(await key.viewer(c)));
+      cookies.startSession(c, newSession(await key(c)));
       const { to } = await c.req.parseBody();
       return c.redirect(returnPath(typeof to === 'string' ? to : undefined), 303);
     });
   }
   if (oidc !== undefined) {
     routes.get(CALLBACK_PATH, async (c) => {
-      const { session: next, to } = await oidc.finish(c, addressOf(c, publicUrl));
-      begin(c, next);
+      const { session: next, to } = await oidc.finish(c);
+      cookies.startSession(c, next);
       return c.redirect(to, 303);
     });
   }
   routes.post('/sign-out', async (c) => {
     await session(c);
-    cookies.remove(c, addressOf(c, publicUrl), 'session');
-    forgetIdentity(c, addressOf(c, publicUrl), cookies);
+    cookies.remove(c, 'session');
+    forgetIdentity(c, cookies);
     return c.redirect('/signed-out', 303);
   });
-  routes.get('/signed-out', async (c) => {
-    const url = await oidc?.signOutUrl(addressOf(c, publicUrl));
-    return renderSignedOutPage(c, url);
-  });
+  routes.get('/signed-out', async (c) => renderSignedOutPage(c, await oidc?.signOutUrl(c.get('address'))));
   routes.get('/you', requireViewer, (c) => renderYouPage(c, everybody === undefined));
   return { requireViewer, routes };
 }

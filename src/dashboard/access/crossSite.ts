@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
-import type { Address } from './address.ts';
+import type { PageEnv } from './pageEnv.ts';
 import { sameSecret } from './sameSecret.ts';
 import type { Session } from './session.ts';
 
@@ -16,9 +16,9 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  *
  * @throws AccessRefusal SLIPWAY_CROSS_SITE_REQUEST (403).
  */
-export async function refuseCrossSite(c: Context, { origin }: Address, session: Session): Promise<void> {
+export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Promise<void> {
   if (SAFE_METHODS.has(c.req.method)) return;
-  const isOwn = isSameOrigin(c, origin);
+  const isOwn = isSameOrigin(c, c.get('address').origin);
   if (isOwn && sameSecret(await sentToken(c), session.csrf)) return;
   throw new AccessRefusal(
     403,

@@ -14,28 +14,24 @@ const WINDOW_MS = 10 * 60_000;
 /** A name that releases can record: one line, no control characters. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
-/** Signs people in with the shared key. They enter their name, which is not proved. */
-export class KeySignIn {
-  readonly #key: string;
-  readonly #clientAddress: ReturnType<typeof createClientAddress>;
-  readonly #attempts = new Attempts(MOST_WRONG, WINDOW_MS);
-
-  /** @param clientAddress - finds the address that wrong keys are counted for. */
-  constructor(key: string, clientAddress: ReturnType<typeof createClientAddress>) {
-    this.#key = key;
-    this.#clientAddress = clientAddress;
-  }
-
-  /**
-   * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403) for a wrong key or an unusable name; SLIPWAY_SIGN_IN_LIMITED (429) after
-   * too many wrong keys.
-   */
-  async viewer(c: Context): Promise<Viewer> {
+/**
+ * Makes the function that signs people in with the shared key. They enter their name, which is not proved. It throws
+ * AccessRefusal SLIPWAY_SIGN_IN_FAILED (403) for a wrong key or an unusable name; SLIPWAY_SIGN_IN_LIMITED (429) after
+ * too many wrong keys.
+ *
+ * @param clientAddress - finds the address that wrong keys are counted for.
+ */
+export function keySignIn(
+  key: string,
+  clientAddress: ReturnType<typeof createClientAddress>,
+): (c: Context) => Promise<Viewer> {
+  const attempts = new Attempts(MOST_WRONG, WINDOW_MS);
+  return async (c) => {
     const form = await c.req.parseBody();
     const name = text(form['name']).trim();
-    const key = text(form['key']).trim();
-    const client = this.#clientAddress((c.env as HttpBindings).incoming) ?? 'unknown';
-    const waitMs = this.#attempts.waitMs(client);
+    const sent = text(form['key']).trim();
+    const client = clientAddress((c.env as HttpBindings).incoming) ?? 'unknown';
+    const waitMs = attempts.waitMs(client);
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);
       throw new AccessRefusal(
@@ -45,8 +41,8 @@ export class KeySignIn {
         { hint: `try again in ${Math.ceil(seconds / 60)} min`, retryAfterSeconds: seconds },
       );
     }
-    if (!sameSecret(key, this.#key)) {
-      this.#attempts.fail(client);
+    if (!sameSecret(sent, key)) {
+      attempts.fail(client);
       throw new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', 'the key is not the one of this page', {
         hint: 'ask the person who runs this page for the value of SLIPWAY_DASHBOARD_KEY',
         signIn: '/sign-in',
@@ -59,7 +55,7 @@ export class KeySignIn {
       });
     }
     return { name, proved: false, role: 'release' };
-  }
+  };
 }
 
 function text(value: unknown): string {

@@ -8,10 +8,12 @@ import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import type { Address } from './address.ts';
+import type { PageEnv } from './pageEnv.ts';
 import { returnPath } from './returnPath.ts';
 import { roleOf } from './roles.ts';
 import { keepIdentity } from './signedInIdentity.ts';
-import { newSession, type SealedCookies, type Session } from './session.ts';
+import type { SealedCookies } from './sealedCookies.ts';
+import { newSession, type Session } from './session.ts';
 
 /** The path of the issuer's redirect. */
 export const CALLBACK_PATH = '/sign-in/callback';
@@ -38,13 +40,13 @@ export class OidcSignIn {
    * @param to - the path on this page to open after the sign-in.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
-  async begin(c: Context, address: Address, to: string): Promise<Response> {
+  async begin(c: Context<PageEnv>, to: string): Promise<Response> {
     const { privateKey, nonce } = await newSigningKey();
     const { url, checks } = await this.#ask(() =>
-      this.#issuer.begin(`${address.origin}${CALLBACK_PATH}`, nonce),
+      this.#issuer.begin(`${c.get('address').origin}${CALLBACK_PATH}`, nonce),
     );
     const ends = Date.now() + SIGN_IN_MS;
-    this.#cookies.write(c, address, COOKIE, { ...checks, privateKey, to, ends }, ends);
+    this.#cookies.write(c, COOKIE, { ...checks, privateKey, to, ends }, ends);
     return c.redirect(url.href);
   }
 
@@ -54,17 +56,17 @@ export class OidcSignIn {
    * @returns the new session, and the path to open.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
-  async finish(c: Context, address: Address): Promise<{ readonly session: Session; readonly to: string }> {
-    const kept = this.#cookies.read(c, address, COOKIE);
-    this.#cookies.remove(c, address, COOKIE);
+  async finish(c: Context<PageEnv>): Promise<{ readonly session: Session; readonly to: string }> {
+    const kept = this.#cookies.read(c, COOKIE);
+    this.#cookies.remove(c, COOKIE);
     if (kept === undefined || Number(kept['ends']) < Date.now()) {
       throw failed('this browser did not begin the sign-in, or began it more than 10 minutes ago');
     }
     const { pathname, search } = new URL(c.req.url);
-    const answer = new URL(`${address.origin}${pathname}${search}`);
+    const answer = new URL(`${c.get('address').origin}${pathname}${search}`);
     const signedIn = await this.#ask(() => this.#issuer.finish(answer, kept as unknown as SignInChecks));
     const session = this.#session(signedIn);
-    keepIdentity(c, address, this.#cookies, session, {
+    keepIdentity(c, this.#cookies, session, {
       idToken: signedIn.idToken,
       privateKey: kept['privateKey'] as JWK,
     });

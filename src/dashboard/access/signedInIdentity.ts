@@ -3,24 +3,17 @@ import type { JWK } from 'jose';
 
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Statement } from '../../domain/identity/statement.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { personProof, putProof } from '../../identity/proof.ts';
-import type { Address } from './address.ts';
-import type { SealedCookies, Session } from './session.ts';
+import type { KeepProof, PageEnv } from './pageEnv.ts';
+import type { SealedCookies } from './sealedCookies.ts';
+import type { Session } from './session.ts';
 
 /** Proves who signed in: their ID token, and the key that it is bound to. */
 interface SignedInIdentity {
   readonly idToken: string;
   readonly privateKey: JWK;
 }
-
-/**
- * Stores a proof of identity in an artifact store. @returns the record's name.
- *
- * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser has no ID token; SLIPWAY_ARTIFACT_STORE_….
- */
-export type KeepProof = (store: string, statement: Statement) => Promise<string>;
 
 const COOKIE = 'identity';
 /** Browsers may drop a larger cookie, name and attributes included (RFC 6265, 6.1). In bytes. */
@@ -32,28 +25,27 @@ const ATTRIBUTES_MAX_BYTES = 200;
  * stored. Then the session works, but approvals that require a proof are refused.
  */
 export function keepIdentity(
-  c: Context,
-  address: Address,
+  c: Context<PageEnv>,
   cookies: SealedCookies,
   { csrf, ends }: Session,
   identity: SignedInIdentity,
 ): void {
   const value = { ...identity, csrf };
   if (cookies.size(COOKIE, value) > COOKIE_MAX_BYTES - ATTRIBUTES_MAX_BYTES) {
-    cookies.remove(c, address, COOKIE);
+    cookies.remove(c, COOKIE);
   } else {
-    cookies.write(c, address, COOKIE, value, ends);
+    cookies.write(c, COOKIE, value, ends);
   }
 }
 
-export function forgetIdentity(c: Context, address: Address, cookies: SealedCookies): void {
-  cookies.remove(c, address, COOKIE);
+export function forgetIdentity(c: Context<PageEnv>, cookies: SealedCookies): void {
+  cookies.remove(c, COOKIE);
 }
 
 /** Makes the proofs of identity for a session's person. */
-export function proverOf(c: Context, address: Address, cookies: SealedCookies, { csrf }: Session): KeepProof {
+export function proverOf(c: Context<PageEnv>, cookies: SealedCookies, { csrf }: Session): KeepProof {
   return async (store, statement) => {
-    const kept = cookies.read(c, address, COOKIE);
+    const kept = cookies.read(c, COOKIE);
     // The cookie belongs to another sign-in, and so perhaps to another person.
     if (kept?.['csrf'] !== csrf || typeof kept['idToken'] !== 'string' || !isRecord(kept['privateKey'])) {
       throw new SlipwayError(

@@ -1,6 +1,6 @@
 import type { SlipwayError } from '../../domain/errors.ts';
 import { CsrfField } from '../access/signInPages.tsx';
-import type { Order } from './order.ts';
+import type { Order } from './actionSubject.ts';
 
 /** The longest reason that a message can carry. */
 export const REASON_MAX_CHARACTERS = 900;

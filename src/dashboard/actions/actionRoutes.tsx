@@ -8,6 +8,7 @@ import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { proverFor } from '../../identity/proof.ts';
 import { requireReleaseRole } from '../access/access.ts';
 import type { PageEnv } from '../access/pageEnv.ts';
+import type { Viewer } from '../access/viewer.ts';
 import type { PartName } from '../page/layout.tsx';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PageContext } from '../pageContext.ts';
@@ -15,10 +16,10 @@ import type { ActionSubject } from './actionSubject.ts';
 import { HOOK_ANSWERS, TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, REASON_MAX_CHARACTERS } from './actionPage.tsx';
 import { actionResultAddress } from './actionResult.tsx';
+import { FROM } from './offers.ts';
 import { hookSubject } from './hookSubject.ts';
 import { promotionSubject } from './promotionSubject.ts';
 import { releaseSubject } from './releaseSubject.ts';
-import { senderOf } from './sender.ts';
 import { targetSubject } from './targetSubject.ts';
 
 type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
@@ -133,4 +134,9 @@ function requireReason(given: string | undefined): string {
   throw new SlipwayError('SLIPWAY_USAGE', message, {
     hint: 'write the reason in a few words: the history shows it',
   });
+}
+
+/** The sender of a message, as records show it. Marks a name that no issuer proved as claimed. */
+function senderOf({ name, proved }: Viewer, reason: string) {
+  return { who: name, from: proved ? `${FROM}, signed in with OIDC` : FROM, reason };
 }

@@ -2,10 +2,10 @@ import { nameAndMark } from '../../domain/actor.ts';
 import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { Progress } from '../../domain/release/release.ts';
+import { startingProgress } from '../../domain/release/startingProgress.ts';
 import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
-import type { Choice, Order } from './order.ts';
-import { UNASKED } from './taken.ts';
+import type { Choice, Order } from './actionSubject.ts';
 
 /** The release or promotion that an intervention applies to. */
 interface IntervenedIn {
@@ -16,6 +16,9 @@ interface IntervenedIn {
   /** Sentences: which revision serves now, and which one will serve if it ends `released`. */
   readonly serving: readonly string[];
 }
+
+/** The progress of a release or a promotion that no worker reports. */
+export const UNASKED = startingProgress({ releaseId: '', kind: 'release', startedAt: '' });
 
 /** What the page says about an intervention in a release or a promotion. */
 export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {

@@ -12,9 +12,9 @@ import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
-import { interventionOrder } from './interventionOrders.ts';
+import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
-import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
+import { sendOnce } from './sendOnce.ts';
 
 /** An intervention in a promotion; `undefined`: there is no such promotion. */
 export async function promotionSubject(
@@ -47,18 +47,13 @@ export async function promotionSubject(
           hint: 'read what it promotes now, then decide again',
         });
       const prove = proverFor(request.store, request.approval);
-      try {
-        const what = kind === 'skip' ? { what: fields['what'] } : {};
-        return takenText(
-          order.button,
-          await intervenePromotion(temporal, workflowId, kind, { ...message, ...what }, prove),
-        );
-      } catch (error) {
-        const result = isWrongMoment(error) ? await lastResult(temporal, workflowId) : undefined;
-        const before = takenBefore(result?.interventions, message.requestId);
-        if (before === undefined) throw error;
-        return takenText(order.button, { note: before });
-      }
+      const said = { ...message, what: kind === 'skip' ? fields['what'] : undefined };
+      return sendOnce({
+        button: order.button,
+        requestId: message.requestId,
+        send: () => intervenePromotion(temporal, workflowId, kind, said, prove),
+        ended: async () => (await lastResult(temporal, workflowId))?.interventions,
+      });
     },
   };
 }

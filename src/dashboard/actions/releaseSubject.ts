@@ -12,11 +12,10 @@ import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
-import type { ActionSubject } from './actionSubject.ts';
-import { interventionOrder } from './interventionOrders.ts';
+import type { ActionSubject, Order } from './actionSubject.ts';
+import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
-import type { Order } from './order.ts';
-import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
+import { sendOnce } from './sendOnce.ts';
 
 /** The release that an intervention applies to. */
 interface Said {
@@ -32,8 +31,7 @@ export async function releaseSubject(
   { targetId, releaseId, kind, viewer }: Said,
 ): Promise<ActionSubject | undefined> {
   const { temporal, watches } = context;
-  const target = await watches.target(targetId);
-  const [snapshot] = target === undefined ? [] : await watches.snapshots([target]);
+  const snapshot = await watches.snapshot(targetId);
   if (snapshot === undefined) return undefined;
   const workflowId = `${targetId}/${releaseId}`;
   const queued = snapshot.view?.state.queue.find((waiting) => waiting.releaseId === releaseId);
@@ -47,30 +45,27 @@ export async function releaseSubject(
   const name = `${releaseId} on ${snapshot.name}`;
   const serving = servingSentences(snapshot, releaseId, request);
   const known = progress ?? UNASKED;
-  const said = interventionOrder(
+  const asked = interventionOrder(
     { name, progress: known, standing: standingOf(known, request), serving },
     kind,
     viewer,
   );
-  const order = started === undefined ? queuedOrder(said, kind) : said;
+  const order = started === undefined ? queuedOrder(asked, kind) : asked;
   return {
     order,
     back: { address: releaseAddress(targetId, releaseId), name },
-    send: async (fields, message, proverFor) => {
+    send: (fields, message, proverFor) => {
       const prove = proverFor(request.recordStore, request.approval);
-      try {
-        const what = kind === 'skip' ? { what: fields['what'] } : {};
-        const taken =
+      const said = { ...message, what: kind === 'skip' ? fields['what'] : undefined };
+      return sendOnce({
+        button: order.button,
+        requestId: message.requestId,
+        send: () =>
           kind === 'abort'
-            ? await stopRelease(temporal, targetId, releaseId, message, prove)
-            : await intervene(temporal, targetId, kind, { ...message, ...what }, releaseId, prove);
-        return takenText(order.button, taken);
-      } catch (error) {
-        const work = isWrongMoment(error) ? await findWork(temporal, workflowId) : undefined;
-        const before = takenBefore(work?.result?.interventions, message.requestId);
-        if (before === undefined) throw error;
-        return `${order.button}: ${before}.`;
-      }
+            ? stopRelease(temporal, targetId, releaseId, message, prove)
+            : intervene(temporal, targetId, kind, said, releaseId, prove),
+        ended: async () => (await findWork(temporal, workflowId))?.result?.interventions,
+      });
     },
   };
 }

@@ -9,7 +9,7 @@ import type { TargetView } from '../../messages/target.ts';
 import { momentText } from '../page/times.tsx';
 import type { TargetAction } from './actionAddresses.ts';
 import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
-import type { Choice, Order } from './order.ts';
+import type { Choice, Order } from './actionSubject.ts';
 
 /** A target's view, and the revision that serves. */
 interface TargetStanding extends TargetView {

@@ -25,9 +25,7 @@ export async function targetSubject(
   action: TargetAction,
 ): Promise<ActionSubject | undefined> {
   const { temporal, watches } = context;
-  const target = await watches.target(workflowId);
-  if (target === undefined) return undefined;
-  const [snapshot] = await watches.snapshots([target]);
+  const snapshot = await watches.snapshot(workflowId);
   if (snapshot === undefined) return undefined;
   const { name } = snapshot;
   const { view, silence } = await freshView(context, workflowId, snapshot.view);

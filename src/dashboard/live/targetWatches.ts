@@ -86,6 +86,12 @@ export class TargetWatches {
     return this.current(targets);
   }
 
+  /** The snapshot of one target; `undefined`: there is none. @throws as {@link target}. */
+  async snapshot(workflowId: string): Promise<TargetSnapshot | undefined> {
+    const target = await this.target(workflowId);
+    return target === undefined ? undefined : (await this.snapshots([target]))[0];
+  }
+
   /** The present snapshots of some targets. */
   current(targets: readonly ListedTarget[]): readonly TargetSnapshot[] {
     return targets.map((target) => this.#of(target).watch.snapshot);

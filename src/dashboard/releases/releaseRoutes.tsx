@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
@@ -18,14 +18,9 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   const { temporal, watches, rooms } = context;
   const routes = new Hono<PageEnv>();
 
-  const targetOf = async (c: Context<PageEnv>): Promise<TargetSnapshot | undefined> => {
-    const target = await watches.target(c.req.param('target') ?? '');
-    return target === undefined ? undefined : (await watches.snapshots([target]))[0];
-  };
-
   routes.get('/releases/:target/:release', async (c) => {
     const releaseId = c.req.param('release');
-    const snapshot = await targetOf(c);
+    const snapshot = await watches.snapshot(c.req.param('target'));
     const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
     if (snapshot === undefined || story === undefined) return c.notFound();
     const live = `/live${releaseAddress(snapshot.workflowId, releaseId)}`;
@@ -44,7 +39,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
 
   routes.get('/live/releases/:target/:release', async (c) => {
     const releaseId = c.req.param('release');
-    const first = await targetOf(c);
+    const first = await watches.snapshot(c.req.param('target'));
     if (first === undefined) return c.notFound();
     const read = storyReader(context, releaseId);
     return rooms.open(releaseAddress(first.workflowId, releaseId), c.get('viewer'), () =>
@@ -55,7 +50,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   });
 
   routes.get('/releases/:target/:release/changes', async (c) => {
-    const snapshot = await targetOf(c);
+    const snapshot = await watches.snapshot(c.req.param('target'));
     if (snapshot === undefined) return c.notFound();
     const releaseId = c.req.param('release');
     const before = releaseBefore(snapshot, releaseId);

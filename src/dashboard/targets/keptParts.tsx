@@ -24,7 +24,7 @@ export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly
       {releases.length === 0 ? null : (
         <ul>
           {releases.map((release) => (
-            <Row release={release} workflowId={workflowId} />
+            <PastRow release={release} workflowId={workflowId} />
           ))}
         </ul>
       )}
@@ -38,9 +38,16 @@ export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly
   );
 }
 
-function Row({ release, workflowId }: { readonly release: PastRelease; readonly workflowId: string }) {
-  const { releaseId, outcome, kind, startedAt, endedAt } = release;
-  const at = endedAt ?? startedAt;
+/** A release with how and when it ended, in a list. */
+export function PastRow({
+  release: { releaseId, outcome, kind, startedAt, endedAt },
+  workflowId,
+}: {
+  readonly release: Pick<PastRelease, 'releaseId' | 'outcome' | 'kind' | 'endedAt'> &
+    Partial<Pick<PastRelease, 'startedAt'>>;
+  readonly workflowId: string;
+}) {
+  const at = endedAt ?? startedAt ?? null;
   return (
     <li>
       <a href={releaseAddress(workflowId, releaseId)}>{releaseId}</a>

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
+
 import type { Viewer } from '../access/viewer.ts';
 import { EventApprovals } from '../hooks/hooksView.tsx';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
-import { elementId } from '../page/elementId.ts';
 import { Chip } from '../page/marks.tsx';
 import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';
 import { headlineOf } from './targetTexts.ts';
@@ -20,7 +21,7 @@ interface TargetCardProps {
 export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
   const { workflowId, name, view } = snapshot;
   const { tone, words } = headlineOf(snapshot, now);
-  const id = elementId('target', workflowId);
+  const id = cardId(workflowId);
   return (
     <article
       id={id}
@@ -55,6 +56,11 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       )}
     </article>
   );
+}
+
+/** The id of a target's card: always the same for the same target. */
+export function cardId(workflowId: string): string {
+  return `target-${createHash('sha256').update(workflowId).digest('hex').slice(0, 12)}`;
 }
 
 function hostOf(url: string): string {

@@ -12,11 +12,11 @@ import { RunningActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { ArtifactName, Commit, Facts, OutcomeChip, RevisionId, Verified } from '../page/marks.tsx';
+import { ArtifactName, Commit, Facts, RevisionId, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { UnderWay } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
-import { Kept } from './keptParts.tsx';
+import { Kept, PastRow } from './keptParts.tsx';
 import { frozenOf, servingOf } from './targetTexts.ts';
 
 interface PartProps {
@@ -258,13 +258,7 @@ export function Past({
           .slice(-count)
           .reverse()
           .map((row) => (
-            <li>
-              <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
-              <OutcomeChip outcome={row.outcome} kind={row.kind} />
-              <span class="quiet when">
-                <Moment at={row.endedAt} />
-              </span>
-            </li>
+            <PastRow release={row} workflowId={workflowId} />
           ))}
       </ul>
     </section>

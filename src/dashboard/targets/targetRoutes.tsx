@@ -43,11 +43,9 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
     temporalPage: workflowPage(temporal.settings, snapshot.workflowId),
   });
   routes.get('/targets/:id', async (c) => {
-    const target = await watches.target(c.req.param('id'));
-    if (target === undefined) return c.notFound();
-    const [snapshot] = await watches.snapshots([target]);
+    const snapshot = await watches.snapshot(c.req.param('id'));
     if (snapshot === undefined) return c.notFound();
-    const live = `/live${targetAddress(target.workflowId)}`;
+    const live = `/live${targetAddress(snapshot.workflowId)}`;
     return c.render(
       <>
         <ActionResult c={c} />

@@ -2,9 +2,8 @@ import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
-import { elementId } from '../page/elementId.ts';
 import { renderText } from '../page/html.ts';
-import { TargetCard } from './targetCard.tsx';
+import { cardId, TargetCard } from './targetCard.tsx';
 import { headlineOf } from './targetTexts.ts';
 
 interface TargetsProps {
@@ -42,7 +41,7 @@ export function targetsFragments({ snapshots, viewer, now }: TargetsProps): Frag
     ...snapshots.map(
       (snapshot) =>
         [
-          elementId('target', snapshot.workflowId),
+          cardId(snapshot.workflowId),
           renderText(<TargetCard snapshot={snapshot} viewer={viewer} now={now} />),
         ] as const,
     ),

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { interventionOrder } from '../../../src/dashboard/actions/interventionOrders.ts';
+import { interventionOrder, UNASKED } from '../../../src/dashboard/actions/interventionOrders.ts';
 import { problemOf } from '../../../src/dashboard/actions/offers.ts';
-import { UNASKED } from '../../../src/dashboard/actions/taken.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
 import { startingProgress } from '../../../src/domain/release/startingProgress.ts';
