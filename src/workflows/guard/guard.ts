@@ -42,7 +42,8 @@ async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Prom
     scheduleToCloseTimeout: leftMs,
     heartbeatTimeout: '10 seconds',
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+    // Rounds say themselves when the next is due. This is the pause after a worker that was lost in a round.
+    retry: { initialInterval: '1 second', maximumInterval: Math.min(guarded.policy.everyMs, 60_000) },
     summary: shortSummary(`guard ${releaseId} on ${guarded.target.name}`),
   });
   try {
