@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import {
   runInterventionCommand,
@@ -16,6 +20,23 @@ describe('slipway skip', () => {
     await expect(runInterventionCommand(context, 'skip', 'staging', options)).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       hint: 'name it: --check NAME, --soak, --judge, or --freeze',
+    });
+  });
+});
+
+describe('slipway approve TARGET --promotion', () => {
+  it('refuses a target that the promotion is not to, before it calls anything', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-approve-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const config = join(folder, 'slipway.yaml');
+    const target = 'controlPlane: http://localhost:8000, apiKey: { from: env:KEY }';
+    const targets = `targets: { staging: { ${target}, deployment: s }, canary: { ${target}, deployment: c } }`;
+    await writeFile(config, `${targets}\npromotions: { onward: { from: staging, to: canary } }\n`);
+    const context = { output: testOutput(), home: '/no/such/home', environment: {} };
+    const approving = runInterventionCommand(context, 'approve', 'staging', { config, promotion: 'onward' });
+    await expect(approving).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: 'promotion "onward" is to "canary", not to "staging"',
     });
   });
 });
