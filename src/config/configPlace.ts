@@ -88,8 +88,8 @@ function keyNode(document: Document, path: readonly PropertyKey[]): Node | undef
 
 /** Names of fields whose values may be secrets. */
 const SECRET_NAME = /key|secret|token|passw|credential|auth/i;
-/** Fields that match {@link SECRET_NAME} but hold no secret: contract 001, "Feedback". */
-const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name'];
+/** Fields that match {@link SECRET_NAME}, or are below one that does, but hold no secret. */
+const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name', 'tokens', 'maxTokens'];
 const URL_CREDENTIALS = /:\/\/[^/\s]*@/;
 
 /**
