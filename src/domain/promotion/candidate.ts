@@ -22,8 +22,8 @@ export interface Candidate {
   readonly commit: string | null;
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
-  /** Who released it on `from`; `null` if unknown. A string: only the name, as an earlier version recorded it. */
-  readonly releasedBy: Actor | string | null;
+  /** Who released it on `from`; `null` if unknown. */
+  readonly releasedBy: Actor | null;
 }
 
 /** The candidate of a promotion, or why the promotion ends at once. */
@@ -148,7 +148,7 @@ export interface TargetSeen {
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
   /** Who released it. */
-  readonly releasedBy: Actor | string | null;
+  readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */
   readonly quarantined: readonly string[];
 }

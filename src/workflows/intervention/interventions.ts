@@ -113,8 +113,8 @@ export class Interventions {
   }
 
   /** Notes who made the change to approve: they cannot approve it. */
-  isMadeBy(maker: Actor | string): void {
-    this.#madeBy.push(typeof maker === 'string' ? { who: maker, from: 'record' } : maker);
+  isMadeBy(maker: Actor): void {
+    this.#madeBy.push(maker);
     this.#journal.note({ madeBy: this.#madeBy });
   }
 
