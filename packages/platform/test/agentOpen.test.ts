@@ -4,9 +4,13 @@ import { preparedAgentHome } from '../../../test/support/preparedHome.ts';
 import { endInOrder, launchAgent } from './agentServer/agentUnderTest.ts';
 
 it('an agent reachable from other machines does not start without a key', async () => {
-  const { exited, stderr } = launchAgent({ more: ['--host', '0.0.0.0'] });
+  const { exited, stdout } = launchAgent({ more: ['--host', '0.0.0.0'] });
   expect(await exited).toEqual({ code: 1, signal: null });
-  expect(stderr()).toMatch(/SLIPWAY_AGENT_OPEN: Every client that reaches 0\.0\.0\.0 .*--without-key/);
+  expect(JSON.parse(stdout())).toMatchObject({
+    code: 'SLIPWAY_AGENT_OPEN',
+    message: expect.stringContaining('Every client that reaches 0.0.0.0'),
+    hint: expect.stringContaining('--without-key'),
+  });
 });
 
 it.each([

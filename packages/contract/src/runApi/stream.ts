@@ -37,14 +37,9 @@ export const EVENT_OF_MODE = {
 } as const satisfies Record<StreamMode, EventName>;
 
 /**
- * The event's name with its graph's namespace: `updates|sub:<id>` for a subgraph, the plain name for the parent
- * graph.
+ * The parts of an event's name: `updates|sub:<id>` has the namespace of a subgraph, a plain name that of the parent
+ * graph, which is empty.
  */
-export function namespacedEvent(name: EventName, namespace: readonly string[]): string {
-  return namespace.length === 0 ? name : [name, ...namespace].join('|');
-}
-
-/** The reverse of {@link namespacedEvent}. */
 export function parseEventName(event: string): { name: string; namespace: string[] } {
   const [name = '', ...namespace] = event.split('|');
   return { name, namespace };

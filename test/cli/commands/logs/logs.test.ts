@@ -111,7 +111,7 @@ it('following a log continues after its last line if the stream breaks', async (
   }
   const cutOff = client({
     followRevisionLogs: (_deployment, _revision, query) => {
-      asked.push(query?.offset);
+      asked.push(query.offset);
       const isFirst = asked.length === 1;
       return Promise.resolve(stream(isFirst ? 10 : 12, isFirst) as never);
     },
