@@ -28,8 +28,10 @@ export async function seen<T>(handle: WorkflowHandle, look: () => Promise<T | un
 /** The end of a workflow's history; `undefined` if the workflow has not begun, or has a pending workflow task. */
 async function settledAt(handle: WorkflowHandle): Promise<string | undefined> {
   try {
-    const { runId, historyLength, raw } = await handle.describe();
-    return raw.pendingWorkflowTask == null ? `${runId} ${historyLength}` : undefined;
+    const { runId, historyLength, raw, status } = await handle.describe();
+    // The server keeps showing the task that was pending when a workflow was terminated.
+    const isPending = status.name === 'RUNNING' && raw.pendingWorkflowTask != null;
+    return isPending ? undefined : `${runId} ${historyLength}`;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
