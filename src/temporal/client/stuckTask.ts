@@ -33,9 +33,10 @@ export async function findStuckTask(
   workflowId: string,
 ): Promise<StuckTask | undefined> {
   try {
-    const { raw, runId, type } = await client.workflow.getHandle(workflowId).describe();
+    const { raw, runId, type, status } = await client.workflow.getHandle(workflowId).describe();
     const attempts = raw.pendingWorkflowTask?.attempt ?? 0;
-    if (attempts < STUCK_FROM_ATTEMPT) return undefined;
+    // The server keeps showing the task that was pending when a workflow was terminated.
+    if (status.name !== 'RUNNING' || attempts < STUCK_FROM_ATTEMPT) return undefined;
     const { history } = await connection.workflowService.getWorkflowExecutionHistoryReverse({
       namespace: settings.namespace,
       execution: { workflowId, runId },

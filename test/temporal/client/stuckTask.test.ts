@@ -9,6 +9,7 @@ const BROKEN = failed('[TMPRL1100] Nondeterminism error');
 describe('a workflow', () => {
   it.each<[string, ToldWorkflow]>([
     ['no task of which waits', { events: [BROKEN] }],
+    ['that was terminated while it was stuck', { attempt: 9, events: [BROKEN], status: 'TERMINATED' }],
     ['whose task failed twice', { attempt: 2, events: [BROKEN] }],
     ['that completed a task after the failure', { attempt: 9, events: [BROKEN, COMPLETED] }],
     ['whose task only times out', { attempt: 9, events: [COMPLETED] }],

@@ -1,7 +1,9 @@
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 
-/** A running workflow, as Temporal describes it. */
+/** A workflow, as Temporal describes it. */
 export interface ToldWorkflow {
+  /** Absent: it runs. */
+  readonly status?: string;
   /** The attempt of its workflow task; absent: no task is pending. */
   readonly attempt?: number;
   /** Oldest first. */
@@ -32,11 +34,12 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>)
         },
         getHandle: (workflowId: string, runId?: string) => ({
           describe: () => {
-            const { attempt } = told(workflowId);
+            const { attempt, status: name = 'RUNNING' } = told(workflowId);
             const raw = attempt === undefined ? {} : { pendingWorkflowTask: { attempt } };
             const type = workflowId.includes('/') ? 'release' : 'target';
             const typedSearchAttributes = { get: () => 'production' };
-            return Promise.resolve({ raw, type, typedSearchAttributes, runId: `run of ${workflowId}` });
+            const runId = `run of ${workflowId}`;
+            return Promise.resolve({ raw, status: { name }, type, typedSearchAttributes, runId });
           },
           terminate: (reason?: string) => {
             terminated.push([workflowId, runId, reason]);
