@@ -63,7 +63,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
           .filter((id) => query.includes(`'${id.split(':', 1)[0] ?? ''}'`))
           .map((workflowId) => ({ workflowId })),
       getHandle: (workflowId: string) => ({
-        describe: () => Promise.resolve({ raw: {} }),
+        describe: () => Promise.resolve({ raw: {}, status: { name: 'RUNNING' } }),
         query: change.query ?? (() => Promise.resolve({ state, running })),
         fetchHistory: () => Promise.resolve(histories[workflowId]),
       }),

@@ -13,7 +13,7 @@ import { request } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 /** It has no pending workflow task. */
-const NOT_STUCK = { raw: {} };
+const NOT_STUCK = { raw: {}, status: { name: 'RUNNING' } };
 
 /** gRPC's two errors for a call that timed out. */
 const OUT_OF_TIME = [
