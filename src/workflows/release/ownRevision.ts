@@ -1,4 +1,4 @@
-import { type ApplicationFailure, condition } from '@temporalio/workflow';
+import { type ApplicationFailure, condition, sleep } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
@@ -9,6 +9,8 @@ import { backoff, OUTCOME_UNKNOWN } from '../sendAtMostOnce.ts';
 
 /** How many times to look for the revision of an answered PATCH. */
 const LOOKS_FOR_OURS = 6;
+/** The pause between two looks once the release was asked to stop, in milliseconds: reads may lag behind a PATCH. */
+const STOPPING_PAUSE_MS = 500;
 
 /** The state before a PATCH. */
 export interface Before {
@@ -68,7 +70,7 @@ export async function identifyOurs(
   return only === undefined || others.length > 0 ? OUTCOME_UNKNOWN : only.revisionId;
 }
 
-/** Reads until the revision of an answered PATCH appears, or until `stopped`. */
+/** Reads until the revision of an answered PATCH appears. Gives up sooner if the release was asked to stop. */
 export async function awaitOurs(
   first: readonly (() => Promise<Ours>)[],
   find: () => Promise<Ours>,
@@ -85,7 +87,9 @@ export async function awaitOurs(
       throw unknown(`the deployment could not be read: ${explain(error).message}`);
     }
     if (typeof found === 'string') return found;
-    if (looks < LOOKS_FOR_OURS) await condition(stopped, backoff(policy.retry, looks));
+    if (looks === LOOKS_FOR_OURS) break;
+    if (stopped()) await sleep(STOPPING_PAUSE_MS);
+    else await condition(stopped, backoff(policy.retry, looks));
   }
   throw unknown('reading the deployment does not show which new revision it made');
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
-import { artifactFields } from '../../../src/domain/deployment/revision.ts';
+import { artifactFields, type DeploymentSnapshot } from '../../../src/domain/deployment/revision.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {
@@ -103,6 +103,28 @@ describeWorkflows('the revision of a release', (harness) => {
       expect(world.active).toBe(good);
     },
   );
+
+  it('is looked for a while although the release was asked to stop: reads may lag behind its PATCH', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { world } = target;
+    let lagsUntil = 0;
+    const lags: Fault = async (perform) => {
+      const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
+      const latestRevisionId = Date.now() < lagsUntil ? good : deployment.latestRevisionId;
+      return { ...rest, deployment: { ...deployment, latestRevisionId } };
+    };
+    world.next('patchDeployment', async (perform, by) => {
+      const answer = await answeredWithOldLatest(perform, by);
+      await target.signal('abort', { who: 'bo', reason: 'not this one' });
+      lagsUntil = Date.now() + 1_200;
+      world.next('readDeployment', ...Array<Fault>(6).fill(lags));
+      return answer;
+    });
+    const { outcome, revisionId } = await target.release('b');
+    expect(outcome).toBe('aborted');
+    expect([revisionId]).toEqual(world.revisionsOf(tarball('b')));
+    expect(world.active).toBe(good);
+  });
 
   it('is looked for behind a page of other clients’ before its PATCH is sent again', async () => {
     const { target } = harness.newServingTarget();
