@@ -13,6 +13,12 @@ export interface Listening {
 }
 
 /**
+ * How long an idle connection stays open, in milliseconds: longer than proxies and senders of webhooks keep theirs, or
+ * their next request would meet a closed connection.
+ */
+const IDLE_MS = 65_000;
+
+/**
  * Listens on an address.
  *
  * @param option - the command's option that sets the port, for the error.
@@ -22,7 +28,7 @@ export async function listen(
   listener: RequestListener,
   { host, port, option }: { readonly host: string; readonly port: number; readonly option: string },
 ): Promise<Listening> {
-  const server = createServer(listener);
+  const server = createServer({ keepAliveTimeout: IDLE_MS }, listener);
   server.listen(port, host);
   try {
     await once(server, 'listening');

@@ -42,6 +42,11 @@ it('every response forbids other hosts, inline scripts and frames', async () => 
   expect(headers.get('cache-control')).toBe('no-store');
 });
 
+it('keeps an idle connection open for longer than proxies do', async () => {
+  const { headers } = await fetch(`${dashboard.url}/nowhere`);
+  expect(headers.get('keep-alive')).toBe('timeout=65');
+});
+
 it('accepts hooks without a sign-in, and shows them nothing else', async () => {
   const listener = new ListenerUnderTest(hookOf('alertmanager'));
   const guarded = await startDashboard({
