@@ -71,7 +71,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       option: '--port; --port 0 takes a free one',
     });
     listeners.push(page);
-    await watches.warm();
+    // If Temporal does not answer, the first page shows it.
+    void watches.warm().catch(() => undefined);
     return { url: page.url, close };
   } catch (error) {
     await close();

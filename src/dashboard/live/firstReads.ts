@@ -13,7 +13,6 @@ const PAINT_MS = 300;
  */
 export class FirstReads {
   #pending = 0;
-  #paintedAt = 0;
   #waiting: (() => void)[] = [];
 
   /** Marks the start of a target's first read. @returns a function that marks its end. */
@@ -29,19 +28,12 @@ export class FirstReads {
     };
   }
 
-  /** Notes that a page asks for targets. */
-  askedByPage(): void {
-    this.#paintedAt = Date.now() + PAINT_MS;
-  }
-
   /**
    * Resolves when a first read that was begun may run. Beyond a few, it waits until a browser has painted the page that
    * asks for them: fifty reads at once doubled the time to the first paint.
    */
   async turn(signal: AbortSignal): Promise<void> {
-    const paintMs = this.#paintedAt - Date.now();
-    if (this.#pending <= FEW || paintMs <= 0) return;
-    await sleep(paintMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (this.#pending > FEW) await sleep(PAINT_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** Resolves when no first read is running, or after a second. */

@@ -14,8 +14,6 @@ const KEPT_MS = 30_000;
  * How long a page waits for targets that have not been read yet, in milliseconds. Then it shows them as they answer.
  */
 const FIRST_READ_MS = 50;
-/** How long a server that starts waits for them, in milliseconds. */
-const WARM_MS = 1_000;
 /** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
 /** The age, in milliseconds, up to which a new page shows the list while it is read again. */
@@ -30,16 +28,15 @@ interface Watched {
 /** The watches of this process: one per target, shared by all pages. */
 export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
-  readonly #firstReads = new FirstReads();
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
   readonly #list: () => Promise<readonly ListedTarget[]>;
   readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
+    const firstReads = new FirstReads();
     const hooks = new HookWatches(context);
-    this.#makeWatch = (target, onChange) =>
-      new TargetWatch(context, target, onChange, this.#firstReads, hooks);
+    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange, firstReads, hooks);
     this.#list = () => listTargets(context.temporal);
     this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }
@@ -70,20 +67,26 @@ export class TargetWatches {
     return listed ?? this.#find(workflowId);
   }
 
-  /**
-   * Reads all targets, so that the first page shows them at once. Returns after a second at the latest: then that page
-   * shows them as they answer, or that Temporal does not answer.
-   */
+  /** Starts to read all targets, so that the first page of a new server shows them at once. */
   async warm(): Promise<void> {
-    const read = this.targets().then((targets) => this.#awaitFirstReads(targets, WARM_MS));
-    await within(WARM_MS, read).catch(() => undefined);
+    for (const target of await this.targets()) this.subscribe(target, () => undefined)();
   }
 
-  /** The snapshots of some targets, for a page. Waits a short time for those that have not been read yet. */
+  /** The snapshots of some targets. Waits a short time for those that have not been read yet. */
   async snapshots(targets: readonly ListedTarget[]): Promise<readonly TargetSnapshot[]> {
-    this.#firstReads.askedByPage();
-    await this.#awaitFirstReads(targets, FIRST_READ_MS);
-    return this.current(targets);
+    const ends = targets.map((target) => this.subscribe(target, () => undefined));
+    try {
+      const waited = new AbortController();
+      const read = Promise.all(targets.map((target) => this.#firstRead(target)));
+      await Promise.race([
+        read,
+        sleep(FIRST_READ_MS, undefined, { signal: waited.signal }).catch(() => undefined),
+      ]);
+      waited.abort();
+      return this.current(targets);
+    } finally {
+      for (const end of ends) end();
+    }
   }
 
   /** The snapshot of one target; `undefined`: there is none. @throws as {@link target}. */
@@ -144,12 +147,6 @@ export class TargetWatches {
     this.#watched.delete(workflowId);
   }
 
-  async #awaitFirstReads(targets: readonly ListedTarget[], waitMs: number): Promise<void> {
-    const ends = targets.map((target) => this.subscribe(target, () => undefined));
-    await within(waitMs, Promise.all(targets.map((target) => this.#firstRead(target))));
-    for (const end of ends) end();
-  }
-
   #firstRead(target: ListedTarget): Promise<void> {
     return new Promise((resolve) => {
       const isRead = (): boolean => {
@@ -167,15 +164,5 @@ export class TargetWatches {
         resolve();
       });
     });
-  }
-}
-
-/** Waits for a promise, or until a time has passed. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  const waited = new AbortController();
-  try {
-    await Promise.race([promise, sleep(ms, undefined, { signal: waited.signal }).catch(() => undefined)]);
-  } finally {
-    waited.abort();
   }
 }

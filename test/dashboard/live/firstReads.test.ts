@@ -25,18 +25,8 @@ it('a target that does not answer delays no other', async () => {
   await reads.over();
 });
 
-it('reads that no page asks for run at once', async () => {
+it('a few reads run at once; those beyond wait, until the page is painted or they are stopped', async () => {
   const reads = new FirstReads();
-  for (let read = 0; read < 5; read++) reads.begin();
-  let ran = false;
-  void reads.turn(new AbortController().signal).then(() => (ran = true));
-  await nextTurn();
-  expect(ran).toBe(true);
-});
-
-it('a few reads for a page run at once; those beyond wait, until it is painted or they are stopped', async () => {
-  const reads = new FirstReads();
-  reads.askedByPage();
   const stopping = new AbortController();
   const ran: number[] = [];
   const turns = Array.from({ length: 5 }, (_, read) => {
