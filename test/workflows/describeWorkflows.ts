@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/history/readFacts.ts';
-import { type Harness, openHarness, replayedEachTime, replayFailures } from './harness.ts';
+import { type Harness, replayedEachTime, replayFailures } from './harness.ts';
+import { openProjectHarness } from './projectHarness.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Call, World } from './world.ts';
@@ -28,14 +27,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
     };
 
     beforeAll(async () => {
-      const id = randomUUID();
-      opened = await openHarness({
-        address: inject('temporalAddress'),
-        workflowBundle: inject('workflowBundle'),
-        taskQueue: `queue-${id}`,
-        nameWorld: (number) => `world-${id}-${number}`,
-        ...workerMode,
-      });
+      opened = (await openProjectHarness()).harness;
     });
 
     afterAll(() => opened?.close());

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
-import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import { type Harness, replayFailures } from '../harness.ts';
+import { openProjectHarness } from '../projectHarness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { type HookOptions, HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
 
@@ -25,16 +24,9 @@ export function describeHooks(name: string, tests: (world: HookWorld) => void): 
     let hooks: HooksUnderTest;
 
     beforeAll(async () => {
-      const id = randomUUID();
-      const taskQueue = `queue-${id}`;
-      harness = await openHarness({
-        address: inject('temporalAddress'),
-        workflowBundle: inject('workflowBundle'),
-        taskQueue,
-        nameWorld: (number) => `world-${id}-${number}`,
-        ...inject('workerMode'),
-      });
-      hooks = await HooksUnderTest.open(inject('temporalAddress'), taskQueue);
+      const opened = await openProjectHarness();
+      harness = opened.harness;
+      hooks = await HooksUnderTest.open(inject('temporalAddress'), opened.taskQueue);
     });
 
     afterAll(async () => {

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
+import { type Harness, replayedEachTime, replayFailures } from '../harness.ts';
+import { openProjectHarness } from '../projectHarness.ts';
 import type { ScriptedJudge } from '../judge/scriptedJudge.ts';
 import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
 
@@ -20,17 +19,9 @@ export function describePreviews(name: string, tests: (world: PreviewWorld) => v
     let previews: PreviewsUnderTest;
 
     beforeAll(async () => {
-      const id = randomUUID();
-      const taskQueue = `queue-${id}`;
-      const address = inject('temporalAddress');
-      harness = await openHarness({
-        address,
-        workflowBundle: inject('workflowBundle'),
-        taskQueue,
-        nameWorld: (number) => `world-${id}-${number}`,
-        ...inject('workerMode'),
-      });
-      previews = await PreviewsUnderTest.open(address, taskQueue);
+      const opened = await openProjectHarness();
+      harness = opened.harness;
+      previews = await PreviewsUnderTest.open(inject('temporalAddress'), opened.taskQueue);
     });
 
     afterAll(async () => {

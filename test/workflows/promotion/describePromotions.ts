@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
+import { type Harness, replayedEachTime, replayFailures } from '../harness.ts';
+import { openProjectHarness } from '../projectHarness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 
@@ -26,16 +25,9 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
     let promotions: PromotionsUnderTest;
 
     beforeAll(async () => {
-      const id = randomUUID();
-      const taskQueue = `queue-${id}`;
-      harness = await openHarness({
-        address: inject('temporalAddress'),
-        workflowBundle: inject('workflowBundle'),
-        taskQueue,
-        nameWorld: (number) => `world-${id}-${number}`,
-        ...inject('workerMode'),
-      });
-      promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
+      const opened = await openProjectHarness();
+      harness = opened.harness;
+      promotions = await PromotionsUnderTest.open(inject('temporalAddress'), opened.taskQueue);
     });
 
     afterAll(async () => {

@@ -5,6 +5,7 @@ import { createClient } from '../../../src/temporal/client/connection.ts';
 import { openTestServer } from '../../support/testServer.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import { identity } from '../requests.ts';
+import { openProjectHarness } from '../projectHarness.ts';
 import { IDENTITY } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
@@ -16,19 +17,11 @@ describe('promotions whose slots become free at the same time', () => {
   let places: PlacesUnderTest;
 
   beforeAll(async () => {
-    const id = `places-${process.pid}-${Date.now().toString(36)}`;
-    const taskQueue = `queue-${id}`;
-    harness = await openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle: inject('workflowBundle'),
-      taskQueue,
-      nameWorld: (number) => `world-${id}-${number}`,
-      places: { atOnce: 1, apartMs: 0 },
-      ...inject('workerMode'),
-    });
+    const opened = await openProjectHarness({ atOnce: 1, apartMs: 0 });
+    harness = opened.harness;
     connection = await Connection.connect({ address: inject('temporalAddress') });
-    places = new PlacesUnderTest(createClient(connection), taskQueue);
-    promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
+    places = new PlacesUnderTest(createClient(connection), opened.taskQueue);
+    promotions = await PromotionsUnderTest.open(inject('temporalAddress'), opened.taskQueue);
   });
 
   afterAll(async () => {
