@@ -88,6 +88,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     if (sockets !== undefined) await openAgentSocket(sockets, server.url);
   } catch (error) {
     const exitCode = (options.onFailure ?? printFailure)(error);
+    // After what it has printed.
     process.stderr.write('', () => exit(exitCode));
     return;
   }

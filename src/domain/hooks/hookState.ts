@@ -14,8 +14,8 @@ export interface HookDecision {
   readonly do: HookAction;
   /**
    * `waiting`: not decided yet. `needs_approval`: a person must approve. `carried_out`: the target took the order.
-   * `not_met`: a guard was not met, or the target refused the order or had nothing to do. `rejected`: a person rejected it, or none approved in time. `failed`: the order could not
-   * be sent to the target.
+   * `not_met`: a guard was not met, or the target refused the order or had nothing to do. `rejected`: a person rejected
+   * it, or none approved in time. `failed`: the order could not be sent to the target.
    */
   readonly state: 'waiting' | 'needs_approval' | 'carried_out' | 'not_met' | 'rejected' | 'failed';
   readonly note: string;

@@ -68,22 +68,26 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   // A revision that a promotion chose is not a person's choice.
   if (asked.from === undefined) return goTo(situation, asked);
   if (isQuarantined(state.known, to)) return leave(situation, unnamed);
-  return hasGone(situation, asked.from) ? gone(state, asked) : goTo(situation, asked);
+  return isReplaced(situation, asked.from) ? doneAlready(state, asked) : goTo(situation, asked);
 }
 
 /** Whether a release since has replaced a revision. */
-function hasGone({ state, running }: RollbackSituation, revisionId: string): boolean {
+function isReplaced({ state, running }: RollbackSituation, revisionId: string): boolean {
   const { activeRevisionId } = state;
   return running === null && activeRevisionId !== null && !isSame(state, activeRevisionId, revisionId);
 }
 
 /** Answers a promotion whose revision was replaced: what replaced it stays, and needs no hold. */
-function gone(state: TargetState, asked: RollbackRequest): RollbackTaken {
-  const reason = `done already, revision ${asked.from ?? ''} does not serve any more`;
+function doneAlready(state: TargetState, asked: RollbackRequest): RollbackTaken {
+  const reason = leftAlready(asked.from ?? '');
   return {
     state: seen(state, asked),
     answer: answerOf(state, asked, 'done', reason, state.activeRevisionId),
   };
+}
+
+function leftAlready(revisionId: string): string {
+  return `done already, revision ${revisionId} does not serve any more`;
 }
 
 /**
@@ -122,7 +126,7 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   const known = leaveRevision(state.known, from, situation.now);
   const left = { ...situation, state: { ...state, known } };
   if (typeof active === 'string' && !isSameRevision(known, active, from)) {
-    const reason = `done already, revision ${from} does not serve any more`;
+    const reason = leftAlready(from);
     const held = hold(left, asked);
     return {
       state: held,

@@ -192,7 +192,12 @@ class Hook {
     }
     const decideNow = (facts?: HookFacts) =>
       decide({
-        ...{ do: order.do, guards, event, tally, isAsking: isAsking(this.#state, work), facts },
+        do: order.do,
+        guards,
+        event,
+        tally,
+        isAsking: isAsking(this.#state, work),
+        facts,
         now: Date.now(),
       });
     let verdict = decideNow();

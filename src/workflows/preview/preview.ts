@@ -69,7 +69,10 @@ export class Preview {
     this.#comment.write(null);
   }
 
-  /** Releases a push. During a removal the push waits, and then recreates the preview, unless a removal is requested again. */
+  /**
+   * Releases a push. During a removal the push waits, and then recreates the preview, unless another removal is
+   * requested meanwhile.
+   */
   async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
     this.#runLength.updateTaken();
     const asked = this.#removalsAsked;

@@ -93,7 +93,8 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   if (request.judge !== undefined) await judgeCandidate(run, candidate, request.judge);
   await interventions.approval();
   await passFreezes(journal, request, interventions, 'promotion');
-  while (!(await interventions.go(() => confirmLine(run))));
+  let stands = false;
+  while (!stands) stands = await interventions.go(() => confirmLine(run));
 
   const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
   if (bakeMs > 0) {

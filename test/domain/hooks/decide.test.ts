@@ -22,15 +22,13 @@ const FACTS: HookFacts = { serving: SERVING, running: null, needsApproval: false
 
 function verdict(guards: HookSituation['guards'], changes: Partial<HookSituation> = {}) {
   return decide({
-    ...{
-      do: 'rollback',
-      guards,
-      event: {},
-      tally: { counted: [NOW] },
-      isAsking: false,
-      facts: FACTS,
-      now: NOW,
-    },
+    do: 'rollback',
+    guards,
+    event: {},
+    tally: { counted: [NOW] },
+    isAsking: false,
+    facts: FACTS,
+    now: NOW,
     ...changes,
   });
 }

@@ -54,8 +54,8 @@ export async function runInterventionCommand(
       ? undefined
       : promotionSettings(config, choosePromotion(config, options.promotion));
   if (promotion !== undefined && wanted !== undefined && wanted !== promotion.to) {
-    const goesTo = `promotion "${promotion.name}" is to "${promotion.to}", not to "${wanted}"`;
-    throw new SlipwayError('SLIPWAY_USAGE', goesTo, { hint: `leave "${wanted}" out, or --promotion` });
+    const leads = `promotion "${promotion.name}" leads to "${promotion.to}", not to "${wanted}"`;
+    throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
   }
   const { name, spec, settings } = await chooseTargetSpec(context, config, promotion?.to ?? wanted);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);

@@ -36,7 +36,7 @@ describe('slipway approve TARGET --promotion', () => {
     const approving = runInterventionCommand(context, 'approve', 'staging', { config, promotion: 'onward' });
     await expect(approving).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
-      message: 'promotion "onward" is to "canary", not to "staging"',
+      message: 'promotion "onward" leads to "canary", not to "staging"',
     });
   });
 });
