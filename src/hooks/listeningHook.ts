@@ -50,11 +50,11 @@ export function matchRules({ config, promotions }: ListeningHook, event: ReadEve
 export function guardsOf(rule: HookRule, { fields }: Pick<ReadEvent, 'fields'>): HookGuards {
   const { ifYoungerThan, ifRevision, atLeast, atMostOnePer, approvalBetween } = rule;
   return {
-    ...(ifYoungerThan === undefined ? {} : { youngerThanMs: ifYoungerThan }),
-    ...(ifRevision === undefined ? {} : { revision: revisionIn(fields, ifRevision) }),
-    ...(atLeast === undefined ? {} : { atLeast: { count: atLeast.count, withinMs: atLeast.within } }),
-    ...(atMostOnePer === undefined ? {} : { atMostOncePerMs: atMostOnePer }),
-    ...(approvalBetween === undefined ? {} : { approval: hoursOf(approvalBetween) }),
+    youngerThanMs: ifYoungerThan,
+    revision: ifRevision && revisionIn(fields, ifRevision),
+    atLeast: atLeast && { count: atLeast.count, withinMs: atLeast.within },
+    atMostOncePerMs: atMostOnePer,
+    approval: approvalBetween && hoursOf(approvalBetween),
   };
 }
 

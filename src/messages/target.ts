@@ -124,9 +124,9 @@ export function readRollbackMessage(
     requestId: requestId ?? fallbackId,
     to,
     from: serving,
-    ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
+    trace: trace !== undefined && TRACEPARENT.test(trace) ? trace : undefined,
     identity,
-    ...(isRecord(raw) && raw['hold'] === false ? { hold: false as const } : {}),
+    hold: isRecord(raw) && raw['hold'] === false ? false : undefined,
     guard,
     requestedBy: readActor(fields, origin),
   };

@@ -28,9 +28,9 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
     const sdk = await import('./sdk.ts');
     const client = new sdk.S3({
       requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(region === undefined ? {} : { region }),
-      ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
+      endpoint,
+      region,
+      forcePathStyle: pathStyle,
     });
     // Outside of the SDK's retries, so that a call with its retries is one span.
     client.middlewareStack.add(

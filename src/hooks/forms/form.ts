@@ -51,7 +51,7 @@ export function eventOf({ identity, title, status = 'firing', began, fields }: E
     title: cutText(title, TITLE_MAX_BYTES),
     status,
     // Go's zero time, before 1970, means that there is none.
-    ...(time > 0 ? { began: new Date(time).toISOString() } : {}),
+    began: time > 0 ? new Date(time).toISOString() : undefined,
     fields,
   };
 }

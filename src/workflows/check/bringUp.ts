@@ -91,7 +91,7 @@ export async function bringUp(
   return journal.step('serving', undefined, async (activities) => {
     const { agentUrl, attempt } = await activities.confirmServing({
       ...subject,
-      ...(overtakers.length === 0 ? {} : { overtakers }),
+      overtakers,
     });
     return { result: agentUrl, attempt, detail: agentUrl };
   });

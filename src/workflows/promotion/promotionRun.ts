@@ -192,9 +192,9 @@ function releaseRequest(
     replaces: before?.activeRevisionId,
     commit: candidate.commit ?? undefined,
     committedAt: candidate.committedAt,
-    ...(freezes.length === 0 ? {} : { freezes }),
+    freezes,
     // It is given already. Who says something to the release still proves it.
-    ...(approval?.identity === undefined ? {} : { approval: { ...approval, required: 0 } }),
+    approval: approval?.identity === undefined ? undefined : { ...approval, required: 0 },
     overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
     requestedBy: {
       ...requestedBy,

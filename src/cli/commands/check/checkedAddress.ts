@@ -53,7 +53,7 @@ export async function agentOf(
     baseUrl,
     apiKey: key,
     headers: tenantHeaders(spec),
-    ...(key === undefined ? { unauthorizedHint: `set targets.${name}.agentApiKey, or agentOrigins` } : {}),
+    unauthorizedHint: key === undefined ? `set targets.${name}.agentApiKey, or agentOrigins` : undefined,
   };
 }
 

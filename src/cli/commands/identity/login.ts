@@ -77,7 +77,7 @@ function readClient(environment: CommandContext['environment']): IssuerClient {
   return {
     issuer: httpsUrl('SLIPWAY_OIDC_ISSUER', issuer),
     clientId,
-    ...(secret === '' ? {} : { clientSecret: secretBehind(secret, environment) }),
+    clientSecret: secret === '' ? undefined : secretBehind(secret, environment),
     scope: scope === '' ? 'openid email profile' : scope,
   };
 }
