@@ -80,6 +80,8 @@ export interface RollbackMessage extends Sender {
   readonly hold?: false;
   /** Sent only by guards: the release that is guarded. The rollback counts only while its guard is in force. */
   readonly guard?: string;
+  /** Sent only by hooks: the rollback counts only while `serving` serves. */
+  readonly ifServing?: true;
 }
 
 /** The message `hold` or `unhold`. */
@@ -128,6 +130,7 @@ export function readRollbackMessage(
     identity,
     hold: isRecord(raw) && raw['hold'] === false ? false : undefined,
     guard,
+    ...(isRecord(raw) && raw['ifServing'] === true ? { ifServing: true as const } : {}),
     requestedBy: readActor(fields, origin),
   };
 }

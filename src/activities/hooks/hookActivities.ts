@@ -3,7 +3,6 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 
 import type { Actor } from '../../domain/actor.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { isSameRevision } from '../../domain/deployment/revision.ts';
 import type { HookSubject } from '../../domain/hooks/decide.ts';
 import type { HookOrder } from '../../domain/hooks/hookEvent.ts';
 import { hookFacts } from '../../domain/hooks/hookFacts.ts';
@@ -83,20 +82,11 @@ async function rollBack(
   { workflowId, hold: holds }: OrderTo<'rollback'>,
   { requestId, serving, by }: Asking,
 ): Promise<HookEffect> {
-  const view = await viewTarget(client, workflowId);
-  if (view !== undefined && servesNoMore(view, serving) && !view.state.seenRequestIds.includes(requestId))
-    return notMet(`revision ${serving ?? ''} does not serve any more`);
-  const message = { ...by, requestId, serving, hold: holds };
+  const message = { ...by, requestId, serving, hold: holds, ifServing: true } as const;
   const target = client.workflow.getHandle(workflowId);
   const { disposition, reason } = await target.executeUpdate(rollbackUpdate, { args: [message] });
-  return (disposition === 'ignored' ? notMet : carriedOut)(`${disposition}, ${reason}`);
-}
-
-/** Whether another revision serves than the one that an event is about. While work runs, only the control plane knows. */
-function servesNoMore({ state, running }: TargetView, serving: string | undefined): boolean {
-  const { activeRevisionId: active, known } = state;
-  if (serving === undefined || running !== null || active === null) return false;
-  return !isSameRevision(known, active, serving);
+  const isDone = disposition !== 'ignored' && disposition !== 'done';
+  return (isDone ? carriedOut : notMet)(`${disposition}, ${reason}`);
 }
 
 async function hold(

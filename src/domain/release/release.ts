@@ -198,6 +198,8 @@ export interface RollbackRequest {
   readonly hold?: false;
   /** The release whose guard asks. It counts only while that guard is in force. Absent: no guard asks. */
   readonly guard?: string;
+  /** It counts only while `from` serves. Absent: it counts in any case. */
+  readonly ifServing?: true;
 }
 
 /** A signal from a target to its running release, about a rollback. */

@@ -58,11 +58,13 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
     );
     return { state, answer };
   }
-  if (state.spec === null) return ignored(state, asked, 'this target has never taken a release');
+  if (state.spec === null) return ignored(situation, asked, 'this target has never taken a release');
   if (asked.guard !== undefined) {
     const reason = whyUnguarded(situation, asked.guard, asked.from);
-    if (reason !== undefined) return ignored(state, asked, reason);
+    if (reason !== undefined) return ignored(situation, asked, reason);
   }
+  if (asked.ifServing === true && asked.from !== undefined && isReplaced(situation, asked.from))
+    return ignored(situation, asked, `revision ${asked.from} does not serve any more`);
   const { to, ...unnamed } = asked;
   if (to === undefined) return leave(situation, asked);
   // A revision that a promotion chose is not a person's choice.
@@ -71,10 +73,10 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   return isReplaced(situation, asked.from) ? doneAlready(state, asked) : goTo(situation, asked);
 }
 
-/** Whether a release since has replaced a revision. */
-function isReplaced({ state, running }: RollbackSituation, revisionId: string): boolean {
-  const { activeRevisionId } = state;
-  return running === null && activeRevisionId !== null && !isSame(state, activeRevisionId, revisionId);
+/** Whether another revision serves. While work runs, only the control plane knows. */
+function isReplaced({ state, running, active }: RollbackSituation, revisionId: string): boolean {
+  const serves = active === undefined && running === null ? state.activeRevisionId : active;
+  return typeof serves === 'string' && !isSame(state, serves, revisionId);
 }
 
 /** Answers a promotion whose revision was replaced: what replaced it stays, and needs no hold. */
@@ -194,7 +196,7 @@ function neverRestore(running: Running | null, asked: RollbackRequest): Pick<Rol
 function take(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
   const { state, running } = situation;
   if (state.rollbacks.length >= ROLLBACKS_MAX)
-    return ignored(state, request, 'too many rollbacks are waiting');
+    return ignored(situation, request, 'too many rollbacks are waiting');
   const taken: TargetState = { ...hold(situation, request), rollbacks: [...state.rollbacks, request] };
   const serves = request.to ?? null;
   if (running?.kind !== 'release')
@@ -218,8 +220,12 @@ function hold({ state, now }: RollbackSituation, request: RollbackRequest): Targ
   return { ...seen(rejected, request), hold: state.hold ?? { since: now, by, requestId } };
 }
 
-function ignored(state: TargetState, request: RollbackRequest, reason: string): RollbackTaken {
-  return { state, answer: answerOf(state, request, 'ignored', reason, state.activeRevisionId) };
+function ignored(
+  { state, active = state.activeRevisionId }: RollbackSituation,
+  request: RollbackRequest,
+  reason: string,
+): RollbackTaken {
+  return { state, answer: answerOf(state, request, 'ignored', reason, active) };
 }
 
 function answerOf(

@@ -141,6 +141,27 @@ describe('a rollback that names what it leaves', () => {
     }
   });
 
+  it('that counts only while that revision serves, changes nothing once another one serves', () => {
+    const asked: RollbackRequest = { ...leaving('R2'), ifServing: true };
+    expect(took(serving(), null, asked, 'R2')).toBe('queued: R1');
+    expect(took(serving(), RELEASE, asked, undefined)).toBe(stops('R1'));
+    const replaced: [TargetState, Running | null, string | undefined, string][] = [
+      [serving(), null, 'R1', 'R1'],
+      [serving(), RELEASE, 'R3', 'R3'],
+      [serving({ activeRevisionId: 'R1' }), null, undefined, 'R1'],
+    ];
+    for (const [state, running, active, serves] of replaced) {
+      const taken = requestRollback({ state, running, now: NOW, active }, asked);
+      expect(taken.answer).toMatchObject({
+        disposition: 'ignored',
+        reason: expect.stringContaining('revision R2 does not serve any more') as string,
+        serves: { revisionId: serves },
+        onHold: false,
+      });
+      expect([taken.state, taken.preempt]).toEqual([state, undefined]);
+    }
+  });
+
   it('is sent to the running release, with the destination', () => {
     const situation = { state: serving(), running: RELEASE, now: NOW, active: 'R2' };
     const taken = requestRollback(situation, leaving('R2'));

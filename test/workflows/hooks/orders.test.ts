@@ -86,12 +86,23 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     await target.idle();
     await hook.answer(id, true);
     const { note } = await hook.decided(id, ({ state }) => state === 'not_met');
-    expect(note).toMatch(/^approved by bo .*; revision .* does not serve any more$/u);
+    expect(note).toMatch(/^approved by bo .*; ignored, revision .* does not serve any more;/u);
     const { state } = await target.idle();
     expect({ serves: state.activeRevisionId, hold: state.hold }).toEqual({
       serves: next.revisionId,
       hold: null,
     });
+  });
+
+  test('neither rolls back nor holds if a person has replaced by hand what it is about', async () => {
+    const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1h }`);
+    target.world.bringUp(target.world.patchElsewhere());
+    const { events } = await hook.send([{}]);
+    const decision = await hook.decided(events[0]!.id);
+    expect(decision).toMatchObject({ state: 'not_met' });
+    expect(decision.note).toContain('does not serve any more');
+    expect((await target.idle()).state.hold).toBeNull();
+    expect(target.world.redeployed).toEqual([]);
   });
 
   test('rolls back nothing if the release that it was about has been undone before the approval', async () => {
