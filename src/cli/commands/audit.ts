@@ -9,7 +9,7 @@ import { overduePreviews, pullRequestOf } from '../../domain/preview/preview.ts'
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { listPreviews } from '../../temporal/client/preview/previewClient.ts';
+import { listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext } from '../context.ts';
@@ -105,7 +105,7 @@ async function auditPreviews(
     const pattern = config.previews[name]?.deployment;
     return pattern !== undefined && pullRequestOf(pattern, deployment) !== undefined;
   });
-  const overdue = overduePreviews(ofFile, Date.now());
+  const overdue = overduePreviews(await withStuckTasks(temporal, ofFile), Date.now());
   for (const preview of overdue) {
     output.event({ event: 'overdue_preview', ...preview });
     const { pr, deployment, expiresAt, phase, problem } = preview;

@@ -80,6 +80,11 @@ export async function terminateStuck(
   if (isTarget) await startAgain(temporal, workflowId);
 }
 
+/** How often its task failed, and why. */
+export function stuckText({ attempts, cause }: StuckTask): string {
+  return `its task failed ${attempts} times in a row: ${cause}`;
+}
+
 /**
  * @throws SlipwayError SLIPWAY_WORKFLOW_STUCK if a workflow is stuck, so that a missing answer is not blamed on the
  * worker.
@@ -89,7 +94,7 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
   if (stuck === undefined) return;
   throw new SlipwayError(
     'SLIPWAY_WORKFLOW_STUCK',
-    `workers cannot continue this workflow: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`,
+    `workers cannot continue this workflow: ${stuckText(stuck)}`,
     {
       place: workflowId,
       hint: 'end it with "slipway doctor --fix"; to restore a revision meanwhile: slipway rollback --break-glass',

@@ -10,7 +10,7 @@ import type {
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow, ReleaseAnswer } from '../../domain/target/targetState.ts';
-import { explain } from '../failure.ts';
+import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 import { judgePreview } from './judgePreview.ts';
 
@@ -24,6 +24,9 @@ interface Released {
 
 /** How long a removal waits for the release to end, in milliseconds: a restore may be in progress. */
 const END_WITHIN_MS = 600_000;
+
+/** How long one attempt of a removal waits until its target has taken a push, in milliseconds. */
+const SUBMITTED_WITHIN_MS = 10_000;
 
 /** The releases of a preview, which its target runs. A newer push ends the release of an older one. */
 export class PreviewReleases {
@@ -69,7 +72,10 @@ export class PreviewReleases {
   /** Ends the queued or running release, and waits for the end of all. On timeout, the end of the target ends them. */
   async end(because: string): Promise<void> {
     this.#judgement.cancel();
-    await condition(() => this.#submitting === 0);
+    if (this.#submitting > 0 && !(await condition(() => this.#submitting === 0, SUBMITTED_WITHIN_MS))) {
+      const waits = 'the target of the preview does not answer, so a push cannot be ended';
+      throw pipelineFailure('SLIPWAY_STEP_TIMED_OUT', waits);
+    }
     const { release } = this.#preview.state;
     if (release !== null) await this.#withdraw(release, `the preview is removed: ${because}`);
     if (this.#following > 0) await condition(() => this.#following === 0, END_WITHIN_MS);

@@ -25,6 +25,23 @@ describePreviews('the removal of a preview', ({ newPreview }) => {
     expect(world.controlPlane.deployments).toEqual([]);
   });
 
+  test('says that its target does not answer, and goes on once it does', async () => {
+    const preview = newPreview();
+    const { world } = preview.target;
+    await preview.push('a', LONG_MS);
+    await preview.stateOnce(({ last }) => last !== null);
+    let answer: () => void = () => undefined;
+    world.next('submitToTarget', (perform) => new Promise<void>((open) => (answer = open)).then(perform));
+    const pushed = preview.push('b', LONG_MS);
+    await preview.accepted(2);
+    await preview.remove('closed');
+    const { removal } = await preview.stateOnce((state) => (state.removal?.problem ?? null) !== null);
+    expect(removal?.problem).toContain('the target of the preview does not answer');
+    answer();
+    await pushed;
+    expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+  });
+
   test('goes on while a push waits for it, however long its history is', async () => {
     const preview = newPreview(10);
     const { world } = preview.target;

@@ -1,5 +1,9 @@
 import { formatDuration } from '../../../domain/duration.ts';
-import { type ListedPreview, listPreviews } from '../../../temporal/client/preview/previewClient.ts';
+import {
+  type ListedPreview,
+  listPreviews,
+  withStuckTasks,
+} from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Style } from '../../ui/style.ts';
@@ -10,7 +14,9 @@ const HEADINGS = ['PULL REQUEST', 'PREVIEW', 'DEPLOYMENT', 'STATE', 'AGE', 'EXPI
 /** `slipway preview list`: prints the previews of the namespace, sorted by expiry. @returns the exit code. */
 export async function listPreviewsOf(context: CommandContext): Promise<number> {
   const { output } = context;
-  const previews = await withTemporal(context, listPreviews);
+  const previews = await withTemporal(context, async (temporal) =>
+    withStuckTasks(temporal, await listPreviews(temporal)),
+  );
   for (const preview of previews) output.event({ event: 'listed_preview', ...preview });
   if (previews.length === 0) output.print('There are no previews');
   else

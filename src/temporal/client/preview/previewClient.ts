@@ -30,6 +30,7 @@ import { currentTrace } from '../../../traces/trace.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
+import { findStuckTask, stuckText } from '../stuckTask.ts';
 import {
   isGone,
   isTemporalSilent,
@@ -170,6 +171,31 @@ export async function listPreviews(temporal: TemporalConnection): Promise<readon
     return isRecord(summary) ? { ...(summary as unknown as PreviewSummary), workflowId } : undefined;
   });
   return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
+}
+
+/**
+ * Adds to previews what is stuck: a preview's own workflow, or its target's, without which it cannot be removed.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function withStuckTasks(
+  temporal: TemporalConnection,
+  previews: readonly ListedPreview[],
+): Promise<readonly ListedPreview[]> {
+  const withStuckTask = async (preview: ListedPreview): Promise<ListedPreview> => {
+    const { workflowId } = preview;
+    const stuck =
+      (await findStuckTask(temporal, workflowId)) ??
+      (await findStuckTask(temporal, workflowId.replace(/^preview:/u, 'target:')));
+    if (stuck === undefined) return preview;
+    const problem = `workers cannot continue ${stuck.workflowId}: ${stuckText(stuck)}. End it: slipway doctor --fix`;
+    return { ...preview, problem };
+  };
+  try {
+    return await Promise.all(previews.map(withStuckTask));
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
 }
 
 /**
