@@ -13,6 +13,8 @@ if (!existsSync(fileURLToPath(entry))) {
   process.stderr.write('slipway is not built yet. Run: npm ci && npm run build\n');
   process.exit(1);
 }
+// Such a warning is about a dependency, such as gRPC's for a Temporal with an IP address and TLS.
+process.noDeprecation = true;
 // From Node 22.1 on: what V8 compiled is kept for the next start.
 module.enableCompileCache?.();
 await import(entry.href);

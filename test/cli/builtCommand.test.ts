@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -27,6 +27,18 @@ describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
     const text = execFileSync(process.execPath, [BUILT_COMMAND ?? '', '--version'], { encoding: 'utf8' });
     expect(text).toMatch(/^\d+\.\d+\.\d+ \((?:commit [0-9a-f]+(?:-dirty)?, )?bundle [0-9a-f]{12}\)\n$/);
     expect(text).toContain(`bundle ${bundle.slice(0, 12)}`);
+  });
+
+  it('prints no warning of Node about what its dependencies use', () => {
+    const warn = "process.on('beforeExit', () => process.emitWarning('old', 'DeprecationWarning'))";
+    const { stderr } = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${warn}`, BUILT_COMMAND ?? '', '--version'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect(stderr).toBe('');
   });
 
   it('prints help without loading Temporal, the control plane’s client, the platform, the agents’ runtime and the AWS SDK', () => {
