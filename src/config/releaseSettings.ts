@@ -35,6 +35,8 @@ export interface ReleaseSettings extends Pick<
  * SLIPWAY_USAGE.
  */
 export function chooseTarget(config: Config, name: string | undefined): string {
+  // Most calls end here, for each of many targets.
+  if (name !== undefined && Object.hasOwn(config.targets, name)) return name;
   const names = Object.keys(config.targets);
   const [only] = names;
   if (name === undefined) {
@@ -43,7 +45,6 @@ export function chooseTarget(config: Config, name: string | undefined): string {
       hint: `name one of: ${names.join(', ')}`,
     });
   }
-  if (names.includes(name)) return name;
   throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${name}"`, {
     hint: meantWord(name, names, 'it has'),
   });
