@@ -13,6 +13,9 @@ export const SCHEMA_VERSION = 1;
 
 const DEFAULT_COLUMNS = 100;
 
+/** Control characters, apart from ends of lines, tabs, colors, and the erasing that GitLab's sections need. */
+const CONTROL = /(?<kept>\r?\n|\r$|\t|\u001b\[[\d;]*m|\r?\u001b\[0K)|\p{Cc}/gu;
+
 /**
  * Makes the output of one command. It uses colors and rewrites lines only on a terminal, and never with `NO_COLOR` or
  * `CI`.
@@ -39,11 +42,11 @@ export function createOutput({
   const live = terminal && !plain && !quiet;
   const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
   const print = (line: string): void => {
-    if (!json) stdout.write(`${line}\n`);
+    if (!json) stdout.write(`${visible(line)}\n`);
   };
   const note = (line: string): void => {
     // Styles depend on stdout; stderr may be a file.
-    if (!json) stderr.write(`${stderr.isTTY ? line : stripVTControlCharacters(line)}\n`);
+    if (!json) stderr.write(`${visible(stderr.isTTY ? line : stripVTControlCharacters(line))}\n`);
   };
   return {
     /** One JSON object per line, on stdout, instead of text. */
@@ -79,6 +82,14 @@ export function createOutput({
       stdout.write(text);
     },
   };
+}
+
+/** Replaces the control characters of a text, such as an agent's answer, so that it cannot command the terminal. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    CONTROL,
+    (sign, kept?: string) => kept ?? `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }
 
 /** An event as one printed line, with its schema version. */

@@ -1,4 +1,4 @@
-import type { Output } from '../output.ts';
+import { type Output, visible } from '../output.ts';
 
 const REFRESH_MS = 250;
 /** How often lines that cannot be rewritten are printed, in milliseconds. */
@@ -59,7 +59,7 @@ export class LiveLines {
     if (this.#render === undefined || !this.#output.live) return;
     const lines = this.#render();
     this.#clear();
-    this.#output.raw(lines.join('\n'));
+    this.#output.raw(visible(lines.join('\n')));
     this.#drawn = lines.length;
   }
 }
