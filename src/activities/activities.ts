@@ -17,7 +17,7 @@ import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { CommentSpec } from '../domain/preview/preview.ts';
-import type { PromotionResult } from '../domain/promotion/promotion.ts';
+import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
 import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type {
@@ -238,11 +238,7 @@ export interface Activities {
    * Reads the targets of a promotion: the state of their workflows, and from the control planes of `from` and `to`
    * what serves.
    */
-  lookAtLine(input: {
-    readonly from: TargetSpec;
-    readonly to: TargetSpec;
-    readonly downstream: readonly TargetSpec[];
-  }): Promise<Attempted<{ line: Line }>>;
+  lookAtLine(input: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>): Promise<Attempted<{ line: Line }>>;
 
   /** The size of an artifact, by its identity. Fails if it is not in the store. */
   findArtifact(input: {
@@ -250,11 +246,12 @@ export interface Activities {
     readonly artifact: string;
   }): Promise<Attempted<{ sizeBytes: number }>>;
 
-  /** Submits a release to a target. Repeated with the same id, it gets the same answer. Fails if `candidate` has gone. */
+  /** Submits a release once for each id. Fails if `candidate` has gone, or a target `downstream` is on hold. */
   submitToTarget(input: {
     readonly request: ReleaseRequest;
     readonly submission: string;
     readonly candidate?: { readonly from: TargetSpec; readonly revisionId: string };
+    readonly downstream?: readonly TargetSpec[];
   }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
   /** Polls a target until a release has ended, or the rollback that a request led to. */

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import { seeTarget, type TargetSeen, whyGone } from '../../domain/promotion/candidate.ts';
+import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import {
@@ -37,23 +37,29 @@ export function lineActivities(
     const deployment = asksControlPlane ? (await findDeployment({ target })).deployment : null;
     return seeTarget(target.name, (await viewOf(target)) ?? null, deployment, target.agentUrl);
   };
+  const seeAll = (targets: readonly TargetSpec[]) => Promise.all(targets.map((target) => see(target, false)));
   return {
     lookAtLine: async ({ from, to, downstream }) => ({
       line: {
         from: await see(from, true),
         to: await see(to, true),
-        downstream: await Promise.all(downstream.map((target) => see(target, false))),
+        downstream: await seeAll(downstream),
       },
     }),
 
-    submitToTarget: async ({ request, submission, candidate }) => {
+    submitToTarget: async ({ request, submission, candidate, downstream = [] }) => {
       await place.take();
       // The wait for its place may have been long.
       if (candidate !== undefined && Context.current().info.attempt > 1) {
         const gone = whyGone(candidate, await see(candidate.from, true));
-        if (gone !== undefined) {
+        const stopped = whyStopped(await seeAll(downstream));
+        const why = gone ?? stopped;
+        if (why !== undefined) {
           await place.leave();
-          throw new SlipwayError('SLIPWAY_REVISION_REPLACED', gone);
+          throw new SlipwayError(
+            gone === undefined ? 'SLIPWAY_TARGET_ON_HOLD' : 'SLIPWAY_REVISION_REPLACED',
+            why,
+          );
         }
       }
       const answer = await askTemporal((client) => submitToTarget(client, request, submission));

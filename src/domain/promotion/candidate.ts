@@ -2,6 +2,7 @@ import { type Actor, whoAndWhy } from '../actor.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
 import type { Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
+import { exactText } from '../instant.ts';
 
 /** The targets of a promotion at one moment. */
 export interface Line {
@@ -33,8 +34,8 @@ export type Choice =
 
 /** Chooses the candidate. */
 export function chooseCandidate(line: Line): Choice {
-  const { from, to } = line;
-  const stopped = stoppedLine(line);
+  const { from, to, downstream } = line;
+  const stopped = whyStopped([to, ...downstream]);
   if (stopped !== undefined) return rejected(stopped);
   const { servingRevisionId: revisionId, artifact, deploymentId, agentUrl, verifiedAt } = from;
   if (!from.known) return rejected(`"${from.name}" has never taken a release`);
@@ -72,10 +73,10 @@ export type Confirmation =
 
 /** Checks whether a candidate is still the one to promote. `before`: what served on `to` when it was chosen. */
 export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
-  const { from, to } = line;
+  const { from, to, downstream } = line;
   const gone = whyGone(candidate, from);
   if (gone !== undefined) return { kind: 'superseded', reason: gone };
-  const stopped = stoppedLine(line);
+  const stopped = whyStopped([to, ...downstream]);
   if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
   const serves = to.servingRevisionId;
   if (serves === before && (!to.known || to.activeRevisionId === null || to.activeRevisionId === serves)) {
@@ -92,22 +93,22 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 
 /** Why a candidate is not to be promoted any more, by what its target serves; `undefined` if it is. */
 export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: TargetSeen): string | undefined {
-  if (from.servingRevisionId !== revisionId) return whySuperseded(from);
+  if (from.servingRevisionId !== revisionId) return whySuperseded(from, 'the candidate');
   return from.verifiedAt === null ? `the candidate is not verified on "${from.name}" any more` : undefined;
 }
 
-/** Why a candidate no longer serves on its target. */
-export function whySuperseded(from: TargetSeen): string {
-  const serves = `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
-  return from.hold === null ? serves : `${serves}; it is on hold, set by ${whoAndWhy(from.hold.by)}`;
+/** Why a revision no longer serves on its target. */
+export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen, revision: string): string {
+  const serves = `revision ${servingRevisionId ?? 'none'} serves on "${name}" instead of ${revision}`;
+  return changedBy === null ? serves : `${serves}: ${changedBy}`;
 }
 
 /** Why the line is stopped: a target on hold stops all promotions that lead to it, directly or through others. */
-function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
-  const held = [to, ...downstream].find((target) => target.hold !== null);
+export function whyStopped(targets: readonly TargetSeen[]): string | undefined {
+  const held = targets.find(({ hold }) => hold !== null);
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
-  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${whoAndWhy(by)}`;
+  return `the line is stopped: "${held.name}" is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
 }
 
 /** An artifact's identity for people. */
@@ -136,6 +137,8 @@ export interface TargetSeen {
   readonly activeRevisionId: string | null;
   /** The revision that serves, according to the control plane; `null` if none. */
   readonly servingRevisionId: string | null;
+  /** The running work, else the work that restored or released what serves, with its requester; `null` if unknown. */
+  readonly changedBy: string | null;
   readonly deploymentId: string | null;
   readonly agentUrl: string | null;
   /**
@@ -181,6 +184,7 @@ export function seeTarget(
     running: answer?.running?.releaseId ?? null,
     activeRevisionId,
     servingRevisionId,
+    changedBy: answer === null ? null : changedBy(answer, serves),
     deploymentId: deployment?.deploymentId ?? null,
     agentUrl: agentUrl ?? deployment?.agentUrl ?? null,
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
@@ -190,4 +194,22 @@ export function seeTarget(
     releasedBy: row?.requestedBy ?? null,
     quarantined: (state?.quarantined ?? []).map(({ artifact }) => artifact),
   };
+}
+
+/** `rollback-3 by bo: incident`. */
+function changedBy(
+  { state, running }: { readonly state: TargetState; readonly running: Running | null },
+  serves: string | null,
+): string | null {
+  if (running !== null) {
+    const [rollback] = state.rollbacks;
+    return rollback === undefined
+      ? `${running.releaseId} runs`
+      : `${running.releaseId} by ${whoAndWhy(rollback.requestedBy)}`;
+  }
+  const row = state.history.findLast(
+    ({ servingRevisionId, outcome, restored }) =>
+      servingRevisionId === serves && (outcome === 'released' || restored === true),
+  );
+  return row === undefined ? null : `${row.releaseId} by ${whoAndWhy(row.requestedBy)}`;
 }

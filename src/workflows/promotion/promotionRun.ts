@@ -2,6 +2,7 @@ import { workflowInfo } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
 import {
   type Candidate,
@@ -15,6 +16,7 @@ import {
   promotionRequestKey,
   type PromotionResult,
 } from '../../domain/promotion/promotion.ts';
+import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import { explain } from '../failure.ts';
@@ -77,27 +79,37 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
-/** Submits the release. If the candidate was replaced while the promotion waited for its place, withdraws it. */
+/**
+ * Submits the release. If the candidate was replaced or the line was stopped while the promotion waited for its place,
+ * withdraws it.
+ */
 async function submit(run: PromotionRun, submission: string, request: ReleaseRequest): Promise<HistoryRow> {
   const { journal, candidate } = run;
-  const { from, to } = run.request;
+  const { from, to, downstream } = run.request;
   const still = candidate === null ? undefined : { from, revisionId: candidate.revisionId };
   try {
     const { releaseId } = await journal.step('promote', to.name, async (activities) => {
-      const asked = { request, submission, candidate: still };
+      const asked = { request, submission, candidate: still, downstream };
       const { answer, attempt } = await activities.submitToTarget(asked);
       return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
     });
     return await awaitOwnRelease(run, releaseId);
   } catch (error) {
     const { code, message } = explain(error);
-    if (code !== 'SLIPWAY_REVISION_REPLACED') throw error;
+    const outcome = OUTDATED.get(code);
+    if (outcome === undefined) throw error;
     // An earlier attempt may have arrived.
     const row = await withdraw(run, submission, message);
     if (row !== null) return row;
-    throw new PromotionEnded({ outcome: 'superseded', reason: message, code });
+    throw new PromotionEnded({ outcome, reason: message, code });
   }
 }
+
+/** How a promotion ends whose submission was not sent, by the failure. */
+const OUTDATED: ReadonlyMap<ErrorCode, Outcome> = new Map([
+  ['SLIPWAY_REVISION_REPLACED', 'superseded'],
+  ['SLIPWAY_TARGET_ON_HOLD', 'rejected'],
+]);
 
 /** Waits for the release that this promotion submitted. */
 async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {

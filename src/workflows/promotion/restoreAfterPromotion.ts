@@ -62,10 +62,6 @@ async function rollBack(
   const { journal, request } = run;
   const { to } = request;
   const code = stopped ? null : failure.code;
-  if (failure.code === 'SLIPWAY_REVISION_REPLACED') {
-    const reason = `"${to.name}" ran it, and does not any longer: ${why}`;
-    return { outcome: 'superseded', reason, code };
-  }
   const requestId = uuid4();
   const before = run.before?.servingRevisionId ?? null;
   const message = {

@@ -14,7 +14,7 @@ export interface Watched {
 /**
  * Watches the revision that serves on a target, until a moment.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link PromotionEnded} if the candidate no longer serves.
+ * @throws SLIPWAY_CHECK_FAILED; {@link PromotionEnded} if it no longer serves.
  */
 export async function watch(
   run: PromotionRun,
@@ -38,12 +38,13 @@ export async function watch(
   } catch (error) {
     const { code } = explain(error);
     const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';
-    if (step === 'bake' || !isGone) throw error;
-    const { from } = await lookAtLine(run);
-    if (code === 'SLIPWAY_NOT_FOUND' && from.servingRevisionId === watched.revisionId) throw error;
+    if (!isGone) throw error;
+    const { from, to } = await lookAtLine(run);
+    const [seen, revision] = step === 'soak' ? [from, 'the candidate'] : [to, 'the promoted one'];
+    if (code === 'SLIPWAY_NOT_FOUND' && seen.servingRevisionId === watched.revisionId) throw error;
     throw new PromotionEnded({
       outcome: 'superseded',
-      reason: whySuperseded(from),
+      reason: whySuperseded(seen, revision),
       code: 'SLIPWAY_REVISION_REPLACED',
     });
   }

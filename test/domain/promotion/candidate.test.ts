@@ -48,7 +48,7 @@ describe('the candidate', () => {
     [
       'a target further down is on hold',
       { ...line(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
-      '"europe" is on hold since 2026-11-15T00:00:00.000Z, set by bo: incident',
+      '"europe" is on hold since 2026-11-15 00:00:00Z, set by bo: incident',
     ],
   ])('is rejected if %s', (_why, targets, reason) => {
     const choice = chooseCandidate(targets);
@@ -81,12 +81,11 @@ describe('a candidate after its soak', () => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
-  it('reports who set the hold, which a rollback does', () => {
-    expect(
-      confirmCandidate(candidate, 'production-1', line({ servingRevisionId: 'c0', hold: HOLD })),
-    ).toEqual({
+  it('reports what replaced it, and for whom', () => {
+    const replaced = line({ servingRevisionId: 'c0', changedBy: 'rollback-3 by bo: incident' });
+    expect(confirmCandidate(candidate, 'production-1', replaced)).toEqual({
       kind: 'superseded',
-      reason: 'revision c0 serves on "canary" instead of the candidate; it is on hold, set by bo: incident',
+      reason: 'revision c0 serves on "canary" instead of the candidate: rollback-3 by bo: incident',
     });
   });
 });
@@ -97,4 +96,22 @@ it('a copy that a redeploy made belongs to the release of its original, also to 
   const copied = { ...state, known: [verified('R1'), copy], activeRevisionId: 'R2' };
   const canary = seeTarget('canary', { state: copied, running: null }, null, 'http://agent.test');
   expect(canary).toMatchObject({ artifact: B, commit: 'c0ffee', releasedBy: ADA });
+});
+
+it('the work that changed what serves is the one that released or restored it, not one that failed since', () => {
+  const released = recordResult(
+    seasoned(),
+    result('release-1', { servingRevisionId: 'R1', requestedBy: ADA }),
+    0,
+  );
+  const state = recordResult(
+    released,
+    result('release-2', { outcome: 'failed', servingRevisionId: 'R1' }),
+    0,
+  );
+  expect(
+    seeTarget('canary', { state: { ...state, activeRevisionId: 'R1' }, running: null }, null, ''),
+  ).toMatchObject({
+    changedBy: 'release-1 by ada: a reason',
+  });
 });

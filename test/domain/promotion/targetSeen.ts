@@ -19,6 +19,7 @@ export function seen(name: string, artifact: string, changes: Partial<TargetSeen
     releasedBy: { who: 'ada', from: 'cli' },
     activeRevisionId: `${name}-1`,
     servingRevisionId: `${name}-1`,
+    changedBy: null,
     deploymentId: 'd',
     quarantined: [],
     agentUrl: 'http://agent.test',

@@ -107,8 +107,8 @@ describePromotions('a promotion', (under) => {
     await canary.rollback(BO);
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'superseded' });
-    expect(result.reason).toContain(
-      'serves on "canary" instead of the candidate; it is on hold, set by bo: a reason',
+    expect(result.reason).toMatch(
+      /serves on "canary" instead of the candidate: rollback-2 by bo: a reason$/u,
     );
   });
 
@@ -202,6 +202,18 @@ describePromotions('a promotion', (under) => {
     expect(result).toMatchObject({ outcome: 'superseded', releaseId: 'release-2' });
     expect(production.world.active).toBe(revisionId);
     expect(production.world.count('patchDeployment')).toBe(1);
+  });
+
+  it('whose revision is rolled back during its bake reports by whom', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    await production.rollback(BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
+    expect(result.reason).toMatch(
+      /serves on "production" instead of the promoted one: rollback-2 by bo: a reason$/u,
+    );
   });
 
   it('that is stopped in its bake leaves a later release in place', async () => {

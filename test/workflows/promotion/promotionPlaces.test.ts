@@ -71,7 +71,29 @@ describe('promotions whose slots become free at the same time', () => {
     expect(await one.result()).toMatchObject({ outcome: 'released' });
     const result = await two.result();
     expect(result).toMatchObject({ outcome: 'superseded', releaseId: null });
-    expect(result.reason).toContain('it is on hold, set by bo: it lies');
+    expect(result.reason).toContain('rollback-2 by bo: it lies');
+    expect(second.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('release nothing to a line that was stopped further down while they waited', async () => {
+    const { target: canary } = harness.newServingTarget();
+    await canary.release('b');
+    const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
+    const { target: last } = harness.newServingTarget();
+    await last.release('a');
+    first.world.slow.add(identity('b'));
+    const one = await promotions.start(canary, first);
+    await first.world.called('awaitDeployed');
+    const downstream = [{ ...last.request('any').target, name: 'last' }];
+    const two = await promotions.start(canary, second, { downstream });
+    await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    await last.handle.executeUpdate('hold', { args: [{ who: 'bo', reason: 'an incident' }] });
+    const [made] = first.world.revisionsOf(first.request('b').artifact);
+    first.world.bringUp(made!);
+    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    const result = await two.result();
+    expect(result).toMatchObject({ outcome: 'rejected', releaseId: null, code: 'SLIPWAY_TARGET_ON_HOLD' });
+    expect(result.reason).toContain('"last" is on hold');
     expect(second.world.count('patchDeployment')).toBe(0);
     const histories = await promotions.histories();
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
