@@ -6,9 +6,12 @@ export type Cell = string | { readonly text: string; readonly paint: (text: stri
 
 const GAP = '  ';
 const LAST_MIN = 12;
+/** Narrower columns do not show enough to recognize what is in them. */
+const SHRUNK_MIN = 10;
 
 /**
- * Rows below headings, in columns. The last column is cut to the remaining width.
+ * Rows below headings, in columns. The last column is cut to the remaining width; if none remains, the widest ones are
+ * cut, too.
  *
  * @param columns - the window's width; `Infinity`: nothing is cut.
  */
@@ -24,13 +27,20 @@ export function tableLines(
   const all = [cells(headings, style.faint), ...rows.map((row) => cells(row))];
   const last = headings.length - 1;
   const widths = headings.map((_, index) => Math.max(...all.map((row) => row[index]?.text.length ?? 0)));
-  const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
-  const room = Math.max(columns - before, LAST_MIN);
+  const before = () => widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
+  while (before() > columns - LAST_MIN) {
+    const widest = Math.max(...widths.slice(0, last));
+    if (widest <= SHRUNK_MIN) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  widths[last] = Math.max(columns - before(), LAST_MIN);
   return all.map((row) =>
     row
-      .map(({ text, paint }, index) =>
-        paint(index === last ? fitLine(text, room) : text.padEnd(widths[index] ?? 0)),
-      )
+      .map(({ text, paint }, index) => {
+        const width = widths[index] ?? 0;
+        const fitted = fitLine(text, width);
+        return paint(index === last ? fitted : fitted.padEnd(width));
+      })
       .join(GAP)
       .trimEnd(),
   );

@@ -4,10 +4,13 @@ import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
-import { agoText, exactText } from '../../ui/text.ts';
+import { exactText } from '../../../domain/instant.ts';
+import { agoText } from '../../ui/text.ts';
 
 /** The width from which exact times and full artifact names fit, too. */
 const WIDE = 125;
+/** The width below which artifacts and commits have no room. */
+const NARROW = 90;
 const DIGEST_CHARACTERS = 'sha256:'.length + 12;
 const COMMIT_CHARACTERS = 12;
 
@@ -19,27 +22,29 @@ export function historyLines(
   style: Style,
 ): readonly string[] {
   const isWide = columns >= WIDE;
+  const isNarrow = columns < NARROW;
   const headings = [
     'RELEASE',
     'OUTCOME',
     'WHEN',
     ...(isWide ? ['AT'] : []),
-    'ARTIFACT',
-    'COMMIT',
+    ...(isNarrow ? [] : ['ARTIFACT', 'COMMIT']),
     'BY',
     'WHY',
   ];
   const rows = releases.map((release): Cell[] => {
     const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
     const at = endedAt ?? startedAt;
+    const artifact = shortArtifact(release.artifact);
     const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
     return [
       { text: releaseId, paint: style.strong },
       outcomeCell(release, style),
       at === null ? '' : agoText(at, now),
       ...(isWide ? [{ text: at === null ? '' : exactText(at), paint: style.faint }] : []),
-      shortArtifact(release.artifact).replace(isWide ? '' : /^sha256:/u, ''),
-      commit === null ? '-' : shortCommit(commit),
+      ...(isNarrow
+        ? []
+        : [artifact.replace(isWide ? '' : /^sha256:/u, ''), commit === null ? '-' : shortCommit(commit)]),
       nameAndMark(requestedBy),
       why.replace(/: $/, ''),
     ];
