@@ -344,7 +344,7 @@ export class Interventions {
     switch (said.kind) {
       case 'abort':
         this.stop(`aborted by ${whoAndWhy(said.by)}`);
-        return `the ${called} stops; its change is undone`;
+        return `the ${called} stops; any change it made is undone`;
       case 'pause':
         this.#paused = true;
         return `no further step begins until "resume", at most ${formatDuration(this.#pauseMs)}`;

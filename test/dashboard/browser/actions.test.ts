@@ -167,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const [one = '', other = ''] = (await Promise.all(answered)).map((text) => text ?? '');
     gate.open();
     const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
-    expect(taken).toContain('Abort: the release stops; its change is undone.');
+    expect(taken).toContain('Abort: the release stops; any change it made is undone.');
     expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
     expect(refused).toContain('putting an earlier revision back');
     const { outcome, interventions } = await target.result(releaseId);
