@@ -2,6 +2,7 @@ import { type Bound, cutText, newest } from './bounds.ts';
 import { describeUndelivered } from './notify/noticeText.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';
+import { exactText } from './instant.ts';
 
 /** The newest rows of the steps' table, which Temporal's UI shows. */
 const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };
@@ -28,7 +29,7 @@ export function describeTarget(state: TargetState, running: Running | null): str
   if (state.needsPerson !== null) lines.push(...callForHelp(state.needsPerson.instructions));
   if (state.hold !== null) {
     const { by, since } = state.hold;
-    lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
+    lines.push(`on hold since ${exactText(since)}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
   }
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
   if (state.drift !== null) lines.push(describeDrift(state.drift), '');
@@ -55,13 +56,13 @@ export function describeJudgement({ verdict, reasons, report }: JudgementRecord)
 /** Describes a drift. */
 export function describeDrift({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
-  return `changed by hand: ${what} served at ${at} instead of revision ${expected}`;
+  return `changed by hand: ${what} served at ${exactText(at)} instead of revision ${expected}`;
 }
 
 /** Describes an extra revision. */
 export function describeExtraRevision({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
   const how = landedLate ? 'landed after it had ended' : 'was carried out more than once';
-  return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${at}`;
+  return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${exactText(at)}`;
 }
 
 /** A step's name for people: `check "greets"`, `restore: redeploy`. */

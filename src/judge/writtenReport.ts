@@ -1,6 +1,7 @@
 import { type MetricComparison, METRICS } from '../domain/judge/metric.ts';
 import { type JudgeReport, type MetricReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { changeText } from '../domain/judge/verdict.ts';
+import { exactText } from '../domain/instant.ts';
 
 /** A line of a report. `about` selects its color on a terminal. */
 export interface ReportLine {
@@ -102,7 +103,7 @@ export function markdownReport(report: JudgeReport): string {
         '',
       ];
     }),
-    `${escaped(basisOf(report))}. Baseline ${escaped(sides.baseline.agentUrl)}, candidate ${escaped(sides.candidate.agentUrl)}, ${startedAt} to ${endedAt}.`,
+    `${escaped(basisOf(report))}. Baseline ${escaped(sides.baseline.agentUrl)}, candidate ${escaped(sides.candidate.agentUrl)}, ${exactText(startedAt)} to ${exactText(endedAt)}.`,
     '',
   ].join('\n');
 }

@@ -107,7 +107,7 @@ describe('the report', () => {
       '',
       '- 10 × the run ended "error" instead of "success": \\<b\\>no\\</b\\> \\| \\`model\\`',
       '',
-      '100 runs of the baseline and 100 of the candidate: 50 inputs of inputs.jsonl, 2 each; every bound at 95 %; seed 7. Baseline http://baseline.test, candidate http://candidate.test, 2026-11-21T10:00:00.000Z to 2026-11-21T10:05:00.000Z.',
+      '100 runs of the baseline and 100 of the candidate: 50 inputs of inputs.jsonl, 2 each; every bound at 95 %; seed 7. Baseline http://baseline.test, candidate http://candidate.test, 2026-11-21 10:00:00Z to 2026-11-21 10:05:00Z.',
       '',
     ]);
   });

@@ -31,6 +31,7 @@ import {
   startInput,
   type TargetRun,
 } from './earlierRuns.ts';
+import { exactText } from '../../domain/instant.ts';
 
 /** The store for records. */
 type RecordStore = Pick<ArtifactStore, 'putRecord' | 'getRecord'>;
@@ -177,7 +178,7 @@ async function storeOf(
 /** Notes in a target's state that it comes from the record store, and may be older than the earlier run's state. */
 function noteOld(state: TargetState | null, at: string, problem: string): TargetState | null {
   if (state === null) return null;
-  const reason = `recovered from the record store’s state of ${at}, without what changed later: ${problem}`;
+  const reason = `recovered from the record store’s state of ${exactText(at)}, without what changed later: ${problem}`;
   return ignoreMessage(state, 'recovery', reason, new Date().toISOString());
 }
 

@@ -5,7 +5,7 @@ import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS } from '../ui/style.ts';
-import { exactText } from '../ui/text.ts';
+import { exactText } from '../../domain/instant.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 

@@ -18,6 +18,7 @@ import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
 import { unheldPreviews } from './preview/unheldPreviews.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
+import { exactText } from '../../domain/instant.ts';
 
 /** The options of `slipway audit [TARGET]`. */
 export interface AuditOptions {
@@ -112,7 +113,7 @@ async function auditPreviews(
     const why = problem === null ? '' : `: ${problem}`;
     const remove = `slipway preview down --pr ${pr} --name ${preview.name}`;
     output.print(
-      `${output.style.bad(MARKS.failed)} ${deployment}: a preview whose deadline passed at ${expiresAt}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
+      `${output.style.bad(MARKS.failed)} ${deployment}: a preview whose deadline passed at ${exactText(expiresAt)}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
     );
   }
   return unheld.length + overdue.length;

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { exactText } from '../../domain/instant.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -7,11 +8,6 @@ export function agoText(time: string, now: number): string {
   const elapsed = Math.max(now - Date.parse(time), 0);
   if (elapsed < 2 * DAY_MS) return `${formatDuration(elapsed)} ago`;
   return `${Math.floor(elapsed / DAY_MS)} days ago`;
-}
-
-/** A time to the second, in UTC: `2026-11-21 13:14:00Z`. */
-export function exactText(time: string): string {
-  return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
 /** Relative and exact time: `2h05m ago (2026-11-21 13:14:00Z)`. */

@@ -5,7 +5,7 @@ import type { InterventionRecord } from '../../domain/intervention/intervention.
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 import type { Style } from './style.ts';
-import { exactText } from './text.ts';
+import { exactText } from '../../domain/instant.ts';
 
 const LABEL_WIDTH = 9;
 const BUILD_LINE_MAX_CHARACTERS = 160;

@@ -1,5 +1,6 @@
 import { type Instant, isRecord } from '../scalars.ts';
 import { type Breach, breachText } from './measurement.ts';
+import { exactText } from '../instant.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
@@ -53,7 +54,7 @@ export function isInForce(guard: Guarding | undefined, releaseId: string): boole
 
 /** `guarded until …`, or how the guard ended. */
 export function guardText({ releaseId, until, ended }: Guarding): string {
-  if (ended === undefined) return `${releaseId} is guarded until ${until}`;
+  if (ended === undefined) return `${releaseId} is guarded until ${exactText(until)}`;
   return `${releaseId}: ${endText(ended)}`;
 }
 

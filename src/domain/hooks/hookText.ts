@@ -2,6 +2,7 @@ import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
 import type { HookAction } from './hookEvent.ts';
 import type { HookDecision, HookRow, HookState, HookWork } from './hookState.ts';
+import { exactText } from '../instant.ts';
 
 /** The limit of an actor's texts, as JSON. */
 const ACTOR_MAX_BYTES = 900;
@@ -51,7 +52,7 @@ export function actionText({
 
 /** A decision about an event, in one line. */
 export function decisionText({ rule, target, do: action, state, note, until }: HookDecision): string {
-  const waits = until === undefined ? '' : `, until ${until}`;
+  const waits = until === undefined ? '' : `, until ${exactText(until)}`;
   return `${rule}: ${action} ${target} ${state.replaceAll('_', ' ')}: ${note}${waits}`;
 }
 
@@ -73,5 +74,5 @@ export function describeHook(name: string, { rows, queue, asks }: HookState): st
 function rowText({ id, title, at, deliveries, decisions }: HookRow): string {
   const times = deliveries === 1 ? '' : `, delivered ${deliveries} times`;
   const lines = decisions.length === 0 ? ['no rule matches'] : decisions.map(decisionText);
-  return `- ${at} ${title} (${id}${times})\n${lines.map((line) => `  - ${line}`).join('\n')}`;
+  return `- ${exactText(at)} ${title} (${id}${times})\n${lines.map((line) => `  - ${line}`).join('\n')}`;
 }

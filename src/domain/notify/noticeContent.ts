@@ -8,6 +8,7 @@ import type { Waiting } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';
+import { exactText } from '../instant.ts';
 
 /**
  * The notices for a change of a target's state: holds, and releases that ended or never started. A start changes no
@@ -159,7 +160,7 @@ export function waitingNotice(
     name,
     artifact,
     commit,
-    reason: `${note}, until ${until}`,
+    reason: `${note}, until ${exactText(until)}`,
   };
 }
 
@@ -177,7 +178,7 @@ export function hookWaitingNotice(
     event: 'hook_waiting',
     kind: 'hook',
     name: id,
-    reason: `${title}: to ${what}, ${note}, until ${until}`,
+    reason: `${title}: to ${what}, ${note}, until ${exactText(until)}`,
     instructions: `slipway hooks approve ${id}\nslipway hooks reject ${id}`,
   };
 }

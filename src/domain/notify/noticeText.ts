@@ -2,6 +2,7 @@ import { whoAndWhy } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
 import type { Notice, SentNotice } from './notice.ts';
+import { exactText } from '../instant.ts';
 
 /** A notice's first line: `production: release-3 was rolled back`. */
 export function noticeTitle({ event, target, kind, name }: Notice): string {
@@ -83,5 +84,5 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 /** Describes an undelivered notice. */
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
-  return `"${receiver}" could not be notified of ${what}; Slipway gave up at ${at}: ${reason}`;
+  return `"${receiver}" could not be notified of ${what}; Slipway gave up at ${exactText(at)}: ${reason}`;
 }

@@ -7,6 +7,7 @@ import {
   type PreviewSpec,
   type PreviewState,
 } from './preview.ts';
+import { exactText } from '../instant.ts';
 
 /** GitHub takes 65,536 characters, GitLab a million. */
 const COMMENT_MAX_BYTES = 60_000;
@@ -45,7 +46,7 @@ function aliveLines(state: PreviewState): readonly string[] {
     now,
     '',
     `- address: ${agentUrl ?? 'none yet'}`,
-    `- expires: ${expiresAt}, or later with the next push`,
+    `- expires: ${exactText(expiresAt)}, or later with the next push`,
     ...(last === null ? [] : endingLines(last)),
   ];
 }

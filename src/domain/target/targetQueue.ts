@@ -13,6 +13,7 @@ import {
   type Running,
   type TargetState,
 } from './targetState.ts';
+import { exactText } from '../instant.ts';
 
 /** The most waiting releases under `queue: all`. A further one is rejected. */
 export const QUEUE_MAX = 50;
@@ -208,12 +209,15 @@ function refuse(
 ): Pick<ReleaseAnswer, 'reason' | 'rejectedFor'> | undefined {
   if (state.hold !== null && request.overrideHold !== true) {
     const { by, since } = state.hold;
-    return { reason: `the target is on hold since ${since}, set by ${whoAndWhy(by)}`, rejectedFor: 'hold' };
+    return {
+      reason: `the target is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`,
+      rejectedFor: 'hold',
+    };
   }
   const quarantined = findQuarantined(state, artifactIdentity(request.artifact));
   if (quarantined !== undefined) {
     const { by, since } = quarantined;
-    const reason = `the artifact is in quarantine since ${since}, put there by ${whoAndWhy(by)}`;
+    const reason = `the artifact is in quarantine since ${exactText(since)}, put there by ${whoAndWhy(by)}`;
     return { reason, rejectedFor: 'quarantine' };
   }
   if (request.queue === 'latest') return undefined;

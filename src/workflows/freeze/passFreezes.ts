@@ -3,6 +3,7 @@ import { FREEZE } from '../../domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
+import { exactText } from '../../domain/instant.ts';
 
 /**
  * Passes the target's freezes: waits until they end, or ends the release if one of them refuses. A person may
@@ -31,7 +32,7 @@ export async function passFreezes(
 
 /** Describes a freeze. */
 function tellFrozen({ name, until }: Frozen): string {
-  return `frozen by "${name}" until ${new Date(until).toISOString()}`;
+  return `frozen by "${name}" until ${exactText(new Date(until).toISOString())}`;
 }
 
 function look(

@@ -26,6 +26,7 @@ import { takeUnknownSignals } from '../unknownSignals.ts';
 import { PreviewComment } from './comment.ts';
 import { PreviewReleases } from './previewReleases.ts';
 import { removeDeployment } from './removeDeployment.ts';
+import { exactText } from '../../domain/instant.ts';
 
 /** Owns a preview's deadline, releases and removal. */
 export class Preview {
@@ -122,7 +123,7 @@ export class Preview {
       if (this.#isQuiet && this.#runLength.isReached) await this.#continueAsNew();
       const { expiresAt } = this.#state;
       const leftMs = Date.parse(expiresAt) - Date.now();
-      if (leftMs <= 0) this.#beginRemoval(`its deadline passed at ${expiresAt}`);
+      if (leftMs <= 0) this.#beginRemoval(`its deadline passed at ${exactText(expiresAt)}`);
       else {
         await condition(
           () =>
@@ -187,7 +188,7 @@ export class Preview {
     upsertMemo({ preview: summary });
     const { phase, expiresAt, problem } = summary;
     setCurrentDetails(
-      `**#${summary.pr}**: ${phase}, expires ${expiresAt}${problem === null ? '' : `: ${problem}`}`,
+      `**#${summary.pr}**: ${phase}, expires ${exactText(expiresAt)}${problem === null ? '' : `: ${problem}`}`,
     );
   }
 }

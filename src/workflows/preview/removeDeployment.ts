@@ -6,6 +6,7 @@ import type { StepOverrides } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
+import { exactText } from '../../domain/instant.ts';
 
 /** The result of removing a preview's deployment. */
 interface Removed extends Pick<PreviewResult, 'removed'> {
@@ -51,7 +52,10 @@ function goneOf({ deployment }: TargetSpec, deploymentId?: string, mayAppearUnti
   if (deploymentId !== undefined) return deleted(deployment);
   if (mayAppearUntil !== undefined && Date.now() < Date.parse(mayAppearUntil)) {
     const what = `the request to create the deployment ${deployment} was not answered`;
-    throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', `${what}; looking for it until ${mayAppearUntil}`);
+    throw pipelineFailure(
+      'SLIPWAY_OUTCOME_UNKNOWN',
+      `${what}; looking for it until ${exactText(mayAppearUntil)}`,
+    );
   }
   return { removed: 'never_made', note: 'there was no deployment' };
 }

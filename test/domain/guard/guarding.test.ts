@@ -40,7 +40,7 @@ it('only a guard that goes on, or has found its release worse, may ask for a rol
 });
 
 it('its text names the metric and its values', () => {
-  expect(guardText(GUARDING)).toBe('release-3 is guarded until 2026-11-25T10:00:00.000Z');
+  expect(guardText(GUARDING)).toBe('release-3 is guarded until 2026-11-25 10:00:00Z');
   const ended = { ...GUARDING, ended: { ...REPORT, breach: BREACH } };
   expect(guardText(ended)).toBe('release-3: the guard asked for a rollback, errors 0.12 > 0.05');
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { exactText } from '../../../src/domain/instant.ts';
 import { hookWaitingNotice } from '../../../src/domain/notify/noticeContent.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import {
@@ -34,7 +35,7 @@ it('a message for Slack about an event has the commands that approve and reject 
   const text = slackText(sentNotice(hookWaitingNotice('alerts', work, order, waiting)));
   expect(text.split('\n')).toEqual([
     '*production: event e1 waits for a person*',
-    `AnswersWorse: to roll back production, a person must approve, until ${NOW}`,
+    `AnswersWorse: to roll back production, a person must approve, until ${exactText(NOW)}`,
     'by hook alerts: AnswersWorse',
     '```',
     'slipway hooks approve e1',
@@ -82,7 +83,7 @@ it('the newest failed notices are kept, within a limit', () => {
 
 it('a warning names the receiver, the notice and the reason', () => {
   expect(describeUndelivered(WARNING)).toBe(
-    `"ops" could not be notified of released of release-3; Slipway gave up at ${NOW}: it is away`,
+    `"ops" could not be notified of released of release-3; Slipway gave up at ${exactText(NOW)}: it is away`,
   );
   expect(describeUndelivered({ ...WARNING, event: 'hold_set', name: null })).toContain(
     'of hold_set; Slipway gave up',

@@ -58,7 +58,7 @@ describe('the comment of a preview', () => {
         '**Releasing** release-3 (`fedcba987654`).',
         '',
         '- address: http://agent.test',
-        '- expires: 2026-01-01T00:01:00.000Z, or later with the next push',
+        '- expires: 2026-01-01 00:01:00Z, or later with the next push',
         '- release-2 (`0123456789ab`): **rolled back**, a check failed',
         '',
         '| check | verdict |',

@@ -16,6 +16,7 @@ import {
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { randomFrom } from '../../../src/judge/random.ts';
+import { exactText } from '../../../src/domain/instant.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
 const HOLD = { since: NOW, by: ADA };
@@ -93,7 +94,7 @@ describe('a submitted release', () => {
       releaseId: 'release-2',
       disposition: 'rejected',
       rejectedFor: 'hold',
-      reason: `the target is on hold since ${NOW}, set by ada: a reason`,
+      reason: `the target is on hold since ${exactText(NOW)}, set by ada: a reason`,
     });
     const history = [{ releaseId: 'release-2', outcome: 'rejected' }];
     expect(rejected.state).toMatchObject({ queue: [], history });

@@ -10,6 +10,7 @@ import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 /** How long a person may take to sign in at the issuer. */
 const SIGN_IN_MS = 10 * 60_000;
@@ -46,7 +47,7 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     });
     const until = new Date(expires).toISOString();
     output.event({ event: 'signed_in', name, until, file });
-    output.print(`You are signed in as ${name} until ${until}.`);
+    output.print(`You are signed in as ${name} until ${exactText(until)}.`);
     return 0;
   } finally {
     server.close();

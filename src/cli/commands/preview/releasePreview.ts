@@ -16,6 +16,7 @@ import { judgeInputs } from '../judge/inputsFile.ts';
 import { releaseTarget } from '../release/releaseTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 /**
  * `slipway preview --pr N`: releases the source as the preview of a pull request, and follows the release.
@@ -62,7 +63,7 @@ export async function releasePreview(
   const seen = { name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, commentProblem };
   output.event({ event: 'preview', ...seen, exitCode });
   output.print(
-    `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${expiresAt} or later with the next push`,
+    `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${exactText(expiresAt)} or later with the next push`,
   );
   if (commentProblem !== null) output.note(output.style.warn(`no comment was written: ${commentProblem}`));
   return exitCode;

@@ -16,6 +16,7 @@ import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 /** Everything that is known of a promotion of the file. */
 export interface PromotionStatus {
@@ -135,5 +136,5 @@ function scheduleLines({ schedule, paused, note, next }: ExistingSchedule, style
     const by = note === null || note === '' ? '' : ` by ${note}`;
     return [times, `  ${style.warn(`paused${by}`)}`];
   }
-  return next[0] === undefined ? [times] : [`${times}; next: ${next[0]}`];
+  return next[0] === undefined ? [times] : [`${times}; next: ${exactText(next[0])}`];
 }

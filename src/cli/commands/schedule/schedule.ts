@@ -18,6 +18,7 @@ import { gitIn, readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 interface ScheduleOptions {
   readonly config?: string;
@@ -135,7 +136,7 @@ function printSchedule(
   output.event({ event: 'schedule', name, scheduleId, from: from.name, to: to.name, ...schedule, ...state });
   output.print(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${describeTimes(schedule)}`);
   if (paused) output.print(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
-  for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${time}`);
+  for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${exactText(time)}`);
 }
 
 const NEXT_SHOWN = 5;

@@ -12,9 +12,10 @@ import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
-import { exactText, timeText } from '../../ui/text.ts';
+import { timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;
@@ -81,7 +82,7 @@ export function releaseLines(
 
 function guardFact({ until, measured, report }: GuardSeen): string {
   if (report !== null) return endText(report);
-  return `until ${until}${measured === null ? '' : `; measured last: ${measured.says}`}`;
+  return `until ${exactText(until)}${measured === null ? '' : `; measured last: ${measured.says}`}`;
 }
 
 function elapsedText({ past, result }: FoundRelease, now: number): string {

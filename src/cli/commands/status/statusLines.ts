@@ -21,6 +21,7 @@ import { outcomeCell } from '../history/historyLines.ts';
 import { describeHold } from '../target/localHold.ts';
 import { describedText, type Serves, servesLines } from './servesLines.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
@@ -105,7 +106,7 @@ export function statusLines(
 function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[] {
   const approvals = approvalsOf(hooks).flatMap(({ hook, id, title, note, until, ...decision }) => [
     `  ${style.warn(`approve  to ${actionText(decision)}, after ${fitLine(title, REASON_MAX_CHARACTERS)} (hook ${hook})`)}`,
-    `           ${note}${until === undefined ? '' : `, until ${until}`}: slipway hooks approve ${id}`,
+    `           ${note}${until === undefined ? '' : `, until ${exactText(until)}`}: slipway hooks approve ${id}`,
   ]);
   const silent = hooks.filter(({ rows }) => rows === null);
   return [...approvals, ...silent.map(({ name }) => `  ${style.warn(`hook     ${name} does not answer`)}`)];
@@ -141,11 +142,12 @@ export function linkLines({
 function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   return [
     ...late.map(
-      ({ revisionId, until }) => `revision ${revisionId}, abandoned, which may become active until ${until}`,
+      ({ revisionId, until }) =>
+        `revision ${revisionId}, abandoned, which may become active until ${exactText(until)}`,
     ),
     ...lateUploads.map(
       ({ releaseId, until }) =>
-        `a PATCH of ${releaseId} without an answer, which may take effect until ${until}`,
+        `a PATCH of ${releaseId} without an answer, which may take effect until ${exactText(until)}`,
     ),
   ].map((what) => `  watches  ${what}`);
 }

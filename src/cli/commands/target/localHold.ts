@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Instant } from '../../../domain/scalars.ts';
+import { exactText } from '../../../domain/instant.ts';
 
 /**
  * A hold that `rollback --break-glass` left on this machine, because it does not use Temporal. `slipway release`
@@ -52,7 +53,7 @@ export async function removeLocalHold(home: string, target: string): Promise<boo
 
 /** Describes a hold in one sentence. */
 export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): string {
-  return `on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
+  return `on hold since ${exactText(since)}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
 }
 
 /** A target's name is a valid file name: `slipway.yaml` allows only letters, digits, dots and dashes. */

@@ -4,6 +4,7 @@ import {
   promotionLines,
   type PromotionStatus,
 } from '../../../../src/cli/commands/promotion/promotionStatus.ts';
+import { exactText } from '../../../../src/domain/instant.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { ExistingSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
@@ -37,7 +38,7 @@ describe('the status of a promotion', () => {
     expect(lines({ schedule: scheduled() })).toEqual([
       'up: canary → production',
       'has never run, or Temporal no longer keeps it',
-      `schedule 0 10 * * * (UTC); next: ${NEXT}`,
+      `schedule 0 10 * * * (UTC); next: ${exactText(NEXT)}`,
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { exactText } from '../../../../src/domain/instant.ts';
 import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
 import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
 import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
@@ -120,7 +121,7 @@ describe('the status of a target', () => {
     const shown = lines({ view: { state: EMPTY_TARGET, running: null }, hooks });
     expect(shown.slice(2, 5)).toEqual([
       'approve  to roll back production, after AnswersWorse (hook alerts)',
-      `a person must approve, until ${AN_HOUR_AGO}: slipway hooks approve e1`,
+      `a person must approve, until ${exactText(AN_HOUR_AGO)}: slipway hooks approve e1`,
       'hook     prompts does not answer',
     ]);
   });
@@ -136,7 +137,7 @@ describe('the status of a target', () => {
     const shown = (state: Partial<TargetState>): string =>
       lines({ view: { state: { ...EMPTY_TARGET, ...state }, running: null }, measured }).join('\n');
     expect(shown({ guard })).toContain(
-      'guard    release-7 is guarded until 2026-11-21T13:00:00.000Z\nfor 20.0s: errors 0.01',
+      'guard    release-7 is guarded until 2026-11-21 13:00:00Z\nfor 20.0s: errors 0.01',
     );
     const breach = { metric: 'errors', kind: 'above_max', value: 0.12, limit: 0.05 } as const;
     const ended = { at: guard.until, verdict: 'worse', note: '', breach } as const;
@@ -170,8 +171,8 @@ describe('the status of a target', () => {
     expect(lines({ view: { state, running: null } })).toEqual(
       expect.arrayContaining([
         'extra revision r3: a PATCH of release-1 landed after it had ended; noticed at noon',
-        `watches  revision r3, abandoned, which may become active until ${until}`,
-        `watches  a PATCH of release-1 without an answer, which may take effect until ${until}`,
+        `watches  revision r3, abandoned, which may become active until ${exactText(until)}`,
+        `watches  a PATCH of release-1 without an answer, which may take effect until ${exactText(until)}`,
       ]),
     );
   });
@@ -217,7 +218,7 @@ describe('the status of a target', () => {
     const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
     const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
     expect(lines({ view })).toContain(
-      `"ops" could not be notified of released of release-1; Slipway gave up at ${at}: it is away`,
+      `"ops" could not be notified of released of release-1; Slipway gave up at 2026-11-21 12:09:00Z: it is away`,
     );
   });
 
@@ -279,7 +280,7 @@ describe('the status of a target', () => {
     expect(said).toEqual([
       'production',
       'serves   revision revision-1, according to the control plane',
-      'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
+      'on hold since 2026-11-21 12:00:00Z, set by eve: no reason given',
       'running  release-2',
       expect.stringMatching(/^… deployed +10m00s$/) as string,
       'waiting  rollback to revision-0, by ada (claimed)',

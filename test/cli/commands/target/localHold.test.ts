@@ -48,6 +48,6 @@ describe('a hold on this machine', () => {
   });
 
   it('has its time, its person and its reason', () => {
-    expect(describeHold(hold)).toBe('on hold since 2026-11-21T03:00:00.000Z, set by ada: it lies');
+    expect(describeHold(hold)).toBe('on hold since 2026-11-21 03:00:00Z, set by ada: it lies');
   });
 });
