@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
+import { exactText } from '../../../src/domain/instant.ts';
 import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
@@ -116,7 +117,7 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
     expect(target.world.noticed[0]?.notice).toMatchObject({
       ...{ event: 'hook_waiting', kind: 'hook', name: id, target: 'production' },
       targetId: target.workflowId,
-      reason: `AnswersWorse: the answers got worse: to roll back production, a person must approve from 00:00 until 00:00 (UTC), until ${until ?? ''}`,
+      reason: `AnswersWorse: the answers got worse: to roll back production, a person must approve from 00:00 until 00:00 (UTC), until ${exactText(until ?? '')}`,
       instructions: `slipway hooks approve ${id}\nslipway hooks reject ${id}`,
       by: { who: 'hook alerts' },
     });
