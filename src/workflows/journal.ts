@@ -76,6 +76,7 @@ export class Journal {
     baseline?: Baseline;
     phase?: string;
     judgement?: JudgementRecord;
+    requestedBy?: Actor;
     madeBy?: readonly Actor[];
     watchUntil?: string;
     found?: RunningCall;

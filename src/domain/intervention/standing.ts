@@ -17,7 +17,7 @@ export type StandingRequest = Pick<
  */
 export function standingOf(progress: Progress, request: StandingRequest): Standing {
   const { outcome, steps, waiting, interventions, madeBy } = progress;
-  const { called, requestedBy, approval = null } = request;
+  const { called, approval = null } = request;
   const taken = interventions.filter((said) => said.taken);
   const isStopping = taken.some(({ kind }) => kind === 'abort' || kind === 'reject');
   const isRestoring = isStopping || steps.some(({ restoring }) => restoring);
@@ -32,7 +32,7 @@ export function standingOf(progress: Progress, request: StandingRequest): Standi
         !taken.some((said) => said.kind === 'skip' && said.what === what) &&
         (isAwaited(progress, what) || !steps.some((step) => isOver(step, what))),
     ),
-    requestedBy,
+    requestedBy: progress.requestedBy ?? request.requestedBy,
     approval,
     madeBy,
     approvedBy: taken.filter(({ kind }) => kind === 'approve').map(({ by }) => by),

@@ -228,6 +228,8 @@ export interface Progress {
   readonly verdicts: readonly CheckVerdict[];
   /** A promotion's last judgement. Absent: none was made. */
   readonly judgement?: JudgementRecord;
+  /** Who asked, once their identity is proved. Absent: the request's name is claimed. */
+  readonly requestedBy?: Actor;
   /** Who released the artifact that a promotion promotes: they cannot approve it. Absent: not known. */
   readonly madeBy?: readonly Actor[];
   /** `null`: it has not ended. */

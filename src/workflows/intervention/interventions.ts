@@ -193,6 +193,7 @@ export class Interventions {
       const requester = await this.#proofs.requester(this.#requestedBy, asked);
       if (typeof requester === 'string') throw this.stop(requester);
       this.#requestedBy = requester;
+      this.#journal.note({ requestedBy: requester });
     }
     this.#requesterKnown = true;
   }

