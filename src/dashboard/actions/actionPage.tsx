@@ -19,7 +19,7 @@ interface ActionPageProps {
 
 /** The page of one action: the present state, the state after it, and the form. */
 export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal }: ActionPageProps) {
-  const { title, sentences, problem, choose, carried = {}, button } = order;
+  const { title, sentences, problem, choose, carried, answers, button } = order;
   return (
     <div class="action stack">
       <h1>{title}</h1>
@@ -44,9 +44,9 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
           </ul>
           <CsrfField csrf={csrf} />
           <input type="hidden" name="request" value={requestId} />
-          {Object.entries(carried).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          {Object.entries({ ...carried, answers }).map(([name, value]) =>
+            value === undefined ? null : <input type="hidden" name={name} value={value} />,
+          )}
           {choose === undefined ? null : (
             <fieldset>
               <legend>{choose.legend}</legend>

@@ -12,7 +12,7 @@ import type { Viewer } from '../access/viewer.ts';
 import type { PartName } from '../page/layout.tsx';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PageContext } from '../pageContext.ts';
-import type { ActionSubject } from './actionSubject.ts';
+import type { ActionSubject, Order } from './actionSubject.ts';
 import { HOOK_ANSWERS, TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, REASON_MAX_CHARACTERS } from './actionPage.tsx';
 import { actionResultAddress } from './actionResult.tsx';
@@ -65,6 +65,7 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       const { requestId, fields } = sent;
       try {
         const reason = requireReason(fields['reason']);
+        refuseStale(subject.order, fields);
         const message = { ...senderOf(c.get('viewer'), reason), requestId };
         const [keep, claimed] = [c.get('prove'), [] as string[]];
         const came = await subject.send(fields, message, (store, approval) =>
@@ -133,6 +134,14 @@ function requireReason(given: string | undefined): string {
     reason === '' ? 'a reason is missing' : `the reason is longer than ${REASON_MAX_CHARACTERS} characters`;
   throw new SlipwayError('SLIPWAY_USAGE', message, {
     hint: 'write the reason in a few words: the history shows it',
+  });
+}
+
+/** Refuses an answer to a question that the person has not read. */
+function refuseStale({ answers }: Order, fields: Sent['fields']): void {
+  if (answers === undefined || answers === fields['answers']) return;
+  throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the form was shown before this hold or question', {
+    hint: 'read the present state, then decide again',
   });
 }
 

@@ -52,6 +52,8 @@ export interface Order {
   readonly button: string;
   /** Hidden fields of the form. */
   readonly carried?: Readonly<Record<string, string>>;
+  /** Identifies the hold, pause or question that the person has read. A form about an earlier one is refused. */
+  readonly answers?: string;
   /** Why the action makes no sense now. Then there is no form. */
   readonly problem?: string;
 }

@@ -1,7 +1,7 @@
 import { nameAndMark } from '../../domain/actor.ts';
 import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
-import type { Progress } from '../../domain/release/release.ts';
+import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { startingProgress } from '../../domain/release/startingProgress.ts';
 import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
@@ -22,16 +22,36 @@ export const UNASKED = startingProgress({ releaseId: '', kind: 'release', starte
 
 /** What the page says about an intervention in a release or a promotion. */
 export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {
-  const { name, standing } = subject;
+  const { name, standing, progress } = subject;
   const problem = problemOf(standing, kind, viewer);
   const { title, button, sentences } = TEXTS[kind](subject);
-  const order = { title: `${title} ${name}`, button, sentences: [...sentences, ...subject.serving], problem };
+  const order = {
+    title: `${title} ${name}`,
+    button,
+    sentences: [...sentences, ...subject.serving],
+    answers: answered(kind, progress),
+    problem,
+  };
   if (kind !== 'skip') return order;
   return {
     ...order,
     choose: { field: 'what', legend: 'What to skip', choices: standing.ahead.map(choiceOf) },
   };
 }
+
+/** The instant of the question or the pause that ends with an intervention. */
+function answered(kind: InterventionKind, { waiting, interventions }: Progress): string | undefined {
+  if (kind === 'resume')
+    return interventions.findLast((said) => said.kind === 'pause' && said.taken)?.at;
+  return waiting !== null && waiting.for === QUESTIONS[kind] ? waiting.since : undefined;
+}
+
+const QUESTIONS: Readonly<Partial<Record<InterventionKind, Waiting['for']>>> = {
+  approve: 'approval',
+  reject: 'approval',
+  retry: 'decision',
+  skip: 'decision',
+};
 
 interface Text {
   readonly title: string;

@@ -4,7 +4,7 @@ import { isSameRevision } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { previousVerified } from '../../domain/restore/restoreDecision.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
-import type { QueuedRelease, TargetState } from '../../domain/target/targetState.ts';
+import type { QueuedRelease } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { momentText } from '../page/times.tsx';
 import type { TargetAction } from './actionAddresses.ts';
@@ -107,14 +107,8 @@ function unholdOrder(target: TargetStanding): Order {
       `${name} takes releases again, from the next one on. Nothing is released by this alone.`,
     ],
     button: 'Release the hold',
-    // The person has read why this hold was set.
-    carried: hold === null ? {} : { hold: hold.since },
+    answers: hold?.since,
   };
-}
-
-/** Whether a form would release another hold than the one that it showed. */
-export function isOtherHold({ hold }: Pick<TargetState, 'hold'>, shown: string | undefined): boolean {
-  return hold !== null && hold.since !== shown;
 }
 
 function quarantineOrder(target: TargetStanding): Order {

@@ -1,4 +1,3 @@
-import { SlipwayError } from '../../domain/errors.ts';
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
@@ -16,7 +15,7 @@ import { servingOf } from '../targets/targetTexts.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { TargetAction } from './actionAddresses.ts';
 import type { ActionSubject, Message } from './actionSubject.ts';
-import { isOtherHold, NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
+import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
 
 /** An action on a target; `undefined`: there is no such target. */
 export async function targetSubject(
@@ -49,10 +48,6 @@ export async function targetSubject(
         }
         case 'hold':
         case 'unhold':
-          if (action === 'unhold' && isOtherHold(view.state, fields['hold']))
-            throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `${name} was put on hold again since`, {
-              hint: 'read the new reason, then decide again',
-            });
           return setHold(temporal, workflowId, action === 'hold', message).then(({ onHold }) =>
             onHold === null ? `${KEPT}.` : `${name} ${onHold ? 'is on hold: it rejects' : 'takes'} releases.`,
           );

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { interventionOrder, UNASKED } from '../../../src/dashboard/actions/interventionOrders.ts';
 import { problemOf } from '../../../src/dashboard/actions/offers.ts';
+import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
 import { startingProgress } from '../../../src/domain/release/startingProgress.ts';
@@ -9,14 +10,17 @@ import { NOW, request } from '../../domain/target/targets.ts';
 
 const PROMOTE = { step: 'promote', restoring: false, startedAt: NOW, status: 'running' } as const;
 
-function sentence(kind: 'abort' | 'approve', of: 'release' | 'promotion', progress: Progress): string {
+function orderOf(kind: InterventionKind, of: 'release' | 'promotion', progress: Progress) {
   const called = of === 'promotion' ? of : undefined;
   const standing = standingOf(progress, { ...request('a'), called });
-  const order = interventionOrder({ name: 'it', progress, standing, serving: [] }, kind, {
+  return interventionOrder({ name: 'it', progress, standing, serving: [] }, kind, {
     name: 'bo',
     proved: false,
   });
-  return order.sentences.at(-1) ?? '';
+}
+
+function sentence(kind: 'abort' | 'approve', of: 'release' | 'promotion', progress: Progress): string {
+  return orderOf(kind, of, progress).sentences.at(-1) ?? '';
 }
 
 function progress(kind: 'release' | 'promotion', changes: Partial<Progress> = {}): Progress {
@@ -49,4 +53,25 @@ it('an approval that requires a proof is offered to people who can prove that th
   expect(problemOf(standing, 'approve', { name: 'bo', proved: true })).toBeUndefined();
   expect(problemOf(standing, 'approve', { name: 'bo', proved: false })).toContain('requires proof');
   expect(problemOf(standing, 'approve', { name: 'ada', proved: true })).toContain('asked for it');
+  // The worker has proved that ada@example.com asked under the name ada.
+  const asked = { who: 'ada@example.com', from: 'cli' };
+  const proved = standingOf(progress('release', { waiting, requestedBy: asked }), request('a', { approval }));
+  expect(problemOf(proved, 'approve', { name: asked.who, proved: true })).toContain('asked for it');
+});
+
+it('an answer is for one question, and the end of a pause for one pause', () => {
+  const waiting = (what: 'approval' | 'decision', since: string) =>
+    ({ for: what, since, until: NOW, note: '' }) as const;
+  const LATER = '2026-01-02T00:00:00.000Z';
+  const answers = (kind: InterventionKind, changes: Partial<Progress>) =>
+    orderOf(kind, 'release', progress('release', changes)).answers;
+  expect(answers('retry', { waiting: waiting('decision', NOW) })).toBe(NOW);
+  expect(answers('skip', { waiting: waiting('decision', LATER) })).toBe(LATER);
+  expect(answers('approve', { waiting: waiting('approval', NOW) })).toBe(NOW);
+  // The first of two presses has answered it, or another kind of question is open.
+  expect(answers('retry', { waiting: null })).toBeUndefined();
+  expect(answers('skip', { waiting: waiting('approval', NOW) })).toBeUndefined();
+  const pause = (at: string) =>
+    ({ id: at, kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '' }) as const;
+  expect(answers('resume', { interventions: [pause(NOW), pause(LATER)] })).toBe(LATER);
 });

@@ -9,7 +9,7 @@ import {
   type TargetAction,
   targetActionAddress,
 } from '../../../src/dashboard/actions/actionAddresses.ts';
-import { targetAddress } from '../../../src/domain/dashboard/addresses.ts';
+import { releaseAddress, targetAddress } from '../../../src/domain/dashboard/addresses.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { notTaken } from '../../workflows/faults.ts';
@@ -210,6 +210,43 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await press(bo, 'Leave it out', 'its provider is away');
     await bo.getByText('Leave it out: check "greets" is left out.').waitFor();
     expect(await target.result(skipped)).toMatchObject({ outcome: 'released', servingVerified: false });
+  });
+
+  it('withdraws a release that waits, from the target that the link to the release leads to', async () => {
+    const target = await serving('a');
+    const gate = target.world.gate('uploadArtifact');
+    await target.submit('b');
+    await target.world.called('uploadArtifact');
+    const { releaseId } = await target.submit('c');
+    await bo.goto(stage.dashboard.url + releaseAddress(target.workflowId, releaseId));
+    await bo.locator('.queue').getByRole('link', { name: 'Abort …' }).click();
+    expect(await said(bo)).toContain('It has not begun: it is withdrawn, and ends “aborted”.');
+    await press(bo, 'Abort', 'not today');
+    await bo.getByText('Abort: it waited, and is withdrawn before it began.').waitFor();
+    gate.open();
+    expect((await target.idle()).state.history.map(({ outcome }) => outcome)).toContain('aborted');
+  });
+
+  it('refuses an answer to a question that another person has answered since', async () => {
+    const target = await serving('a');
+    target.world.next('runCheck', notTaken(), notTaken(), notTaken(), notTaken());
+    const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 600_000 } });
+    const asked = (after?: string) =>
+      target.progressOnce(
+        releaseId,
+        ({ waiting }) => waiting?.for === 'decision' && waiting.since !== after,
+      );
+    const { waiting } = await asked();
+    await Promise.all([say(bo, target, releaseId, 'retry'), say(cy, target, releaseId, 'retry')]);
+    await press(cy, 'Retry', 'it is back');
+    await asked(waiting?.since);
+    await press(bo, 'Retry', 'it is back');
+    await bo.getByText('Not done: the form was shown before this hold or question').waitFor();
+    await press(bo, 'Retry', 'and again');
+    await bo.getByText('Retry: the step is retried.').waitFor();
+    const { outcome, interventions } = await target.result(releaseId);
+    expect(outcome).toBe('released');
+    expect(interventions.map(({ by }) => by.reason)).toEqual(['it is back', 'and again']);
   });
 
   it('shows what is missing, and keeps the typed text', async () => {
