@@ -28,12 +28,17 @@ export class FirstReads {
     };
   }
 
+  /** Whether more first reads run than end soon. */
+  get areMany(): boolean {
+    return this.#pending > FEW;
+  }
+
   /**
    * Resolves when a first read that was begun may run. Beyond a few, it waits until a browser has painted the page that
    * asks for them: fifty reads at once doubled the time to the first paint.
    */
   async turn(signal: AbortSignal): Promise<void> {
-    if (this.#pending > FEW) await sleep(PAINT_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    if (this.areMany) await sleep(PAINT_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** Resolves when no first read is running, or after a second. */

@@ -8,12 +8,15 @@ import { HookWatches } from './hookWatches.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
 
-/** How long a target is watched after its last page was closed, in milliseconds, so that a reload is fast. */
-const KEPT_MS = 30_000;
+/** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
+const KEPT_MS = 5 * 60_000;
 /**
- * How long a page waits for targets that have not been read yet, in milliseconds. Then it shows them as they answer.
+ * How long a page waits for a few targets that have not been read yet, in milliseconds. Then it shows them as they
+ * answer.
  */
 const FIRST_READ_MS = 50;
+/** How long a page waits for the only target that it is about, in milliseconds: without it, much would be missing. */
+const ONLY_READ_MS = 1_000;
 /** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
 /** The age, in milliseconds, up to which a new page shows the list while it is read again. */
@@ -28,15 +31,16 @@ interface Watched {
 /** The watches of this process: one per target, shared by all pages. */
 export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
+  readonly #firstReads = new FirstReads();
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
   readonly #list: () => Promise<readonly ListedTarget[]>;
   readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
-    const firstReads = new FirstReads();
     const hooks = new HookWatches(context);
-    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange, firstReads, hooks);
+    this.#makeWatch = (target, onChange) =>
+      new TargetWatch(context, target, onChange, this.#firstReads, hooks);
     this.#list = () => listTargets(context.temporal);
     this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }
@@ -72,15 +76,18 @@ export class TargetWatches {
     for (const target of await this.targets()) this.subscribe(target, () => undefined)();
   }
 
-  /** The snapshots of some targets. Waits a short time for those that have not been read yet. */
-  async snapshots(targets: readonly ListedTarget[]): Promise<readonly TargetSnapshot[]> {
+  /** The snapshots of some targets. Waits a short time for a few that have not been read yet. */
+  async snapshots(
+    targets: readonly ListedTarget[],
+    waitMs = this.#firstReads.areMany ? 0 : FIRST_READ_MS,
+  ): Promise<readonly TargetSnapshot[]> {
     const ends = targets.map((target) => this.subscribe(target, () => undefined));
     try {
       const waited = new AbortController();
       const read = Promise.all(targets.map((target) => this.#firstRead(target)));
       await Promise.race([
         read,
-        sleep(FIRST_READ_MS, undefined, { signal: waited.signal }).catch(() => undefined),
+        sleep(waitMs, undefined, { signal: waited.signal }).catch(() => undefined),
       ]);
       waited.abort();
       return this.current(targets);
@@ -92,7 +99,7 @@ export class TargetWatches {
   /** The snapshot of one target; `undefined`: there is none. @throws as {@link target}. */
   async snapshot(workflowId: string): Promise<TargetSnapshot | undefined> {
     const target = await this.target(workflowId);
-    return target === undefined ? undefined : (await this.snapshots([target]))[0];
+    return target === undefined ? undefined : (await this.snapshots([target], ONLY_READ_MS))[0];
   }
 
   /** The present snapshots of some targets. */

@@ -53,8 +53,12 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     rooms.open('/promotions', c.get('viewer'), async () => {
       const targets = await targetsOf(await watch.promotions());
       return withPromotions(
-        await liveTargets(watches, targets, (snapshots, viewer) =>
-          promotionsFragments({ promotions: watch.current, snapshots, viewer, now: Date.now() }),
+        await liveTargets(
+          watches,
+          targets,
+          (snapshots, viewer) =>
+            promotionsFragments({ promotions: watch.current, snapshots, viewer, now: Date.now() }),
+          () => targetsOf(watch.current),
         ),
       );
     }),

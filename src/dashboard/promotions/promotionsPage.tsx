@@ -12,7 +12,7 @@ import { Chip, Commit, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { StepStrip } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
-import { servingOf } from '../targets/targetTexts.ts';
+import { headlineOf, servingOf } from '../targets/targetTexts.ts';
 import { inFlowOrder, promotionHeadline } from './promotionTexts.ts';
 
 export interface PromotionsProps {
@@ -65,7 +65,7 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
   const frozen = frozenAt(request.freezes, now);
   return (
     <article class={`flow ${tone}`}>
-      <Node spec={request.from} snapshots={snapshots} />
+      <Node spec={request.from} snapshots={snapshots} now={now} />
       <div class="edge">
         <header>
           <h2>
@@ -113,7 +113,7 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
           </p>
         )}
       </div>
-      <Node spec={request.to} snapshots={snapshots} />
+      <Node spec={request.to} snapshots={snapshots} now={now} />
     </article>
   );
 }
@@ -121,9 +121,9 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
 function Node({
   spec,
   snapshots,
-}: {
+  now,
+}: Pick<FlowProps, 'snapshots' | 'now'> & {
   readonly spec: TargetSpec;
-  readonly snapshots: readonly TargetSnapshot[];
 }) {
   const workflowId = targetWorkflowId(spec);
   const snapshot = snapshots.find((each) => each.workflowId === workflowId);
@@ -138,7 +138,13 @@ function Node({
         {snapshot === undefined ? spec.name : <a href={targetAddress(workflowId)}>{spec.name}</a>}
       </p>
       {serves === null ? (
-        <p class="quiet small">{snapshot === undefined ? 'has taken no release' : 'nothing serves'}</p>
+        <p class="quiet small">
+          {snapshot === undefined
+            ? 'has taken no release'
+            : snapshot.view === undefined
+              ? headlineOf(snapshot, now).words
+              : 'nothing serves'}
+        </p>
       ) : (
         <p class="small">
           {serves.release === null ? (

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { LIST_SHOWN_MS, TargetWatches } from '../../../src/dashboard/live/targetWatches.ts';
@@ -68,4 +70,23 @@ it('a server that has just started reads the targets before the first viewer, fo
   answer();
   await vi.advanceTimersByTimeAsync(120_000);
   expect(asked.length - before).toBeLessThanOrEqual(1);
+});
+
+it('the page of one target waits for it up to a second, also while many are being read', async () => {
+  const { watches, answer } = listing();
+  for (let list = 0; list < 5; list++) {
+    vi.advanceTimersByTime(10_000);
+    const listed = watches.targets();
+    answer();
+    await listed;
+  }
+  const all = await watches.targets();
+  expect(all).toHaveLength(5);
+  expect(await watches.snapshots(all)).toHaveLength(5);
+  let isShown = false;
+  const shown = watches.snapshot('target:5').then(() => (isShown = true));
+  // Not a fake timer: longer than the page of all targets waits.
+  await sleep(100);
+  expect(isShown).toBe(false);
+  await shown;
 });

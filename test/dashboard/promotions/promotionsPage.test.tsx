@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+
+import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
+import { renderText } from '../../../src/dashboard/page/html.ts';
+import { Flow } from '../../../src/dashboard/promotions/promotionsPage.tsx';
+import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { NOW, request } from '../../domain/target/targets.ts';
+
+const { target: to } = request('a');
+const from = { ...to, name: 'canary', deployment: 'canary' };
+
+it('a target that does not answer is not said to serve nothing', () => {
+  const canary = unreadTarget({ workflowId: targetWorkflowId(from), name: 'canary' });
+  const silence = { why: 'no worker answers', hint: undefined, since: 0 };
+  expect(flow({ ...canary, silence })).toContain('>does not answer<');
+  expect(flow({ ...canary, view: { state: EMPTY_TARGET, running: null } })).toContain('>nothing serves<');
+});
+
+/** The page of a promotion from a target, to one that has taken no release. */
+function flow(snapshot: TargetSnapshot): string {
+  const promoted = { name: 'up', from, to, freezes: [] } as unknown as PromotionRequest;
+  const promotion = { workflowId: 'p', request: promoted, view: { state: 'none' }, startedAt: null } as const;
+  const viewer = { name: 'grace', proved: true, role: 'view' } as const;
+  return renderText(
+    <Flow promotion={promotion} snapshots={[snapshot]} viewer={viewer} now={Date.parse(NOW)} />,
+  );
+}
