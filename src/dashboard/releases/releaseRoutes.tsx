@@ -7,7 +7,7 @@ import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/pageEnv.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
+import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { Changes } from './changesPage.tsx';
 import { Story, storyFragments } from './releasePage.tsx';
@@ -22,8 +22,13 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     const releaseId = c.req.param('release');
     const snapshot = await watches.snapshot(c.req.param('target'));
     const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
-    if (snapshot === undefined || story === undefined) return c.notFound();
-    const live = `/live${releaseAddress(snapshot.workflowId, releaseId)}`;
+    if (snapshot === undefined) return c.notFound();
+    const { workflowId, view } = snapshot;
+    if (story === undefined) {
+      const waits = view?.state.queue.some((queued) => queued.releaseId === releaseId) === true;
+      return waits ? c.redirect(targetAddress(workflowId)) : c.notFound();
+    }
+    const live = `/live${releaseAddress(workflowId, releaseId)}`;
     return c.render(
       <>
         <ActionResult c={c} />
@@ -32,7 +37,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
       {
         title: `${releaseId} on ${snapshot.name}`,
         part: 'Targets',
-        live: story.found.past.outcome === 'running' ? live : undefined,
+        live: isWhole(story) ? undefined : live,
       },
     );
   });
@@ -80,6 +85,11 @@ async function storyOrNone(
   }
 }
 
+/** Whether the story never changes: the release has ended, and the target, which knows the store, has answered. */
+function isWhole({ found, snapshot }: ReleaseStory): boolean {
+  return found.past.outcome !== 'running' && snapshot.view !== undefined;
+}
+
 /**
  * Reads a story repeatedly. While the release runs, it reads the constant parts once and takes the progress from the
  * target's watch.
@@ -96,7 +106,7 @@ function storyReader(
       last = { ...last, snapshot, found: { ...last.found, progress, call } };
       return last;
     }
-    if (last !== undefined && last.found.past.outcome !== 'running') return last;
+    if (last !== undefined && isWhole(last)) return last;
     last = await readStory(context, snapshot, releaseId);
     return last;
   };

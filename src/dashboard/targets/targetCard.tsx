@@ -48,11 +48,9 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
         </section>
       )}
       <Conditions snapshot={snapshot} now={now} />
+      <Queue snapshot={snapshot} viewer={viewer} />
       {view === undefined ? null : (
-        <>
-          <Queue view={view} />
-          <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />
-        </>
+        <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />
       )}
     </article>
   );

@@ -83,7 +83,7 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' |
       </section>
       <Guard snapshot={snapshot} />
       <Conditions snapshot={snapshot} now={now} />
-      {view === undefined ? null : <Queue view={view} />}
+      <Queue snapshot={snapshot} viewer={viewer} />
     </div>
   );
 }

@@ -9,7 +9,8 @@ import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
-import type { Viewer } from '../access/viewer.ts';
+import { releaseActionAddress } from '../actions/actionAddresses.ts';
+import { hasRole, type Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, Facts, RevisionId, Verified } from '../page/marks.tsx';
@@ -116,7 +117,9 @@ export function Running({ snapshot, viewer }: PartProps) {
 }
 
 /** The queued releases and rollbacks. */
-export function Queue({ view: { state, running } }: { readonly view: NonNullable<TargetSnapshot['view']> }) {
+export function Queue({ snapshot: { view, workflowId }, viewer }: PartProps) {
+  if (view === undefined) return null;
+  const { state, running } = view;
   const { queue } = state;
   const rollbacks = waitingRollbacks(state, running);
   if (queue.length + rollbacks.length === 0) return null;
@@ -137,7 +140,10 @@ export function Queue({ view: { state, running } }: { readonly view: NonNullable
               </>
             )}
             {` by ${nameAndMark(requestedBy)} `}
-            <Elapsed since={queuedAt} />
+            <Elapsed since={queuedAt} />{' '}
+            {hasRole(viewer, 'release') ? (
+              <a href={releaseActionAddress(workflowId, releaseId, 'abort')}>Abort …</a>
+            ) : null}
           </li>
         ))}
       </ul>
