@@ -5,7 +5,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
-const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 
 /** Shows for each time on the page how long ago it was, how long it has lasted, or how much is left. */
 export function showTimes(): void {

@@ -1,7 +1,7 @@
 import { stepElapsedMs } from '../../domain/story.ts';
 import type { StepRecord } from '../../domain/release/release.ts';
 import { type TimedRelease, type TimeSplit, splitTime } from '../../domain/release/timeSplit.ts';
-import { Clock, durationText, Elapsed } from '../page/times.tsx';
+import { Clock, durationText, Elapsed, momentText } from '../page/times.tsx';
 import { STATUS_WORDS, stepWords } from './steps.tsx';
 
 interface TimelineProps {
@@ -50,16 +50,19 @@ export function Timeline({ timed, now }: TimelineProps) {
   const whole = Math.max((endedAt === undefined ? now : Date.parse(endedAt)) - from, 1);
   if (steps.length === 0) return <p class="quiet">No step has begun.</p>;
   return (
-    <ol class="timeline">
-      {steps.map((step, index) => (
-        <>
-          {step.restoring && steps[index - 1]?.restoring !== true ? (
-            <li class="turn">Restoring a revision</li>
-          ) : null}
-          <TimelineRow step={step} from={from} whole={whole} now={now} />
-        </>
-      ))}
-    </ol>
+    <>
+      <p class="quiet small">{`From ${momentText(startedAt)} on`}</p>
+      <ol class="timeline">
+        {steps.map((step, index) => (
+          <>
+            {step.restoring && steps[index - 1]?.restoring !== true ? (
+              <li class="turn">Restoring a revision</li>
+            ) : null}
+            <TimelineRow step={step} from={from} whole={whole} now={now} />
+          </>
+        ))}
+      </ol>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { releaseAddress } from '../../../src/domain/dashboard/addresses.ts';
+import { holdUpdate } from '../../../src/messages/target.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
@@ -30,6 +31,8 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await production.release(named(production, 'production', 'b'));
     production.world.bad.add(identity('c'));
     await production.release(named(production, 'production', 'c'));
+    const reason = `see https://example.com/${'incidents-'.repeat(20)}`;
+    await production.handle.executeUpdate(holdUpdate, { args: [{ who: 'ada', reason }] });
     const staging = harness.newTarget();
     await staging.release(named(staging, 'staging', 'a'));
     const gate = staging.world.gate('runCheck');
