@@ -41,8 +41,7 @@ export function interventionOrder(subject: IntervenedIn, kind: InterventionKind,
 
 /** The instant of the question or the pause that ends with an intervention. */
 function answered(kind: InterventionKind, { waiting, interventions }: Progress): string | undefined {
-  if (kind === 'resume')
-    return interventions.findLast((said) => said.kind === 'pause' && said.taken)?.at;
+  if (kind === 'resume') return interventions.findLast((said) => said.kind === 'pause' && said.taken)?.at;
   return waiting !== null && waiting.for === QUESTIONS[kind] ? waiting.since : undefined;
 }
 

@@ -17,6 +17,8 @@ const KEPT_MS = 5 * 60_000;
 const FIRST_READ_MS = 50;
 /** How long a page waits for the only target that it is about, in milliseconds: without it, much would be missing. */
 const ONLY_READ_MS = 1_000;
+/** How long a page waits for a new list if there is an older one, in milliseconds. */
+const LIST_WAIT_MS = 1_000;
 /** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
 /** The age, in milliseconds, up to which a new page shows the list while it is read again. */
@@ -35,6 +37,8 @@ export class TargetWatches {
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
   readonly #list: () => Promise<readonly ListedTarget[]>;
   readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
+  /** The list that arrived last. */
+  #last: readonly ListedTarget[] | undefined;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
@@ -46,23 +50,31 @@ export class TargetWatches {
   }
 
   /**
-   * The targets of the namespace, read at most every few seconds.
+   * The targets of the namespace, read at most every few seconds. While Temporal does not answer, the last ones: their
+   * snapshots show that it does not.
    *
    * @param shownMs - a list up to this age is returned at once, and read again meanwhile. Default: waits for a new
    *   list.
-   * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+   * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE if it never answered.
    */
   targets(shownMs = LIST_AGE_MS): Promise<readonly ListedTarget[]> {
     const before = this.#listed;
     const age = before === undefined ? Infinity : Date.now() - before.at;
     if (before !== undefined && age <= LIST_AGE_MS) return before.targets;
-    const targets = this.#list();
+    const targets = this.#listOrLast();
     const listed = { at: Date.now(), targets };
     this.#listed = listed;
     targets.catch(() => {
       if (this.#listed === listed) this.#listed = undefined;
     });
     return before !== undefined && age <= shownMs ? before.targets : targets;
+  }
+
+  async #listOrLast(): Promise<readonly ListedTarget[]> {
+    const listing = this.#list().then((targets) => (this.#last = targets));
+    const last = this.#last;
+    if (last === undefined) return listing;
+    return Promise.race([listing.catch(() => last), sleep(LIST_WAIT_MS, last, { ref: false })]);
   }
 
   /** Finds a target by its workflow's id, even a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
@@ -85,10 +97,7 @@ export class TargetWatches {
     try {
       const waited = new AbortController();
       const read = Promise.all(targets.map((target) => this.#firstRead(target)));
-      await Promise.race([
-        read,
-        sleep(waitMs, undefined, { signal: waited.signal }).catch(() => undefined),
-      ]);
+      await Promise.race([read, sleep(waitMs, undefined, { signal: waited.signal }).catch(() => undefined)]);
       waited.abort();
       return this.current(targets);
     } finally {

@@ -49,9 +49,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       )}
       <Conditions snapshot={snapshot} now={now} />
       <Queue snapshot={snapshot} viewer={viewer} />
-      {view === undefined ? null : (
-        <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />
-      )}
+      {view === undefined ? null : <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />}
     </article>
   );
 }

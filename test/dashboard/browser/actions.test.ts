@@ -232,10 +232,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     target.world.next('runCheck', notTaken(), notTaken(), notTaken(), notTaken());
     const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 600_000 } });
     const asked = (after?: string) =>
-      target.progressOnce(
-        releaseId,
-        ({ waiting }) => waiting?.for === 'decision' && waiting.since !== after,
-      );
+      target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision' && waiting.since !== after);
     const { waiting } = await asked();
     await Promise.all([say(bo, target, releaseId, 'retry'), say(cy, target, releaseId, 'retry')]);
     await press(cy, 'Retry', 'it is back');

@@ -90,3 +90,13 @@ it('the page of one target waits for it up to a second, also while many are bein
   expect(isShown).toBe(false);
   await shown;
 });
+
+it('while Temporal does not answer, pages show the targets that it listed last', async () => {
+  const { watches, answer } = listing();
+  const first = watches.targets();
+  answer();
+  await first;
+  vi.advanceTimersByTime(2 * LIST_SHOWN_MS);
+  // The second list never arrives.
+  expect(await watches.targets()).toHaveLength(1);
+});

@@ -7,6 +7,9 @@ import type { TemporalConnection } from '../connection.ts';
 /** The first call of each reader returns the whole history. Many of them at once would delay everything else. */
 const wholeHistories = pLimit(2);
 
+/** How long a wait takes at least whose call failed, in milliseconds. */
+const FAILED_PAUSE_MS = 1_000;
+
 /**
  * The new events of a workflow's history. The server holds the call until there are some, and no worker is needed.
  */
@@ -61,8 +64,8 @@ export class HistoryNews {
       return nextPageToken != null && nextPageToken.length > 0;
     } catch {
       // The caller's next query finds out why.
-      await pause(until - Date.now(), signal);
-      return true;
+      await pause(Math.min(until - Date.now(), FAILED_PAUSE_MS), signal);
+      return false;
     }
   }
 }

@@ -36,3 +36,12 @@ it('reads the whole histories of two workflows at a time, and then waits for the
   for (const { answer } of asked.slice(4)) answer(Uint8Array.of());
   await Promise.all(next);
 });
+
+it('ends soon if the call fails, so that the caller finds out why', async () => {
+  const client = {
+    withDeadline: <T>(_until: number, call: () => T): T => call(),
+    workflowService: { getWorkflowExecutionHistory: () => Promise.reject(new Error('unavailable')) },
+  };
+  const temporal = { client, settings: { namespace: 'default' } } as unknown as TemporalConnection;
+  await new HistoryNews(temporal, 'a', 0).wait(60_000, undefined);
+});
