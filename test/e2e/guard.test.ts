@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { exactText } from '../../src/domain/instant.ts';
 import { hasPrometheus, Prometheus } from './prometheus.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { eventually, Stack } from './stack.ts';
