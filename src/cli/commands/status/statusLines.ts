@@ -65,8 +65,10 @@ export function statusLines(
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(...hookLines(status.hooks, style));
-  if (state.guard !== undefined && state.guard.ended?.verdict !== 'preempted')
-    lines.push(...guardLines(state.guard, status.measured, now, style));
+  const { guard } = state;
+  // What makes way for another revision is no news.
+  if (guard !== undefined && (guard.ended?.verdict !== 'preempted' || serves.known === guard.revisionId))
+    lines.push(...guardLines(guard, status.measured, now, style));
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
   if (progress !== undefined) {
     const { call, buildLog } = status;

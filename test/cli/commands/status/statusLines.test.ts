@@ -144,7 +144,14 @@ describe('the status of a target', () => {
     expect(shown({ guard: { ...guard, ended } })).toContain(
       'guard    release-7: the guard asked for a rollback, errors 0.12 > 0.05',
     );
-    expect(shown({ guard: { ...guard, ended: { ...ended, verdict: 'preempted' } } })).not.toContain('guard');
+    const preempted = {
+      ...guard,
+      ended: { at: guard.until, verdict: 'preempted', note: 'release-8 began' },
+    } as const;
+    expect(shown({ guard: preempted })).not.toContain('guard');
+    expect(shown({ guard: preempted, activeRevisionId: 'r' })).toContain(
+      'guard    release-7: the guard ended early, release-8 began',
+    );
   });
 
   it('reports a manual change of the deployment, and the quarantine', () => {
