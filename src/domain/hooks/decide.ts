@@ -51,12 +51,25 @@ export function decide(situation: HookSituation): HookVerdict {
   if (facts === undefined) return { kind: 'look' };
   const problem = ageProblem(situation, facts) ?? revisionProblem(situation, facts);
   if (problem !== undefined) return { kind: 'not_met', note: problem };
-  if (guards.approval !== undefined && facts.needsApproval) {
-    const { from, until, timeZone, withinMs } = guards.approval;
-    const note = `a person must approve from ${from} until ${until} (${timeZone})`;
-    return { kind: 'ask', untilMs: now + withinMs, note, ...subjectOf(facts) };
-  }
-  return { kind: 'act', ...subjectOf(facts) };
+  const subject = subjectOf(facts);
+  if (guards.approval === undefined || !facts.needsApproval) return { kind: 'act', ...subject };
+  const unclear = subjectProblem(situation, subject);
+  if (unclear !== undefined) return { kind: 'not_met', note: unclear };
+  const { from, until, timeZone, withinMs } = guards.approval;
+  const note = `a person must approve from ${from} until ${until} (${timeZone})`;
+  return { kind: 'ask', untilMs: now + withinMs, note, ...subject };
+}
+
+/** Why a person cannot approve: it would concern what serves or runs then, and not what the event is about. */
+function subjectProblem(
+  { do: action }: HookSituation,
+  { serving, running }: HookSubject,
+): string | undefined {
+  if (action === 'abort' && running === undefined) return 'no release runs';
+  if (action !== 'rollback' || serving !== undefined) return undefined;
+  return running === undefined
+    ? 'the target does not know what serves'
+    : `while ${running} runs, it is not known what serves`;
 }
 
 /** Adds an event that arrives now to the tally, and drops events that are too old to count. */

@@ -180,4 +180,14 @@ describe('a rule', () => {
       note: 'an earlier event waits for approval',
     });
   });
+
+  it.each([
+    ['rollback', during('unknown'), 'while release-13 runs, it is not known what serves'],
+    ['rollback', { ...FACTS, serving: null }, 'the target does not know what serves'],
+    ['abort', FACTS, 'no release runs'],
+  ] as const)('requests no approval for a %s that could concern something later', (action, facts, note) => {
+    const approval = { from: '22:00', until: '07:00', timeZone: 'UTC', withinMs: HOUR_MS };
+    const changes = { do: action, facts: { ...facts, needsApproval: true } };
+    expect(verdict({ approval }, changes)).toEqual({ kind: 'not_met', note });
+  });
 });
