@@ -30,7 +30,8 @@ const WORKFLOW_RUN = JSON.stringify({
     name: 'evals',
     conclusion: 'failure',
     head_branch: 'main',
-    created_at: '2026-01-01T11:00:00Z',
+    created_at: '2026-01-01T10:00:00Z',
+    run_started_at: '2026-01-01T11:00:00Z',
   },
   repository: { full_name: 'acme/agent' },
 });

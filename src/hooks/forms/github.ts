@@ -32,6 +32,7 @@ const ABOUT: Readonly<Record<string, readonly [words: readonly string[], began: 
   deployment_status: [['deployment.environment', 'deployment_status.state'], 'deployment_status.created_at'],
   workflow_run: [
     ['workflow_run.name', 'workflow_run.conclusion', 'workflow_run.head_branch'],
-    'workflow_run.created_at',
+    // A run that is started again keeps the time at which it was created.
+    'workflow_run.run_started_at',
   ],
 };
