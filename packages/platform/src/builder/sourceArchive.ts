@@ -80,9 +80,12 @@ function bounded(limits: BuildLimits): Transform {
 
 /** Wraps a tar parser, which is no Node stream, as the end of a pipeline. */
 function sinkOf(parser: Parser): Writable {
+  // The parser keeps what follows the end, and copies all of it for each further chunk.
+  let isPastEnd = false;
+  parser.once('eof', () => (isPastEnd = true));
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      if (parser.write(chunk)) done();
+      if (isPastEnd || parser.write(chunk)) done();
       else parser.once('drain', done);
     },
     final(done) {

@@ -31,6 +31,12 @@ async function refusal(archive: Buffer | RawEntry[], limits = {}): Promise<strin
   return (error as BuildFailure).message;
 }
 
+/** An archive of one file, with zeros after its end. */
+function padWith(bytes: number): Buffer {
+  const whole = gunzipSync(archiveOf([{ path: 'a', content: 'a' }]));
+  return gzipSync(Buffer.concat([whole, Buffer.alloc(bytes)]));
+}
+
 describe('a source archive', () => {
   it('is unpacked with its directories, modes and inner links, and its single top directory is kept', async () => {
     await unpack([
@@ -129,9 +135,13 @@ describe('a source archive', () => {
   });
 
   it('is rejected if gigabytes of padding follow no entry', async () => {
-    const whole = gunzipSync(archiveOf([{ path: 'a', content: 'a' }]));
-    const padded = gzipSync(Buffer.concat([whole, Buffer.alloc(30_000)]));
+    const padded = padWith(30_000);
     expect(await refusal(padded, { unpackedBytes: 1_000, entries: 1 })).toContain('more than 1000 bytes');
+  });
+
+  it('is unpacked without copying what follows its end again and again', async () => {
+    await unpack(padWith(100 * 1024 ** 2));
+    expect(await readdir(into)).toEqual(['a']);
   });
 
   it('is rejected if it is empty, truncated or no archive', async () => {
