@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
 import { Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -102,12 +103,22 @@ function sinkOf(parser: Parser): Writable {
   return sink;
 }
 
-/** Errors of zlib and tar concern the archive; those of the file system and ours pass unchanged. */
+/** The file system's errors about an entry's name, or about a file where another entry needs a directory. */
+const ENTRY_ERROR = /^(?:EEXIST|EISDIR|ENAMETOOLONG|ENOTDIR|ENOTEMPTY)$/;
+
+/** Errors of zlib and tar concern the archive; ours, and those about the disk, pass unchanged. */
 function toBuildFailure(error: unknown): unknown {
-  const { code, tarCode, syscall } = error as { code?: unknown; tarCode?: unknown; syscall?: unknown };
-  const errorCode = typeof tarCode === 'string' ? tarCode : typeof code === 'string' ? code : '';
-  if (syscall !== undefined || !/^(Z_|TAR_)/.test(errorCode)) return error;
-  const message = error instanceof Error ? error.message : errorCode;
+  const {
+    code = '',
+    tarCode = code,
+    syscall,
+    path = '',
+    message,
+  } = error as NodeJS.ErrnoException & { tarCode?: string };
+  if (syscall !== undefined && ENTRY_ERROR.test(code)) {
+    return new BuildFailure(`The archive's entry ${quoteName(basename(path))} cannot be written (${code}).`);
+  }
+  if (syscall !== undefined || !/^(Z_|TAR_)/.test(tarCode)) return error;
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
 }
 
@@ -134,9 +145,9 @@ class ArchiveRules {
   readonly #limits: BuildLimits;
   #entries = 0;
   #bytes = 0;
+  readonly #entryKeys = new Set<string>();
   readonly #files = new Set<string>();
   readonly #links = new Map<string, string>();
-  readonly #directories = new Set<string>();
 
   constructor(limits: BuildLimits) {
     this.#limits = limits;
@@ -147,9 +158,7 @@ class ArchiveRules {
     this.#count(entry);
     const segments = segmentsOf(entry);
     const key = keyOf(segments);
-    for (let depth = 1; depth < segments.length; depth += 1) {
-      this.#directories.add(keyOf(segments.slice(0, depth)));
-    }
+    this.#entryKeys.add(key);
     if (FILE_TYPES.has(entry.type)) {
       this.#files.add(key);
     } else if (entry.type === 'SymbolicLink') {
@@ -169,9 +178,12 @@ class ArchiveRules {
   /** Call it after the last entry. @throws BuildFailure if the archive was empty, or an entry was behind a link. */
   finish(): void {
     if (this.#entries === 0) throw new BuildFailure('The archive is empty.');
-    for (const [key, path] of this.#links) {
-      if (this.#directories.has(key)) {
-        throw new BuildFailure(`The archive has entries behind its link ${quoteName(path)}.`);
+    // In this order, what is behind an entry follows it directly.
+    const keys = [...this.#entryKeys].sort();
+    for (const [index, key] of keys.entries()) {
+      const link = this.#links.get(key);
+      if (link !== undefined && keys[index + 1]?.startsWith(`${key}\0`) === true) {
+        throw new BuildFailure(`The archive has entries behind its link ${quoteName(link)}.`);
       }
     }
   }
@@ -238,8 +250,11 @@ function split(path: string): string[] {
   return path.split(/[/\\]/).filter((name) => name !== '' && name !== '.');
 }
 
-/** Two names are the same if a file system may treat them so: macOS ignores case and composes characters. */
+/**
+ * Two names are the same if a file system may treat them so: macOS ignores case and composes characters. Joined by
+ * NUL, which no path contains, so that nothing sorts between an entry and what is behind it.
+ */
 function keyOf(segments: readonly string[]): string {
-  const path = segments.join('/');
+  const path = segments.join('\0');
   return process.platform === 'darwin' ? path.normalize('NFC').toLowerCase() : path;
 }

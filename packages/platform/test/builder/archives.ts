@@ -3,7 +3,14 @@ import { gzipSync } from 'node:zlib';
 import { Header } from 'tar';
 
 type EntryType =
-  'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'FIFO' | 'GlobalExtendedHeader';
+  | 'File'
+  | 'Directory'
+  | 'SymbolicLink'
+  | 'Link'
+  | 'CharacterDevice'
+  | 'FIFO'
+  | 'ExtendedHeader'
+  | 'GlobalExtendedHeader';
 
 /** An archive entry that normal tools would not write. */
 export interface RawEntry {

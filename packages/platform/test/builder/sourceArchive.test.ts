@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { Pax } from 'tar';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildFailure } from '../../src/builder/buildFailure.ts';
 import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
@@ -89,6 +90,7 @@ describe('a source archive', () => {
       'lies behind what becomes a link later',
       [
         { path: 'l/x', content: 'x' },
+        { path: 'l-x', content: 'x' },
         { path: 'l', type: 'SymbolicLink', linkpath: 'd' },
       ],
       'has entries behind its link "l"',
@@ -142,6 +144,19 @@ describe('a source archive', () => {
   it('is unpacked without copying what follows its end again and again', async () => {
     await unpack(padWith(100 * 1024 ** 2));
     expect(await readdir(into)).toEqual(['a']);
+  });
+
+  it('is rejected in little memory if a path has a hundred thousand directories', async () => {
+    const content = new Pax({ path: `${'a/'.repeat(100_000)}file` }).encodeBody();
+    const archive = [{ path: 'pax', type: 'ExtendedHeader', content }, { path: 'file' }] as const;
+    expect(await refusal([...archive])).toContain('path excessively deep');
+  });
+
+  it('is rejected, naming the entry, if a file system cannot hold two of its entries', async () => {
+    const both = unpack([{ path: 'a' }, { path: 'a/b' }]);
+    await expect(both).rejects.toThrow(
+      new BuildFailure(`The archive's entry "a" cannot be written (EEXIST).`),
+    );
   });
 
   it('is rejected if it is empty, truncated or no archive', async () => {
