@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream';
+
 import { createParser } from 'eventsource-parser';
-import type { Dispatcher } from 'undici';
 
 import { parsedJson } from '../domain/scalars.ts';
 import { type Exchange, single } from './exchange.ts';
@@ -41,7 +42,7 @@ export async function openEventStream(
 
 async function* readEvents(
   exchange: Exchange,
-  body: Dispatcher.ResponseData['body'],
+  body: Readable,
   maxEventCharacters: number,
 ): AsyncGenerator<ServerEvent, void> {
   const ready: ServerEvent[] = [];
@@ -78,10 +79,7 @@ async function* readEvents(
 }
 
 /** The pieces of the body. Errors of the transport become ServiceErrors. */
-async function* piecesOf(
-  exchange: Exchange,
-  body: Dispatcher.ResponseData['body'],
-): AsyncGenerator<Uint8Array, void> {
+async function* piecesOf(exchange: Exchange, body: Readable): AsyncGenerator<Uint8Array, void> {
   const pieces = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   for (;;) {
     let next: IteratorResult<Uint8Array>;

@@ -1,8 +1,11 @@
+import type { Readable } from 'node:stream';
+
 import type { Dispatcher } from 'undici';
 
 import { formatDuration } from '../domain/duration.ts';
 import type { Span, SpanStart } from '../traces/span.ts';
 import { startSpan } from '../traces/trace.ts';
+import { decodedBody } from './contentCoding.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';
 import {
   retryAfterMs,
@@ -36,7 +39,8 @@ export interface ExchangeBounds {
   readonly timeoutMs?: number;
 }
 
-type Answer = Dispatcher.ResponseData;
+/** `body`: without its content coding. */
+type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & { readonly body: Readable };
 
 const ERROR_BODY_MAX_BYTES = 65_536;
 
@@ -211,7 +215,10 @@ export class Exchange {
       signal: this.#end.signal,
     } as Dispatcher.RequestOptions);
     try {
-      return await Promise.race([sent, this.#ended()]);
+      const answer = await Promise.race([sent, this.#ended()]);
+      const { statusCode, headers: fields } = answer;
+      const decoded = decodedBody(answer.body, single(fields['content-encoding']));
+      return { statusCode, headers: fields, body: decoded };
     } catch (error) {
       // Given up while connecting: the dispatcher drops the request before it writes it.
       sent.then(
