@@ -108,6 +108,7 @@ export function activitiesUnderTest(
       | 'activityType'
       | 'isLocal'
       | 'workflowExecution'
+      | 'scheduledTimestampMs'
       | 'scheduleToCloseTimeoutMs'
       | 'heartbeatDetails'
       | 'heartbeatTimeoutMs'

@@ -21,6 +21,7 @@ import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
+import { despiteReadLag } from './readLag.ts';
 
 /** The size of the newest page, and the most revisions to read back to an earlier one. */
 const NEWEST_PAGE = 50;
@@ -87,9 +88,8 @@ export function deploymentActivities(
 
     async readRevision({ target, deploymentId, revisionId }) {
       const client = outside.controlPlane(target);
-      return {
-        revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions())),
-      };
+      const read = () => client.getRevision(deploymentId, revisionId, callOptions());
+      return { revision: revisionSnapshot(await despiteReadLag(read)) };
     },
 
     async listRevisions({ target, deploymentId, since }) {
@@ -241,7 +241,7 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
       // Detect a damaged artifact before sending anything.
       await store.verify(artifact.digest);
       const client = outside.controlPlane(target);
-      const upload = await client.createUploadUrl(deploymentId, callOptions());
+      const upload = await despiteReadLag(() => client.createUploadUrl(deploymentId, callOptions()));
       const { stream, sizeBytes } = await store.open(artifact.digest);
       try {
         await client.uploadArtifact(

@@ -13,6 +13,7 @@ import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import { revisionSnapshot } from './deploymentActivities.ts';
+import { despiteReadLag } from './readLag.ts';
 import type { RequestRates } from './requestRates.ts';
 import { leaveToPoller } from './revisionPoller.ts';
 
@@ -52,7 +53,8 @@ export function pollActivities(
         revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
       const isLeft = (): boolean => poller !== undefined && Date.now() >= since + poller.afterMs;
       const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
-        const seen = await (poller === undefined ? ask() : askInTurn(target, poller, ask));
+        const look = () => (poller === undefined ? ask() : askInTurn(target, poller, ask));
+        const seen = await despiteReadLag(look);
         return revisionPhase(seen.status) === 'pending' && !isLeft()
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
           : { found: seen };

@@ -91,6 +91,16 @@ describe('awaitDeployed', () => {
     },
   );
 
+  it.each([
+    { since: 0, isFinal: false },
+    { since: 10_000, isFinal: true },
+  ])('takes a 404 for a lagging read only at first ($since ms: final is $isFinal)', async (row) => {
+    const plane = await startRoutes({});
+    const activities = activitiesUnderTest({ scheduledTimestampMs: Date.now() - row.since });
+    const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: row.isFinal });
+  });
+
   it('continues at unknown statuses, with a heartbeat at each poll', async () => {
     const plane = await planeWithStatuses('BUILDING', 'A_STATUS_OF_TOMORROW', 'DEPLOYED');
     const activities = activitiesUnderTest({ attempt: 2 });

@@ -84,6 +84,11 @@ describe('uploadArtifact', () => {
     }
   });
 
+  it('is tried again if the control plane does not show its new deployment yet', async () => {
+    const failure = await failureOf(activitiesUnderTest().uploadArtifact(inputOn(await startRoutes({}))));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: false });
+  });
+
   it('detects a damaged artifact before it sends anything', async () => {
     const digits = artifact.digest.slice('sha256:'.length);
     const file = join(folder, 'store', 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
