@@ -16,7 +16,7 @@ import { perWorkflow } from './perWorkflow.ts';
 import type { LocalStepOptions, StepActivityOptions } from './traces.ts';
 
 /**
- * Idempotent reads and small records. Each is first tried as a local activity, in the worker that runs the workflow.
+ * Idempotent reads, small records and small uploads. Each is first tried as a local activity, in the worker that runs the workflow.
  * That leaves one event instead of three and needs no extra workflow task.
  *
  * Never in a target. A local activity delays the target's messages. A query during one splits the workflow task in
@@ -30,6 +30,7 @@ const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'listRevisions',
   'askAgent',
   'lookAtFreezes',
+  'uploadArtifact',
   'awaitDeployed',
   'confirmServing',
   'readChecks',

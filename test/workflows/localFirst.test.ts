@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 
+import type { ReleaseRequest } from '../../src/domain/release/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused } from './faults.ts';
 import { triedIn } from './recordedHistory.ts';
+import { tarball } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
 
@@ -30,12 +32,21 @@ describeWorkflows('a repeatable activity', (harness) => {
       'findDeployment',
       'claimDeployment',
       'askAgent',
+      'uploadArtifact',
       'readRevision',
       'awaitDeployed',
       'confirmServing',
       'listRevisions',
       'recordRelease',
     ]);
+    expect(throughServer).toEqual(['patchDeployment', 'runCheck']);
+  });
+
+  it('is executed through the server if it uploads more than a megabyte', async () => {
+    const { target } = harness.newServingTarget();
+    const artifact = { ...tarball('a'), sizeBytes: 1_000_001 } as ReleaseRequest['artifact'];
+    const { releaseId } = await target.release('a', { artifact });
+    const { throughServer } = await carriedOut(target, releaseId);
     expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'runCheck']);
   });
 
@@ -45,7 +56,7 @@ describeWorkflows('a repeatable activity', (harness) => {
     const { releaseId, outcome } = await target.release('a');
     expect(outcome).toBe('released');
     const { locally, throughServer } = await carriedOut(target, releaseId);
-    expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'readRevision', 'runCheck']);
+    expect(throughServer).toEqual(['patchDeployment', 'readRevision', 'runCheck']);
     expect(locally).toContain('awaitDeployed');
   });
 
@@ -55,9 +66,15 @@ describeWorkflows('a repeatable activity', (harness) => {
     const { releaseId, outcome } = await target.release('a');
     expect(outcome).toBe('released');
     const { locally, throughServer } = await carriedOut(target, releaseId);
-    expect(locally).toEqual(['findDeployment', 'claimDeployment', 'askAgent', 'readRevision']);
+    expect(locally).toEqual([
+      'findDeployment',
+      'claimDeployment',
+      'askAgent',
+      'uploadArtifact',
+      'readRevision',
+    ]);
     expect(throughServer).toEqual([
-      ...['uploadArtifact', 'patchDeployment', 'readRevision', 'awaitDeployed', 'confirmServing', 'runCheck'],
+      ...['patchDeployment', 'readRevision', 'awaitDeployed', 'confirmServing', 'runCheck'],
       ...['listRevisions', 'recordRelease'],
     ]);
   });

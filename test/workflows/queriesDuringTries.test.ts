@@ -11,6 +11,7 @@ import type { ActivityName } from './world.ts';
 const TRIED = [
   'findDeployment',
   'askAgent',
+  'uploadArtifact',
   'readRevision',
   'awaitDeployed',
   'confirmServing',

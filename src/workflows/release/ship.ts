@@ -83,8 +83,11 @@ async function create(
   );
 }
 
+/** A larger upload goes through the server at once: it could take longer than a local activity may. */
+const LOCAL_UPLOAD_MAX_BYTES = 1_000_000;
+
 /**
- * Uploads the artifact, if it is a tarball.
+ * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
  *
  * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
  */
@@ -92,8 +95,13 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   const { journal, request } = shipment;
   const { artifact, target } = request;
   if (artifact.kind !== 'tarball') return null;
-  return journal.step('upload', describeArtifact(artifact), async (activities) => {
-    const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
+  const name = describeArtifact(artifact);
+  return journal.step('upload', name, async (activities) => {
+    const isSmall = artifact.sizeBytes <= LOCAL_UPLOAD_MAX_BYTES;
+    const { uploadArtifact } = isSmall
+      ? activities
+      : activitiesOf('upload', journal.overrides, `upload ${name}`, { neverLocal: true });
+    const { objectPath, attempt } = await uploadArtifact({ target, deploymentId, artifact });
     return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
   });
 }
