@@ -16,8 +16,8 @@ import { perWorkflow } from './perWorkflow.ts';
 import type { LocalStepOptions, StepActivityOptions } from './traces.ts';
 
 /**
- * Idempotent reads, small records and small uploads. Each is first tried as a local activity, in the worker that runs the workflow.
- * That leaves one event instead of three and needs no extra workflow task.
+ * Idempotent reads, small records and small uploads. Each is first tried as a local activity, in the worker that runs the
+ * workflow. That leaves one event instead of three and needs no extra workflow task.
  *
  * Never in a target. A local activity delays the target's messages. A query during one splits the workflow task in
  * two, and a replay may merge them, but a target makes decisions from its history length (`target/runLength.ts`).

@@ -134,7 +134,8 @@ it('a release is one trace, from the command through each activity to each call'
 it('a failed release and its restore are one trace', async () => {
   await project.use({ says: 'No.' });
   const body = JSON.stringify({ detail: `${SECRET} ${stack.apiKey}` });
-  void meet(stack.proxy, REQUESTS.uploadUrl, { kind: 'answer', status: 503, body }, 1);
+  // One failure for the try within the workflow task, and one for the first attempt through the server.
+  void meet(stack.proxy, REQUESTS.uploadUrl, { kind: 'answer', status: 503, body }, 2);
   const { code, text } = await project.ran('release', 'staging');
   expect(code, text).toBe(2);
   const spans = await traceOf('release-2');
@@ -143,7 +144,7 @@ it('a failed release and its restore are one trace', async () => {
     isError: true,
     attributes: { 'slipway.outcome': 'rolled_back' },
   });
-  expect(named(spans, 'uploadArtifact').map(({ isError }) => isError)).toEqual([true, false]);
+  expect(named(spans, 'uploadArtifact').map(({ isError }) => isError)).toEqual([true, true, false]);
   const [redeploy] = named(spans, 'redeployRevision');
   expect(redeploy?.attributes['slipway.step']).toBe('redeploy');
   expect(named(spans, 'runCheck').length).toBeGreaterThan(1);

@@ -18,8 +18,8 @@ const ATTEMPTS = 4;
 
 describeWorkflows('the cost in Temporal', (harness) => {
   it.each<[string, (target: TargetUnderTest) => Promise<string>, Cost]>([
-    ['a release', release(1), { events: 35, activities: 3, workflowTasks: 4 }],
-    ['a release with a further check', release(2), { events: 41, activities: 4, workflowTasks: 5 }],
+    ['a release', release(1), { events: 30, activities: 2, workflowTasks: 3 }],
+    ['a release with a further check', release(2), { events: 36, activities: 3, workflowTasks: 4 }],
     ['a rollback', rollBack, { events: 26, activities: 2, workflowTasks: 3 }],
   ])('of %s are within budget', async (_, live, budget) => {
     await withinBudget(harness, budget, async (target) => {
