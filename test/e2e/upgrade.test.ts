@@ -22,11 +22,11 @@ import { eventually, Stack } from './stack.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * The builds to upgrade from: commits of this repository, until a version is published. The platform's is newer, because
- * its tables were made anew before the first version.
+ * The builds to upgrade from: commits of this repository, until a version is published. The platform's is the first with
+ * the tables of today, and the other the first whose releases a worker of today replays.
  */
 const BEFORE = {
-  slipway: '58171af0d803',
+  slipway: 'b583b14531dd',
   platform: '61ff844e65f2',
 };
 

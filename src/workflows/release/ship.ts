@@ -98,10 +98,10 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   const name = describeArtifact(artifact);
   return journal.step('upload', name, async (activities) => {
     const isSmall = artifact.sizeBytes <= LOCAL_UPLOAD_MAX_BYTES;
-    const { uploadArtifact } = isSmall
+    const through = isSmall
       ? activities
       : activitiesOf('upload', journal.overrides, `upload ${name}`, { neverLocal: true });
-    const { objectPath, attempt } = await uploadArtifact({ target, deploymentId, artifact });
+    const { objectPath, attempt } = await through.uploadArtifact({ target, deploymentId, artifact });
     return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
   });
 }
