@@ -150,7 +150,7 @@ describe.concurrent('streams', () => {
     ]);
   });
 
-  it('of a resumable run begin at the start for Last-Event-ID -1', async () => {
+  it('of a resumable run begin at the start for Last-Event-ID -1, and now for one that is no id', async () => {
     const response = await api.send('POST', `/threads/${await api.thread()}/runs/stream`, {
       assistant_id: 'parent',
       ...input('x'),
@@ -161,6 +161,8 @@ describe.concurrent('streams', () => {
     const whole = await collectEvents(response);
     const again = await api.send('GET', path, undefined, { headers: { 'last-event-id': '-1' } });
     expect(await collectEvents(again)).toEqual(whole);
+    const unknown = await api.send('GET', path, undefined, { headers: { 'last-event-id': '9'.repeat(20) } });
+    expect(await collectEvents(unknown), 'the output from now on').toEqual(whole.slice(0, 1));
   });
 
   it('end immediately for a failed run, with its error', async () => {

@@ -24,7 +24,8 @@ export async function joinStream(
 ): Promise<EventReader> {
   const { service, events } = parts;
   const resumable = (run.kwargs as { resumable?: boolean }).resumable === true;
-  const lastEventId = resumable ? Number.parseInt(options.lastEventId ?? '', 10) : NaN;
+  const isId = resumable && EVENT_ID.test(options.lastEventId ?? '');
+  const lastEventId = isId ? Number(options.lastEventId) : NaN;
   const accepts = options.modes === undefined ? () => true : createEventFilter(options.modes);
   const live = service.findLive(run.run_id);
   if (live !== undefined) {
@@ -35,6 +36,9 @@ export async function joinStream(
   const after = Number.isNaN(lastEventId) ? await events.newestId(run.run_id) : lastEventId;
   return readGenerated((signal) => readStoredEvents(parts, run, { after, accepts, signal }));
 }
+
+/** An id that the database can compare; -1 is before all. Any other text counts as absent. */
+const EVENT_ID = /^-?\d{1,15}$/;
 
 /** Accepts the events of the requested modes, and those that belong to every stream. */
 function createEventFilter(modes: StreamModes): (event: string) => boolean {
