@@ -98,6 +98,7 @@ export async function putArtifact(
       },
       body: body(),
       secrets: [...Object.values(service.credentials), upload.upload_url, `${url.pathname}${url.search}`],
+      unauthorizedHint: 'Check the clock of the control plane and the permissions of its object store.',
     },
     { signal, timeoutMs },
   );

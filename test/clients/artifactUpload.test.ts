@@ -221,6 +221,7 @@ describe('An upload that fails', () => {
       })
       .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'SLIPWAY_UNAUTHORIZED', method: 'PUT', mayHaveBeenTaken: false });
+    expect(error).toHaveProperty('hint', expect.stringContaining('object store'));
     expect(inspect(error, { depth: 9 })).not.toMatch(/tok-77|abcdef/u);
   });
 
