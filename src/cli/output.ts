@@ -86,10 +86,16 @@ export function createOutput({
 
 /** Replaces the control characters of a text, such as an agent's answer, so that it cannot command the terminal. */
 export function visible(text: string): string {
-  return text.replaceAll(
-    CONTROL,
-    (sign, kept?: string) => kept ?? `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  return text.replaceAll(CONTROL, (sign, kept?: string) => kept ?? hex(sign));
+}
+
+/** The same for a name, in which colors and ends of lines have no place either. */
+export function visibleName(name: string): string {
+  return name.replaceAll(/\p{Cc}/gu, hex);
+}
+
+function hex(sign: string): string {
+  return `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
 
 /** An event as one printed line, with its schema version. */

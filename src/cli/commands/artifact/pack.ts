@@ -9,6 +9,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
+import { visibleName } from '../../output.ts';
 import { sizeText } from '../../ui/text.ts';
 import { sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
@@ -37,7 +38,7 @@ export async function runPackCommand(
     if (options.list === true) {
       for (const { path } of source.entries) {
         output.event({ event: 'entry', path });
-        output.print(path);
+        output.print(visibleName(path));
       }
     }
     await warnOfSecrets(output, source, options.strict ?? false, signal);

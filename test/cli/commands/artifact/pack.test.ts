@@ -44,6 +44,13 @@ describe('slipway pack', () => {
     expect(output.said[2]).toMatch(/^sha256:[0-9a-f]{64} \(1 KB, 2 files\)$/);
   });
 
+  it('lists a name with control characters on one line, without them', async () => {
+    const output = testOutput();
+    await writeFile(join(folder, 'a\u001b[31m\nb'), '');
+    await runPackCommand(contextOf(output), { config: config(), list: true });
+    expect(output.said[0]).toBe(String.raw`a\x1b[31m\x0ab`);
+  });
+
   it('writes the tarball to the given path', async () => {
     const output = testOutput({ json: true });
     const file = join(folder, 'out', 'source.tar.gz');
