@@ -38,10 +38,15 @@ export function versionLine({ buildId, status, percentage, releases, own }: Seen
 export function nextSteps(routing: Routing, own: string): readonly string[] {
   const { current, ramping, versions } = routing;
   const previous = previousVersion(routing);
-  const back = previous === undefined ? [] : [`Go back to ${previous}: slipway worker rollout --back`];
+  // Only a version's own installation can replay on it.
+  const back =
+    previous === undefined
+      ? []
+      : [`Go back to ${previous}, from its installation: slipway worker rollout --back`];
   if (ramping !== undefined) {
+    const from = ramping.buildId === own ? '' : ', from its installation';
     return [
-      `Finish the ramp: slipway worker rollout ${ramping.buildId} --current`,
+      `Finish the ramp${from}: slipway worker rollout ${ramping.buildId} --current`,
       `End it: slipway worker rollout --back`,
     ];
   }
