@@ -136,7 +136,7 @@ function printSchedule(
   output.event({ event: 'schedule', name, scheduleId, from: from.name, to: to.name, ...schedule, ...state });
   output.print(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${describeTimes(schedule)}`);
   if (paused) output.print(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
-  for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${exactText(time)}`);
+  else for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${exactText(time)}`);
 }
 
 const NEXT_SHOWN = 5;
