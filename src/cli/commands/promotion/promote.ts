@@ -72,7 +72,7 @@ export async function runPromoteCommand(
       for (const difference of differences) output.info(`  differs: ${difference}`);
       if (!options.wait) {
         const title = `${name}, ${from} to ${to}: ${disposition}`;
-        const why = [`Follow it: slipway status ${to}`, ...onPage];
+        const why = [`See it: slipway status ${to}`, ...onPage];
         await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
         return 0;
       }

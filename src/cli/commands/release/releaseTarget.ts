@@ -138,7 +138,7 @@ export async function releaseTarget(
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
   const onPage = onPageLines(dashboardUrl);
   if (!order.wait) {
-    const follow = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
+    const follow = disposition === 'already_released' ? [] : [`Follow it: slipway watch ${name}`];
     const next = [...follow, ...onPage];
     for (const line of [taken, ...next]) output.print(line);
     await reportInCi(context, {
