@@ -10,7 +10,7 @@ import type { Output } from '../output.ts';
 
 /** The printed form of any thrown value. An unexpected error is `SLIPWAY_INTERNAL`. */
 export function reportError(error: unknown): EventOf<'error'> {
-  const known = isCodedError(error) ? error : (diskFull(error) ?? internal(error));
+  const known = isCodedError(error) ? error : (ofThisMachine(error) ?? internal(error));
   return {
     event: 'error',
     code: known.code as EventOf<'error'>['code'],
@@ -26,9 +26,19 @@ function internal(error: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), { hint });
 }
 
-function diskFull(error: unknown): SlipwayError | undefined {
-  const { code, path } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return undefined;
+/** A full disk, or a temporary folder that cannot be written. */
+function ofThisMachine(error: unknown): SlipwayError | undefined {
+  const {
+    code,
+    path,
+    syscall,
+    message = '',
+  } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') {
+    if (syscall !== 'mkdtemp') return undefined;
+    const hint = 'set TMPDIR to a folder that can be written';
+    return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
+  }
   return new SlipwayError(
     'SLIPWAY_DISK_FULL',
     'a file or the output could not be written: the disk is full',

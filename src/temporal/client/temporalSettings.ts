@@ -46,6 +46,12 @@ export async function temporalSettings(
 ): Promise<TemporalSettings> {
   const { connectionOptions, namespace } = load(environment);
   if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
+  if (namespace === '') {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'Temporal’s namespace is empty', {
+      place: 'TEMPORAL_NAMESPACE, or namespace in the profile of temporal.toml',
+      hint: 'name one, or unset the variable for "default"',
+    });
+  }
   const dev = await readDevState(home);
   const codec = await readCodec(environment);
   const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);

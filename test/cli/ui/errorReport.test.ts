@@ -1,3 +1,5 @@
+import { mkdtemp } from 'node:fs/promises';
+
 import { describe, expect, it } from 'vitest';
 
 import { printError } from '../../../src/cli/ui/errorReport.ts';
@@ -90,6 +92,13 @@ describe('printing an error', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     expect(printError(output, full)).toBe(1);
     expect(output.noted[0]).toMatch(/^error SLIPWAY_DISK_FULL: /);
+  });
+
+  it('reports a folder for temporary files that cannot be written', async () => {
+    const output = testOutput();
+    const error: unknown = await mkdtemp('/nonexistent/a-').catch((thrown: unknown) => thrown);
+    expect(printError(output, error)).toBe(1);
+    expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: no temporary folder .*\n.*set TMPDIR/u);
   });
 
   it('shows the cause of an unexpected error', () => {

@@ -77,6 +77,12 @@ describe('the Temporal to use', () => {
     });
   });
 
+  it('is rejected if its namespace is empty, as a variable that CI does not know', async () => {
+    await expect(temporalSettings(home, { ...noFile, TEMPORAL_NAMESPACE: '' })).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+    });
+  });
+
   it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
     'is accepted if its address is %j',
     async (address) => {
