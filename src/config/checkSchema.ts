@@ -12,7 +12,7 @@ import {
 } from './datasetSchema.ts';
 import { Evaluators } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
-import { Duration, present, Text } from './fields.ts';
+import { present, Text, TimeLimit } from './fields.ts';
 
 const Turn = z
   .strictObject({
@@ -50,7 +50,7 @@ export const Check = z
     ),
     reference: z.unknown().optional().describe('What evaluators compare the answer with'),
     ...DATASET_FIELDS,
-    timeout: Duration.default(60_000).describe(
+    timeout: TimeLimit.default(60_000).describe(
       'How long a run may take; the deadlines of its steps follow. Default: 60s',
     ),
     feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
@@ -84,7 +84,7 @@ export const Check = z
 /** What all checks may take together. */
 export const ChecksBudget = z
   .strictObject({
-    time: Duration.optional().describe('How long they may take'),
+    time: TimeLimit.optional().describe('How long they may take'),
     runs: z.int().min(1).optional().describe('How many runs they may make'),
     tokens: z
       .int()

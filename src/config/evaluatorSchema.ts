@@ -5,7 +5,7 @@ import {
   EVALUATORS_MAX,
   ON_NO_SCORE,
 } from '../domain/check/evaluator.ts';
-import { Duration, SecretReference, ServiceUrl, Text, unlessAny } from './fields.ts';
+import { SecretReference, ServiceUrl, Text, TimeLimit, unlessAny } from './fields.ts';
 import { namedTwice } from './nearestWord.ts';
 
 const MIN_SCORE = 'expected a score above 0, at most 1';
@@ -17,7 +17,7 @@ export const SCORING_SERVICE = {
   secret: SecretReference.optional().describe(
     'The key of the requests’ signature. Default: they are not signed',
   ),
-  timeout: Duration.default(30_000).describe('How long one call may take. Default: 30s'),
+  timeout: TimeLimit.default(30_000).describe('How long one call may take. Default: 30s'),
 };
 
 const Evaluator = z

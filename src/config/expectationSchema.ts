@@ -9,7 +9,7 @@ import {
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
 import { schemaProblem } from './answerSchema.ts';
-import { Duration, present, Text, unless, unlessAny } from './fields.ts';
+import { present, Text, TimeLimit, unless, unlessAny } from './fields.ts';
 
 const CALLS_MAX = 100;
 const PARTS_MAX = 20;
@@ -89,7 +89,7 @@ const Fields = z
       .min(1)
       .optional()
       .describe('How many tokens its messages report at most (usage_metadata), input and output together'),
-    maxLatency: Duration.optional().describe('The longest time from request to end'),
+    maxLatency: TimeLimit.optional().describe('The longest time from request to end'),
     not: Expectation.optional().describe('What must not hold as a whole'),
     anyOf: z
       .array(Expectation)

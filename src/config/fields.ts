@@ -30,6 +30,9 @@ export const Duration = durationField(
   'expected a duration such as 30s, 5m or 1h30m, at most 30 days',
 );
 
+/** A duration in which something must happen. */
+export const TimeLimit = Duration.refine((limit) => limit > 0, { message: 'expected more than 0s' });
+
 /** A duration. `parse` returns `undefined` for an invalid text; the error is then `problem`. */
 export function durationField(parse: (text: string) => number | undefined, problem: string) {
   return z

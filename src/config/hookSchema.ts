@@ -4,7 +4,7 @@ import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/expectat
 import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, possibleFreeze, SecretReference, Text, TimeZone, unless, unlessAny } from './fields.ts';
+import { possibleFreeze, SecretReference, Text, TimeLimit, TimeZone, unless, unlessAny } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
 /** The forms of payloads, named after the products that send them. */
@@ -32,7 +32,7 @@ const ApprovalHours = z
     from: Text.describe('When the hours begin: "22:00" for every day, or "Fri 18:00"'),
     until: Text.describe('When they end, in the same form as from'),
     timeZone: TimeZone.default('UTC'),
-    within: Duration.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
+    within: TimeLimit.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
   })
   .superRefine(possibleFreeze);
 
@@ -66,7 +66,7 @@ const Rule = z
     promotion: Text.optional().describe(
       'The promotion to start; required for do: promotion, not allowed for others',
     ),
-    ifYoungerThan: Duration.optional().describe(
+    ifYoungerThan: TimeLimit.optional().describe(
       'Acts only if the serving revision was released at most this long ago, and the event began after that',
     ),
     ifRevision: Text.optional().describe(
@@ -75,11 +75,11 @@ const Rule = z
     atLeast: z
       .strictObject({
         count: z.int().min(2).max(COUNT_MAX).describe('How many events'),
-        within: Duration.describe('The time in which they must arrive'),
+        within: TimeLimit.describe('The time in which they must arrive'),
       })
       .optional()
       .describe('Acts only after this many matching events'),
-    atMostOnePer: Duration.optional().describe('Acts at most once in this time, for each target'),
+    atMostOnePer: TimeLimit.optional().describe('Acts at most once in this time, for each target'),
     approvalBetween: ApprovalHours.optional().describe('When a person must approve it first'),
     hold: z
       .boolean()

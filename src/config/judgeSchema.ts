@@ -10,7 +10,7 @@ import {
 } from '../domain/judge/settings.ts';
 import { SCORING_SERVICE } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
-import { Duration, Text } from './fields.ts';
+import { Duration, Text, TimeLimit } from './fields.ts';
 
 const INPUTS_MAX = 100_000;
 const CONCURRENCY_MAX = 256;
@@ -94,7 +94,7 @@ export const Judge = complete(
       .max(REPETITIONS_MAX)
       .default(DEFAULT_SETTINGS.warmUpRuns)
       .describe('Warm-up runs on each side, which do not count. Default: 3'),
-    runTimeout: Duration.default(DEFAULT_SETTINGS.runTimeoutMs).describe(
+    runTimeout: TimeLimit.default(DEFAULT_SETTINGS.runTimeoutMs).describe(
       'How long one run may take. Default: 60s',
     ),
     patience: Duration.default(DEFAULT_SETTINGS.patienceMs).describe(

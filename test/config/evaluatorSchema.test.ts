@@ -49,6 +49,7 @@ describe('evaluators in slipway.yaml', () => {
     [evaluator('minScore: 0'), /evaluators.0.minScore: expected a score above 0, at most 1: every run has 0/],
     [evaluator('minScore: high'), /evaluators.0.minScore: expected a score above 0, at most 1/],
     [evaluator('timeout: 5s'), /evaluators.0.minScore/],
+    [evaluator('minScore: 0.7, timeout: 0s'), /evaluators.0.timeout: expected more than 0s/],
     [evaluator('minScore: 0.7, minscore: 1'), /evaluators.0.minscore: .*did you mean "minScore"/],
     [evaluator('minScore: 0.7, onNoScore: ignore'), /evaluators.0.onNoScore/],
     [evaluator('minScore: 0.7, secret: the-secret-itself'), /evaluators.0.secret: .*never the secret itself/],

@@ -38,6 +38,10 @@ describe('hooks in slipway.yaml', () => {
       '[{ name: a, do: hold, targets: [prodution] }]',
       /targets.0: slipway.yaml has no target of that name; did you mean "production"/,
     ],
+    [
+      '[{ name: a, do: hold, targets: [production], atMostOnePer: 0s }]',
+      /on.0.atMostOnePer: expected more than 0s/,
+    ],
     ['[{ name: a, do: hold }]', /on.0.targets: expected, for do: hold/],
     ['[{ name: a, do: promotion }]', /on.0.promotion: expected, for do: promotion/],
     [
