@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { patternProblem } from '../domain/preview/preview.ts';
+import { patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
@@ -72,7 +72,7 @@ export type LoosePreviews = Readonly<
   >
 >;
 
-/** Finds unknown targets and checks, and two previews with the same deployments. */
+/** Finds unknown targets and checks, and deployments that are also those of another preview or of a target. */
 export function* previewProblems(
   previews: LoosePreviews,
   targets: Readonly<Record<string, unknown>>,
@@ -82,7 +82,7 @@ export function* previewProblems(
   const known = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['name'] === 'string' ? [check['name']] : [],
   );
-  const patterns = new Map<unknown, string>();
+  const patterns = new Map<string, string>();
   for (const [name, preview] of Object.entries(previews)) {
     const { from, checks: wanted, resources, deployment } = preview ?? {};
     const path = ['previews', name];
@@ -101,9 +101,19 @@ export function* previewProblems(
       const message = `slipway.yaml has no check of that name; ${meantWord(check, known)}`;
       yield { path: [...path, 'checks', index], message };
     }
+    if (typeof deployment !== 'string') continue;
     const same = patterns.get(deployment);
-    if (typeof deployment === 'string' && same !== undefined)
+    if (same !== undefined)
       yield { path: [...path, 'deployment'], message: `the preview "${same}" has the same deployment` };
     patterns.set(deployment, name);
+    const taken = Object.entries(targets).find(([other, settings]) =>
+      [other, isRecord(settings) && settings['deployment']].some(
+        (text) => typeof text === 'string' && pullRequestOf(deployment, text) !== undefined,
+      ),
+    );
+    if (taken !== undefined) {
+      const message = `the target "${taken[0]}" has the name of a preview, whose removal would delete it`;
+      yield { path: [...path, 'deployment'], message };
+    }
   }
 }

@@ -134,6 +134,16 @@ describe('previews of slipway.yaml', () => {
     expect(problemsOf(`  pr: ${preview}`)).toContain(problem);
   });
 
+  it.each([
+    ['deployment: images', 'deployment: agent-7', 'images'],
+    ['  images:', '  agent-7:', 'agent-7'],
+  ])('cannot have a name of a target, which their removal would delete: %s', (from, to, target) => {
+    const file = previews('  pr: { from: staging, deployment: "agent-{pr}" }').replace(from, to);
+    expect(() => parseConfig(file, 'slipway.yaml', {})).toThrow(
+      `the target "${target}" has the name of a preview, whose removal would delete it`,
+    );
+  });
+
   it('cannot share a deployment', () => {
     const both = '  a: { from: staging, deployment: "a-{pr}" }\n  b: { from: staging, deployment: "a-{pr}" }';
     expect(problemsOf(both)).toContain('the preview "a" has the same deployment');
