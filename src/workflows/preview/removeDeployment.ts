@@ -66,6 +66,13 @@ function deleted(deployment: string): Removed {
 
 async function remove(target: TargetSpec, deploymentId: string, onDeleting: () => void): Promise<Removed> {
   const { deployment } = target;
+  try {
+    await activitiesOf('find', ONCE, `claim ${deployment}`).claimDeployment({ target, deploymentId });
+  } catch (error) {
+    if (explain(error).code !== 'SLIPWAY_DEPLOYMENT_OWNED') throw error;
+    const note = `the deployment ${deployment} (${deploymentId}) belongs to another target, and stays`;
+    return { removed: 'never_made', note };
+  }
   const activities = activitiesOf('find', ONCE, `delete ${deployment}`);
   const { offered } = await activities
     .deleteDeployment({ target, deploymentId })

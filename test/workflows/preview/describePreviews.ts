@@ -3,13 +3,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Harness, replayedEachTime, replayFailures } from '../harness.ts';
 import { openProjectHarness } from '../projectHarness.ts';
 import type { ScriptedJudge } from '../judge/scriptedJudge.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
 
 /** What tests of previews use. */
 interface PreviewWorld {
-  readonly harness: Pick<Harness, 'newTarget' | 'judge'>;
+  readonly harness: Pick<Harness, 'newTarget' | 'newTargetIn' | 'judge'>;
   /** A preview that is not there yet, in a world of its own. */
   readonly newPreview: (continueAsNewAfterEvents?: number) => PreviewUnderTest;
+  readonly previewOf: (target: TargetUnderTest) => PreviewUnderTest;
 }
 
 /** Runs a file's tests of previews, all concurrently. Afterwards all histories must replay. */
@@ -36,7 +38,9 @@ export function describePreviews(name: string, tests: (world: PreviewWorld) => v
             return harness.judge;
           },
           newTarget: (input) => harness.newTarget(input),
+          newTargetIn: (...where) => harness.newTargetIn(...where),
         },
+        previewOf: (target) => previews.of(target),
         newPreview: (continueAsNewAfterEvents) =>
           previews.of(
             harness.newTarget(),

@@ -4,7 +4,7 @@ import { refused } from '../faults.ts';
 import { describePreviews } from './describePreviews.ts';
 import { LONG_MS } from './previewUnderTest.ts';
 
-describePreviews('the removal of a preview', ({ newPreview }) => {
+describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }) => {
   test('ends a push that waits for an earlier removal, if it is requested after the push', async () => {
     const preview = newPreview();
     const { world } = preview.target;
@@ -23,6 +23,21 @@ describePreviews('the removal of a preview', ({ newPreview }) => {
     gate.open();
     expect(await preview.result()).toMatchObject({ removed: 'deleted' });
     expect(world.controlPlane.deployments).toEqual([]);
+  });
+
+  test('leaves a deployment that another target owns, and says so', async () => {
+    const owner = harness.newTarget();
+    await owner.release('a');
+    const preview = previewOf(harness.newTargetIn(owner.world, {}, ':8080'));
+    await preview.push('b', LONG_MS);
+    const { last } = await preview.stateOnce((state) => state.last !== null);
+    expect(last).toMatchObject({ outcome: 'failed' });
+    await preview.remove('closed');
+    const { removed, reason } = await preview.result();
+    expect(removed).toBe('never_made');
+    expect(reason).toContain('belongs to another target, and stays');
+    expect(owner.world.count('deleteDeployment')).toBe(0);
+    expect(await owner.release('c')).toMatchObject({ outcome: 'released' });
   });
 
   test('says that its target does not answer, and goes on once it does', async () => {
