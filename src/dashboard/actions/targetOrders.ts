@@ -170,7 +170,7 @@ function servesNow(target: TargetStanding): string {
 function contents({ state }: TargetStanding, revisionId: string): string {
   const words = revisionText(wordsOf(state, revisionId));
   const known = state.known.findLast((other) => other.revisionId === revisionId);
-  if (known === undefined) return `${words}, not known to the target`;
+  if (known === undefined) return `${words}, not known to be verified`;
   return `${words}, ${known.verified ? 'verified' : 'not verified, checked'} ${momentText(known.at)}`;
 }
 

@@ -158,7 +158,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
     if (silence === undefined) return null;
     return (
       <>
-        <Silence why={silence.why} hint={silence.hint} />
+        <Silence silence={silence} />
         {kept === undefined ? null : <Kept kept={kept} workflowId={workflowId} />}
       </>
     );
@@ -168,7 +168,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
   const lost = undelivered?.at(-1);
   return (
     <>
-      {silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} wasRead />}
+      {silence === undefined ? null : <Silence silence={silence} wasRead />}
       {hold === null ? null : <OnHold hold={hold} />}
       {frozen === null ? null : (
         <p class="condition">
@@ -204,17 +204,19 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
 }
 
 interface SilenceProps {
-  readonly why: string;
-  readonly hint: string | undefined;
+  readonly silence: NonNullable<TargetSnapshot['silence']>;
   /** Whether an earlier state is shown. */
   readonly wasRead?: boolean;
 }
 
-function Silence({ why, hint, wasRead = false }: SilenceProps) {
+function Silence({ silence: { why, hint, since }, wasRead = false }: SilenceProps) {
   return (
     <section class="notice warn">
       <h3>The target does not answer</h3>
       <p>{`${why}.${wasRead ? ' This is its last known state.' : ''}`}</p>
+      <p class="facts">
+        <Elapsed since={new Date(since).toISOString()} />
+      </p>
       {hint === undefined ? null : <p class="small">{hint}</p>}
     </section>
   );

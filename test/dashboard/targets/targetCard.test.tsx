@@ -79,10 +79,11 @@ it('shows who can approve', () => {
   expect(html).toContain('by you');
 });
 
-it('keeps the target’s last state while no worker answers', () => {
+it('keeps the target’s last state while no worker answers, and says since when', () => {
   const silence = { why: 'no worker polls the task queue', hint: 'slipway worker', since: NOW };
   const html = card(target({ activeRevisionId: '0d9bd5d7-0000-4000-8000-000000000000' }, { silence }));
   expect(html).toContain('does not answer');
+  expect(html).toContain('since 12:00:00 UTC');
   expect(html).toContain('0d9bd5d7');
 });
 
