@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 20;
 /** How many targets release at the same time. */
 const LANES = 10;
 const READY_WITHIN_MS = 30_000;
-/** Longer than the page's server watches targets that no page shows, and how many pages are loaded after that. */
+/** How long no page is open, while the server still watches the targets, and how many pages are loaded after that. */
 const UNWATCHED_MS = 31_000;
 const UNWATCHED = 4;
 /** Shorter steps are not counted: a person could not see them. */
