@@ -5,9 +5,13 @@ import type { z } from 'zod';
 
 import { HttpProblem, invalid } from './problem.ts';
 
+/** How deeply a body may be nested. What stores or sends it needs a stack of that depth. */
+const LEVELS_MAX = 1_000;
+
 /**
  * The validated JSON body. The content type is ignored, because several clients leave it out.
- * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body or invalid JSON.
+ * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body, invalid JSON, or more than 1,000
+ * levels.
  */
 export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Promise<z.output<S>> {
   const text = await c.req.text();
@@ -22,7 +26,23 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
     if (!(error instanceof SyntaxError)) throw error;
     throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
   }
+  if (isTooDeep(value)) {
+    const msg = `The body should have at most ${LEVELS_MAX} levels`;
+    throw invalid([{ loc: ['body'], msg, type: 'json_invalid' }]);
+  }
   return check(schema, value, 'body');
+}
+
+/** Level by level, because the value may be nested deeper than the stack. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > LEVELS_MAX) return true;
+    level = level.flatMap((each): unknown[] =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    );
+  }
+  return false;
 }
 
 /** Like {@link parseBody}, but an absent body counts as `{}`, for endpoints with only optional fields. */

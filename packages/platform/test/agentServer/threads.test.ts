@@ -42,7 +42,10 @@ describe('threads', () => {
     expect(await bad(`/threads/${thread}/history`, { metadata: { '\0': 'a' } })).toEqual([
       ['body', 'metadata'],
     ]);
-    expect((await api.send('POST', '/threads', undefined, { body: '{' })).status).toBe(422);
+    const tooDeep = `{"metadata":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`;
+    for (const text of ['{', tooDeep]) {
+      expect((await api.send('POST', '/threads', undefined, { body: text })).status).toBe(422);
+    }
   });
 });
 
