@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import type { JWK } from 'jose';
-import * as oidc from 'openid-client';
 
 import { verifiedEmail } from '../../identity/claims.ts';
 import { newSigningKey } from '../../identity/proof.ts';
 import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.ts';
+import { isRefusal, whyNot } from '../../identity/issuerFailure.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import type { Address } from './address.ts';
@@ -98,11 +98,11 @@ export class OidcSignIn {
       return await question();
     } catch (error) {
       if (isRefusal(error))
-        throw failed(`${this.#settings.issuer.host} did not confirm who you are: ${said(error)}`);
+        throw failed(`${this.#settings.issuer.host} did not confirm who you are: ${whyNot(error)}`);
       throw new AccessRefusal(
         503,
         'SLIPWAY_SIGN_IN_UNAVAILABLE',
-        `${this.#settings.issuer.host} could not be asked who you are: ${said(error)}`,
+        `${this.#settings.issuer.host} could not be asked who you are: ${whyNot(error)}`,
         {
           hint: 'try again; the command does not need this page: slipway status',
           signIn: '/sign-in',
@@ -115,30 +115,4 @@ export class OidcSignIn {
 
 function failed(message: string, hint = 'sign in again'): AccessRefusal {
   return new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', message, { hint, signIn: '/sign-in' });
-}
-
-/** Whether the issuer's answer was invalid. `false`: there was no answer. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof oidc.AuthorizationResponseError ||
-    error instanceof oidc.ResponseBodyError ||
-    (error instanceof oidc.ClientError && INVALID.has(error.code ?? ''))
-  );
-}
-
-/** The codes of openid-client for invalid answers. */
-const INVALID: ReadonlySet<string> = new Set([
-  'OAUTH_INVALID_RESPONSE',
-  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
-  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
-  'OAUTH_JWT_USERINFO_EXPECTED',
-]);
-
-/** A short reason. It contains the issuer's standard error code, and no other text of the issuer. */
-function said(error: unknown): string {
-  if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError) {
-    return error.error;
-  }
-  const { cause = error } = error instanceof oidc.ClientError ? error : {};
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -7,6 +7,7 @@ import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { verifiedEmail } from '../../../identity/claims.ts';
 import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
+import { isRefusal, whyNot } from '../../../identity/issuerFailure.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
@@ -115,11 +116,14 @@ async function asking<T>({ issuer }: IssuerClient, question: () => Promise<T>): 
   try {
     return await question();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw failed(`${issuer.host} did not confirm who you are: ${why}`, error);
+    if (isRefusal(error)) throw failed(`${issuer.host} did not confirm who you are: ${whyNot(error)}`, error);
+    const message = `${issuer.host} could not be asked who you are: ${whyNot(error)}`;
+    throw new SlipwayError('SLIPWAY_SIGN_IN_UNAVAILABLE', message, { hint: RETRY, cause: error });
   }
 }
 
 function failed(message: string, cause?: unknown): SlipwayError {
-  return new SlipwayError('SLIPWAY_SIGN_IN_FAILED', message, { hint: 'try again: slipway login', cause });
+  return new SlipwayError('SLIPWAY_SIGN_IN_FAILED', message, { hint: RETRY, cause });
 }
+
+const RETRY = 'try again: slipway login';

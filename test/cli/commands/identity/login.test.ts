@@ -73,6 +73,15 @@ it('signs in with a browser, stores the sign-in only for its user, and a worker 
   });
 });
 
+it('reports an issuer that does not answer as unreachable, not as a refusal', async () => {
+  const away = { ...environment, SLIPWAY_OIDC_ISSUER: 'https://127.0.0.1:2' };
+  const login = runLoginCommand({ output: testOutput(), home: folder, environment: away });
+  await expect(login).rejects.toMatchObject({
+    code: 'SLIPWAY_SIGN_IN_UNAVAILABLE',
+    message: expect.stringMatching(/^127.0.0.1:2 could not be asked who you are: .*ECONNREFUSED/u),
+  });
+});
+
 it('a proof is invalid for another statement, and is removed', async () => {
   await signIn('ben');
   const store = openArtifactStore(join(folder, 'store'));
