@@ -34,7 +34,10 @@ export async function artifactOf(
   take: (packed: PackedSource, store: ArtifactStore, signal: AbortSignal) => Promise<void> = putIn,
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
-  if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
+  if (target === undefined) {
+    const hint = 'release on it with: slipway preview --pr NUMBER';
+    throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `"${targetName}" is a preview's deployment`, { hint });
+  }
   const store = artifactStoreOf({ config, folder }, context);
   const recordStore = store.url;
   if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
