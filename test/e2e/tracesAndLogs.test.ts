@@ -233,7 +233,7 @@ describe('slipway logs --release', () => {
     const said = (source: string): string =>
       own.flatMap((line) => (line.source === source ? [line.message] : [])).join('\n');
     expect(said('temporal')).toContain('workflow release started');
-    expect(said('temporal')).toMatch(/uploadArtifact .*attempt 2 started; the one before: .*503/);
+    expect(said('temporal')).toMatch(/uploadArtifact .*attempt 3 started; the one before: .*503/);
     expect(said('worker')).toMatch(/^patchDeployment is done /m);
     expect(said('platform')).toContain('a revision is deployed');
     const { revisionId } = await seen.result('release-2');
