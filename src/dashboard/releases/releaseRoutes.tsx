@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { SlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
+import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/pageEnv.ts';
 import { liveTargets } from '../live/liveTargets.ts';
@@ -23,8 +24,10 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     const snapshot = await watches.snapshot(c.req.param('target'));
     const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
     if (snapshot === undefined) return c.notFound();
-    const { workflowId, view } = snapshot;
+    const { workflowId } = snapshot;
     if (story === undefined) {
+      // The snapshot may be older than a release that was requested just now.
+      const view = await viewTarget(temporal, workflowId);
       const waits = view?.state.queue.some((queued) => queued.releaseId === releaseId) === true;
       return waits ? c.redirect(targetAddress(workflowId)) : c.notFound();
     }
