@@ -89,7 +89,7 @@ it.each([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE])(
 );
 
 it('a state of the record store is marked as such, with its time and reason', async () => {
-  const before = new Date().toISOString().slice(0, 'yyyy-mm-ddThh'.length);
+  const before = new Date().toISOString().slice(0, 'yyyy-mm-ddThh'.length).replace('T', ' ');
   const state = await attempted(2)(KEPT);
   expect(state).toMatchObject({ nextNumber: 7, ignored: [{ message: 'recovery' }] });
   expect(state?.ignored[0]?.reason).toMatch(
