@@ -1,8 +1,8 @@
 import { type Bound, cutText, newest } from './bounds.ts';
+import { exactText } from './instant.ts';
 import { describeUndelivered } from './notify/noticeText.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';
-import { exactText } from './instant.ts';
 
 /** The newest rows of the steps' table, which Temporal's UI shows. */
 const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };

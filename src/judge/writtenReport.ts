@@ -1,7 +1,7 @@
+import { exactText } from '../domain/instant.ts';
 import { type MetricComparison, METRICS } from '../domain/judge/metric.ts';
 import { type JudgeReport, type MetricReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { changeText } from '../domain/judge/verdict.ts';
-import { exactText } from '../domain/instant.ts';
 
 /** A line of a report. `about` selects its color on a terminal. */
 export interface ReportLine {

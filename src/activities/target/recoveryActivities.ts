@@ -6,6 +6,7 @@ import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } fr
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { exactText } from '../../domain/instant.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';
 import {
@@ -31,7 +32,6 @@ import {
   startInput,
   type TargetRun,
 } from './earlierRuns.ts';
-import { exactText } from '../../domain/instant.ts';
 
 /** The store for records. */
 type RecordStore = Pick<ArtifactStore, 'putRecord' | 'getRecord'>;

@@ -2,10 +2,10 @@ import { formatDuration } from '../../domain/duration.ts';
 import { datasetText } from '../../domain/check/dataset.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
+import { exactText } from '../../domain/instant.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS } from '../ui/style.ts';
-import { exactText } from '../../domain/instant.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 

@@ -5,6 +5,7 @@ import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { exactText } from '../../domain/instant.ts';
 import { overduePreviews, pullRequestOf } from '../../domain/preview/preview.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
@@ -18,7 +19,6 @@ import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
 import { unheldPreviews } from './preview/unheldPreviews.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
-import { exactText } from '../../domain/instant.ts';
 
 /** The options of `slipway audit [TARGET]`. */
 export interface AuditOptions {

@@ -1,11 +1,11 @@
 import { nameAndMark, nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
+import { exactText } from '../../domain/instant.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 import type { Style } from './style.ts';
-import { exactText } from '../../domain/instant.ts';
 
 const LABEL_WIDTH = 9;
 const BUILD_LINE_MAX_CHARACTERS = 160;

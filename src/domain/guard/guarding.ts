@@ -1,6 +1,6 @@
+import { exactText } from '../instant.ts';
 import { type Instant, isRecord } from '../scalars.ts';
 import { type Breach, breachText } from './measurement.ts';
-import { exactText } from '../instant.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.

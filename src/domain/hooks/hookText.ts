@@ -1,8 +1,8 @@
 import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
+import { exactText } from '../instant.ts';
 import type { HookAction } from './hookEvent.ts';
 import type { HookDecision, HookRow, HookState, HookWork } from './hookState.ts';
-import { exactText } from '../instant.ts';
 
 /** The limit of an actor's texts, as JSON. */
 const ACTOR_MAX_BYTES = 900;

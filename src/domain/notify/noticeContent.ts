@@ -3,12 +3,12 @@ import { describeArtifact } from '../artifact/artifact.ts';
 import type { HookOrder } from '../hooks/hookEvent.ts';
 import type { HookWork } from '../hooks/hookState.ts';
 import { actionText, hookActor } from '../hooks/hookText.ts';
+import { exactText } from '../instant.ts';
 import type { PromotionRequest, PromotionResult } from '../promotion/promotion.ts';
 import type { Waiting } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';
-import { exactText } from '../instant.ts';
 
 /**
  * The notices for a change of a target's state: holds, and releases that ended or never started. A start changes no

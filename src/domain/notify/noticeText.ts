@@ -1,8 +1,8 @@
 import { whoAndWhy } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
+import { exactText } from '../instant.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
 import type { Notice, SentNotice } from './notice.ts';
-import { exactText } from '../instant.ts';
 
 /** A notice's first line: `production: release-3 was rolled back`. */
 export function noticeTitle({ event, target, kind, name }: Notice): string {

@@ -1,4 +1,5 @@
 import { cutText } from '../bounds.ts';
+import { exactText } from '../instant.ts';
 import {
   previewPhase,
   type PreviewEnding,
@@ -7,7 +8,6 @@ import {
   type PreviewSpec,
   type PreviewState,
 } from './preview.ts';
-import { exactText } from '../instant.ts';
 
 /** GitHub takes 65,536 characters, GitLab a million. */
 const COMMENT_MAX_BYTES = 60_000;

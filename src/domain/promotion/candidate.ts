@@ -1,8 +1,8 @@
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
+import { exactText } from '../instant.ts';
 import type { Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
-import { exactText } from '../instant.ts';
 
 /** The targets of a promotion at one moment. */
 export interface Line {

@@ -1,6 +1,7 @@
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
+import { exactText } from '../instant.ts';
 import type { ReleaseRequest } from '../release/release.ts';
 import { findQuarantined } from './quarantine.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type Running,
   type TargetState,
 } from './targetState.ts';
-import { exactText } from '../instant.ts';
 
 /** The most waiting releases under `queue: all`. A further one is rejected. */
 export const QUEUE_MAX = 50;

@@ -1,9 +1,9 @@
 import type { Frozen } from '../../domain/freeze/freeze.ts';
+import { exactText } from '../../domain/instant.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
-import { exactText } from '../../domain/instant.ts';
 
 /**
  * Passes the target's freezes: waits until they end, or ends the release if one of them refuses. A person may

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
+import { exactText } from '../../domain/instant.ts';
 import {
   newPreview,
   type PreviewAnswer,
@@ -26,7 +27,6 @@ import { takeUnknownSignals } from '../unknownSignals.ts';
 import { PreviewComment } from './comment.ts';
 import { PreviewReleases } from './previewReleases.ts';
 import { removeDeployment } from './removeDeployment.ts';
-import { exactText } from '../../domain/instant.ts';
 
 /** Owns a preview's deadline, releases and removal. */
 export class Preview {

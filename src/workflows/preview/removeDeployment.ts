@@ -1,12 +1,12 @@
 import { sleep } from '@temporalio/workflow';
 
+import { exactText } from '../../domain/instant.ts';
 import type { Instant } from '../../domain/scalars.ts';
 import type { PreviewRemoval, PreviewResult } from '../../domain/preview/preview.ts';
 import type { StepOverrides } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
-import { exactText } from '../../domain/instant.ts';
 
 /** The result of removing a preview's deployment. */
 interface Removed extends Pick<PreviewResult, 'removed'> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { exactText } from '../../../src/domain/instant.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
@@ -16,7 +17,6 @@ import {
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { randomFrom } from '../../../src/judge/random.ts';
-import { exactText } from '../../../src/domain/instant.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
 const HOLD = { since: NOW, by: ADA };

@@ -1,10 +1,10 @@
 import { nameAndMark } from '../../../domain/actor.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
-import { exactText } from '../../../domain/instant.ts';
 import { agoText } from '../../ui/text.ts';
 
 /** The width from which exact times and full artifact names fit, too. */

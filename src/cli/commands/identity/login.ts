@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { httpsUrl } from '../../../config/httpsUrl.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { verifiedEmail } from '../../../identity/claims.ts';
 import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
 import { isRefusal, whyNot } from '../../../identity/issuerFailure.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 /** How long a person may take to sign in at the issuer. */
 const SIGN_IN_MS = 10 * 60_000;

@@ -1,6 +1,7 @@
 import { judgeSettings } from '../../../config/judgeSchema.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { makeRoom } from '../../../domain/preview/cap.ts';
 import { type PreviewAnswer, type PreviewJudge, previewWorkflowId } from '../../../domain/preview/preview.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -16,7 +17,6 @@ import { judgeInputs } from '../judge/inputsFile.ts';
 import { releaseTarget } from '../release/releaseTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 /**
  * `slipway preview --pr N`: releases the source as the preview of a pull request, and follows the release.

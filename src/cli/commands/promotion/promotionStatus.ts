@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import { describeTimes } from '../../../domain/schedule/schedule.ts';
@@ -16,7 +17,6 @@ import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 /** Everything that is known of a promotion of the file. */
 export interface PromotionStatus {

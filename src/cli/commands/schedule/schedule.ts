@@ -1,5 +1,6 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, scheduleChanges, describeTimes } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
@@ -18,7 +19,6 @@ import { gitIn, readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 interface ScheduleOptions {
   readonly config?: string;

@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { endText } from '../../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
+import { exactText } from '../../../domain/instant.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
 import { datasetText } from '../../../domain/check/dataset.ts';
 import { scoresText } from '../../../domain/check/evaluator.ts';
@@ -15,7 +16,6 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;

@@ -5,6 +5,7 @@ import { formatDuration } from '../../../domain/duration.ts';
 import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import { actionText } from '../../../domain/hooks/hookText.ts';
+import { exactText } from '../../../domain/instant.ts';
 import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';
@@ -21,7 +22,6 @@ import { outcomeCell } from '../history/historyLines.ts';
 import { describeHold } from '../target/localHold.ts';
 import { describedText, type Serves, servesLines } from './servesLines.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
-import { exactText } from '../../../domain/instant.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Instant } from '../../../domain/scalars.ts';
 import { exactText } from '../../../domain/instant.ts';
+import type { Instant } from '../../../domain/scalars.ts';
 
 /**
  * A hold that `rollback --break-glass` left on this machine, because it does not use Temporal. `slipway release`

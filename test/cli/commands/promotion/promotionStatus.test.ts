@@ -4,8 +4,8 @@ import {
   promotionLines,
   type PromotionStatus,
 } from '../../../../src/cli/commands/promotion/promotionStatus.ts';
-import { exactText } from '../../../../src/domain/instant.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { exactText } from '../../../../src/domain/instant.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { ExistingSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { exactText } from '../../../../src/domain/instant.ts';
 import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
 import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
+import { exactText } from '../../../../src/domain/instant.ts';
 import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
