@@ -96,6 +96,14 @@ export async function newSigningKey(): Promise<{ readonly privateKey: JWK; reado
   return { privateKey: { ...(await exportJWK(privateKey)) }, nonce };
 }
 
+/** Whether a key, as JSON, is one that signs. */
+export function isSigningKey(key: JWK): Promise<boolean> {
+  return importJWK(key, KEY_ALGORITHM).then(
+    (imported) => 'type' in imported && imported.type === 'private',
+    () => false,
+  );
+}
+
 /** A person's proof, made from their ID token and the key that it is bound to. */
 export async function personProof(
   token: string,

@@ -55,8 +55,10 @@ async function fileSource(
   store: ArtifactStore,
 ): Promise<DatasetSource> {
   try {
-    const { size } = await stat(file);
-    if (size > DATASET_MAX.bytes) throw datasetInvalid(name, `it is larger than ${DATASET_MAX.bytes} bytes`);
+    const found = await stat(file);
+    if (!found.isFile()) throw datasetInvalid(name, 'it is not a file');
+    if (found.size > DATASET_MAX.bytes)
+      throw datasetInvalid(name, `it is larger than ${DATASET_MAX.bytes} bytes`);
     const digest = await digestFile(file);
     requireStated(name, digest, stated);
     return {

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 
 import { z } from 'zod';
 
+import { isSigningKey } from '../../identity/proof.ts';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The credentials that `slipway login` stores: an ID token, and the private key that it is bound to. */
@@ -13,7 +15,7 @@ const Credentials = z.strictObject({
   idToken: z.string(),
   /** When the ID token expires, in milliseconds since 1970. */
   expires: z.number(),
-  privateKey: z.record(z.string(), z.unknown()),
+  privateKey: z.record(z.string(), z.unknown()).refine(isSigningKey),
 });
 export type Credentials = z.infer<typeof Credentials>;
 
@@ -29,7 +31,7 @@ function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: En
 export async function readCredentials(environment: Environment): Promise<Credentials | undefined> {
   try {
     const text = await readFile(credentialsFile(environment), 'utf8');
-    return Credentials.safeParse(JSON.parse(text)).data;
+    return (await Credentials.safeParseAsync(JSON.parse(text))).data;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

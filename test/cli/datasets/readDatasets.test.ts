@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -56,6 +57,11 @@ async function datasetOf(dataset: Partial<DeclaredDataset>): Promise<Dataset | u
 }
 
 describe('a dataset in a file', () => {
+  it('is refused if it is a pipe, which would be waited for without end', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe.jsonl')]);
+    await expect(read({ path: 'pipe.jsonl' })).rejects.toMatchObject({ code: 'SLIPWAY_DATASET_INVALID' });
+  });
+
   it('becomes its digest and its number of rows, and is stored when the caller says so', async () => {
     const { checks, store: put } = await read({ path: 'trains.jsonl', sample: 2, passRate: 0.2 });
     expect(checks.map(({ name }) => name)).toEqual(['first', 'trains', 'last']);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -80,6 +80,18 @@ it('reports an issuer that does not answer as unreachable, not as a refusal', as
     code: 'SLIPWAY_SIGN_IN_UNAVAILABLE',
     message: expect.stringMatching(/^127.0.0.1:2 could not be asked who you are: .*ECONNREFUSED/u),
   });
+});
+
+it('stored credentials with a damaged key count as none', async () => {
+  await signIn('cleo');
+  const file = join(folder, 'slipway/identity.json');
+  const credentials = JSON.parse(await readFile(file, 'utf8')) as { privateKey: object };
+  await writeFile(
+    file,
+    JSON.stringify({ ...credentials, privateKey: { ...credentials.privateKey, d: '?' } }),
+  );
+  const kept = keepProof(environment, openArtifactStore(join(folder, 'store')), STATEMENT);
+  await expect(kept).rejects.toMatchObject({ code: 'SLIPWAY_IDENTITY_UNPROVED' });
 });
 
 it('a proof is invalid for another statement, and is removed', async () => {
