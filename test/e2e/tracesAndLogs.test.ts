@@ -134,7 +134,7 @@ it('a release is one trace, from the command through each activity to each call'
 it('a failed release and its restore are one trace', async () => {
   await project.use({ says: 'No.' });
   const body = JSON.stringify({ detail: `${SECRET} ${stack.apiKey}` });
-  // One failure for the try within the workflow task, and one for the first attempt through the server.
+  // Twice: the first attempt is one within the workflow task, unless the machine is too busy for it.
   void meet(stack.proxy, REQUESTS.uploadUrl, { kind: 'answer', status: 503, body }, 2);
   const { code, text } = await project.ran('release', 'staging');
   expect(code, text).toBe(2);
@@ -233,7 +233,7 @@ describe('slipway logs --release', () => {
     const said = (source: string): string =>
       own.flatMap((line) => (line.source === source ? [line.message] : [])).join('\n');
     expect(said('temporal')).toContain('workflow release started');
-    expect(said('temporal')).toMatch(/uploadArtifact .*attempt 3 started; the one before: .*503/);
+    expect(said('temporal')).toMatch(/uploadArtifact .*attempt [23] started; the one before: .*503/);
     expect(said('worker')).toMatch(/^patchDeployment is done /m);
     expect(said('platform')).toContain('a revision is deployed');
     const { revisionId } = await seen.result('release-2');
