@@ -72,7 +72,10 @@ export interface Activities {
 
   readDeployment(input: DeploymentInput): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
 
-  readRevision(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
+  /** @param input.isNew - whether it was made just now: a read may not show it yet. */
+  readRevision(
+    input: RevisionInput & { readonly isNew?: true },
+  ): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
   /**
    * A deployment's revisions, newest first; `null` if the control plane offers no list, or a longer one than is read.

@@ -86,10 +86,10 @@ export function deploymentActivities(
       return { deployment: deploymentSnapshot(deployment) };
     },
 
-    async readRevision({ target, deploymentId, revisionId }) {
+    async readRevision({ target, deploymentId, revisionId, isNew }) {
       const client = outside.controlPlane(target);
       const read = () => client.getRevision(deploymentId, revisionId, callOptions());
-      return { revision: revisionSnapshot(await despiteReadLag(read)) };
+      return { revision: revisionSnapshot(isNew ? await despiteReadLag(read) : await read()) };
     },
 
     async listRevisions({ target, deploymentId, since }) {

@@ -47,7 +47,12 @@ export async function identifyOurs(
   const { deploymentId, latestRevisionId: since } = before.deployment;
   if (objectPath !== null) {
     if (named !== null) {
-      const { revision } = await reads.readRevision({ target, deploymentId, revisionId: named });
+      const { revision } = await reads.readRevision({
+        target,
+        deploymentId,
+        revisionId: named,
+        isNew: true,
+      });
       if (revision.tarballPath === null || revision.tarballPath === objectPath) return named;
     } else if (latest === since) return undefined;
     const { revisions } = await reads.listRevisions({ target, deploymentId, since });

@@ -69,7 +69,7 @@ async function isCopy(
   made: string,
   of: string,
 ): Promise<boolean> {
-  const read = (revisionId: string) => reads.readRevision({ target, deploymentId, revisionId });
-  const [copy, original] = [await read(made), await read(of)];
+  const copy = await reads.readRevision({ target, deploymentId, revisionId: made, isNew: true });
+  const original = await reads.readRevision({ target, deploymentId, revisionId: of });
   return copy.revision.tarballPath === original.revision.tarballPath;
 }

@@ -280,6 +280,15 @@ describe('patchDeployment', () => {
 });
 
 describe('a revision', () => {
+  it.each([
+    ['a revision is final', {}, true],
+    ['a new revision is a read that lags', { isNew: true }, false],
+  ] as const)('a 404 for %s', async (_, how, nonRetryable) => {
+    const plane = await startRoutes({});
+    const read = activitiesUnderTest().readRevision({ ...revisionOn(plane.url), ...how });
+    expect(await failureOf(read)).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable });
+  });
+
   it('is read with its status, its tarball and its error', async () => {
     const plane = await startRoutes({
       [`GET ${REVISION_PATH}`]: (response) =>
