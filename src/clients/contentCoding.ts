@@ -16,6 +16,6 @@ const DECODERS: Readonly<Record<string, typeof createGunzip | typeof createBrotl
  */
 export function decodedBody(body: Readable, coding: string | undefined): Readable {
   const decoder = DECODERS[coding?.toLowerCase() ?? ''];
-  // Whoever reads the decoder gets the errors of both.
+  // An error of the body reaches the reader of the decoder, too.
   return decoder === undefined ? body : pipeline(body, decoder(), () => undefined);
 }

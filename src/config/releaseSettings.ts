@@ -35,7 +35,7 @@ export interface ReleaseSettings extends Pick<
  * SLIPWAY_USAGE.
  */
 export function chooseTarget(config: Config, name: string | undefined): string {
-  // Most calls end here, for each of many targets.
+  // Before all names are listed, because `lint` calls this for each target.
   if (name !== undefined && Object.hasOwn(config.targets, name)) return name;
   const names = Object.keys(config.targets);
   const [only] = names;

@@ -130,7 +130,7 @@ export function readRollbackMessage(
     identity,
     hold: isRecord(raw) && raw['hold'] === false ? false : undefined,
     guard,
-    ...(isRecord(raw) && raw['ifServing'] === true ? { ifServing: true as const } : {}),
+    ifServing: isRecord(raw) && raw['ifServing'] === true ? true : undefined,
     requestedBy: readActor(fields, origin),
   };
 }

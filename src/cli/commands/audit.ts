@@ -106,12 +106,11 @@ async function auditPreviews(
     const pattern = config.previews[name]?.deployment;
     return pattern !== undefined && pullRequestOf(pattern, deployment) !== undefined;
   });
-  const overdue = overduePreviews(await withStuckTasks(temporal, ofFile), Date.now());
-  for (const preview of overdue) {
-    output.event({ event: 'overdue_preview', ...preview });
-    const { pr, deployment, expiresAt, phase, problem } = preview;
+  const overdue = await withStuckTasks(temporal, overduePreviews(ofFile, Date.now()));
+  for (const { name, pr, deployment, expiresAt, phase, problem } of overdue) {
+    output.event({ event: 'overdue_preview', name, pr, deployment, expiresAt, phase, problem });
     const why = problem === null ? '' : `: ${problem}`;
-    const remove = `slipway preview down --pr ${pr} --name ${preview.name}`;
+    const remove = `slipway preview down --pr ${pr} --name ${name}`;
     output.print(
       `${output.style.bad(MARKS.failed)} ${deployment}: a preview whose deadline passed at ${exactText(expiresAt)}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
     );

@@ -34,19 +34,14 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     syscall,
     message = '',
   } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') {
-    if (syscall !== 'mkdtemp') return undefined;
-    const hint = 'set TMPDIR to a folder that can be written';
-    return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    const full = 'a file or the output could not be written: the disk is full';
+    const hint = 'free space, or set TMPDIR to another folder; then run the command again';
+    return new SlipwayError('SLIPWAY_DISK_FULL', full, { place: path, hint });
   }
-  return new SlipwayError(
-    'SLIPWAY_DISK_FULL',
-    'a file or the output could not be written: the disk is full',
-    {
-      place: path,
-      hint: 'free space, or set TMPDIR to another folder; then run the command again',
-    },
-  );
+  if (syscall !== 'mkdtemp') return undefined;
+  const hint = 'set TMPDIR to a folder that can be written';
+  return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
 }
 
 /**

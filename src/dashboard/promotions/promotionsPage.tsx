@@ -138,13 +138,7 @@ function Node({
         {snapshot === undefined ? spec.name : <a href={targetAddress(workflowId)}>{spec.name}</a>}
       </p>
       {serves === null ? (
-        <p class="quiet small">
-          {snapshot === undefined
-            ? 'has taken no release'
-            : snapshot.view === undefined
-              ? headlineOf(snapshot, now).words
-              : 'nothing serves'}
-        </p>
+        <p class="quiet small">{whyNothing(snapshot, now)}</p>
       ) : (
         <p class="small">
           {serves.release === null ? (
@@ -158,6 +152,12 @@ function Node({
       )}
     </div>
   );
+}
+
+/** Why no revision of a target is shown. */
+function whyNothing(snapshot: TargetSnapshot | undefined, now: number): string {
+  if (snapshot === undefined) return 'has taken no release';
+  return snapshot.view === undefined ? headlineOf(snapshot, now).words : 'nothing serves';
 }
 
 /** The progress of a soak or a watch. */

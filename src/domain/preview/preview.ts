@@ -168,12 +168,11 @@ const REMOVED_WITHIN_MS = 4_500_000;
  *
  * @param now - in milliseconds since 1970.
  */
-export function overduePreviews(previews: readonly PreviewSummary[], now: number): readonly OverduePreview[] {
-  return previews
-    .filter(({ expiresAt }) => Date.parse(expiresAt) + REMOVED_WITHIN_MS < now)
-    .map(({ name, pr, deployment, expiresAt, phase, problem }) => {
-      return { name, pr, deployment, expiresAt, phase, problem };
-    });
+export function overduePreviews<Preview extends PreviewSummary>(
+  previews: readonly Preview[],
+  now: number,
+): readonly Preview[] {
+  return previews.filter(({ expiresAt }) => Date.parse(expiresAt) + REMOVED_WITHIN_MS < now);
 }
 
 /** How a preview ended. */

@@ -66,7 +66,7 @@ export function statusLines(
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(...hookLines(status.hooks, style));
   const { guard } = state;
-  // What makes way for another revision is no news.
+  // A guard that another release ended matters only while its own revision still serves.
   if (guard !== undefined && (guard.ended?.verdict !== 'preempted' || serves.known === guard.revisionId))
     lines.push(...guardLines(guard, status.measured, now, style));
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
