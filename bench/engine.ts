@@ -26,7 +26,6 @@ const TASK_QUEUE = 'slipway-bench';
 
 /**
  * Starts Temporal, and installs it if it is missing. Starts no worker.
- *
  * @param say - called with progress, one line each.
  */
 export async function startTemporal(say: (line: string) => void): Promise<Engine> {
@@ -55,7 +54,6 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
 
 /**
  * Starts Temporal, bundles the current workflows, and runs a worker in this process.
- *
  * @param say - called with progress, one line each.
  * @param worker - the differences from the worker that `slipway worker` runs.
  */
@@ -117,7 +115,6 @@ async function undoable<T>(
 
 /**
  * Bundles the workflows as they are now.
- *
  * @param folder - where the bundle is written.
  * @returns the bundle's path.
  */

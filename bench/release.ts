@@ -13,7 +13,6 @@ export const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
 
 /**
  * A release of the artifact on a deployment of the stand-in, with one check.
- *
  * @param url - the stand-in's.
  */
 export function releaseRequest(

@@ -60,7 +60,6 @@ export function machine(): Machine {
 
 /**
  * The options of a benchmark that are numbers, from the command line: `--count 20`.
- *
  * @throws TypeError if one is not a whole number from 1.
  */
 export function numbersOf<Name extends string>(

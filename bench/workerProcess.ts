@@ -10,7 +10,6 @@ const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
 /**
  * Starts `slipway worker`, from the build, in its own process. Resolves when it polls.
- *
  * @param home - a folder inside the engine's. In a killed worker's home, its successor finds the killed worker's steps.
  */
 export async function startWorker({ temporal, folder }: Engine, home: string): Promise<ChildProcess> {

@@ -31,7 +31,6 @@ export interface RunWorkerOptions {
   readonly dashboard?: string;
   /**
    * The services that the workflows use. Default: control planes, agents and the artifact store.
-   *
    * @param shuttingDown - aborted when the worker is asked to end.
    */
   readonly outside?: (shuttingDown: AbortSignal) => OpenActivities;
@@ -86,7 +85,6 @@ const SETTINGS = {
 
 /**
  * Runs a worker until it is asked to end.
- *
  * @throws if the bundle is missing, Temporal cannot be reached, or the worker fails.
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {

@@ -52,7 +52,6 @@ export async function patch(order: Order, tarballPath: string): Promise<string> 
 
 /**
  * Polls until the revision is deployed, with the same pauses as Slipway (`src/activities/polling.ts`).
- *
  * @param onLook - called after each poll without success.
  * @throws the signal's reason once it is aborted.
  */

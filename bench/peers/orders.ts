@@ -11,7 +11,6 @@ export interface Placed {
 
 /**
  * Creates an order with its own deployment.
- *
  * @param deploysAfterMs - how long after its PATCH the revision is deployed.
  */
 export function placeOrder(

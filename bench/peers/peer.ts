@@ -18,7 +18,6 @@ export type Outcome = 'released' | 'rolled_back';
 export interface Peer {
   /**
    * Starts the servers and one worker.
-   *
    * @param folder - for all its files; removed at the end.
    */
   start(folder: string): Promise<void>;

@@ -11,7 +11,6 @@ const LAST_CHARACTERS = 2_000;
 
 /**
  * Starts a script of the benchmark in its own process. Resolves when it reports that it is ready.
- *
  * @param script - its address: `new URL('./worker.ts', import.meta.url)`.
  * @param settings - its only argument, as JSON.
  */

@@ -22,7 +22,6 @@ const TICK_MS = 10;
 
 /**
  * Reads a system's resource usage from /proc.
- *
  * @param host - the process that started everything. It is the client, and is not counted.
  * @param worker - the worker's process. All other descendants of the host are servers, except guards written in Node.
  */

@@ -10,7 +10,6 @@ const DASHBOARD = join(ROOT, 'src/dashboard');
 
 /**
  * Bundles the page's files into a folder. The build and the tests both use it.
- *
  * @returns their total size, before compression.
  */
 export async function bundlePage(folder) {

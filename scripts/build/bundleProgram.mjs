@@ -48,7 +48,6 @@ export function bundlePlatform(options) {
 /**
  * Bundles modules with their imports. Dynamic imports become separate parts, loaded on demand. Names are not minified,
  * and with `NODE_OPTIONS=--enable-source-maps` a stack trace shows lines of `src/`.
- *
  * @param options.dist - the package's `dist/`, which contains the modules.
  * @param options.folder - the bundle's folder, directly below `dist`; see `bundle/builds.mjs`.
  * @param options.keepEarlier - whether to keep the previous build, for processes that run from it.
@@ -89,7 +88,6 @@ async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) 
 
 /**
  * Rejects dynamic imports of CommonJS packages: esbuild gives them only a default export, without names.
- *
  * @throws Error if there is such an import. Import it in a module of `src/` that exports the needed names.
  */
 function refuseNameless(outputs) {

@@ -19,7 +19,6 @@ const ROOMS = [
 /**
  * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.cjs`, unless the existing one was made from the same
  * code.
- *
  * @returns `unchanged`, or its size.
  */
 export async function bundleWorkflows() {

@@ -47,7 +47,6 @@ export function configPage(schema) {
 
 /**
  * The section of an object and its nested objects. A definition has its section at its first use.
- *
  * @param known.places - the place of each definition's section.
  */
 function sectionsOf(place, schema, known) {

@@ -8,7 +8,6 @@ import { ROOT } from './freshness.mjs';
 /**
  * Additional fields are allowed everywhere, and additional words if a type has the tag `@open`, so that programs accept
  * the output of later versions.
- *
  * @param version - the `schemaVersion` of every line.
  * @returns the schema, and its lines by the sections of docs/json.md.
  */

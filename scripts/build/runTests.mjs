@@ -8,7 +8,6 @@ import { ROOT } from './freshness.mjs';
 
 /**
  * Runs vitest with the given arguments, in its own temporary folder, which is removed at the end.
- *
  * @returns the exit code: 0 only if the run succeeded and counted no failure.
  */
 export async function runTests(args) {

@@ -79,7 +79,6 @@ export interface Activities {
 
   /**
    * A deployment's revisions, newest first; `null` if the control plane offers no list, or a longer one than is read.
-   *
    * @param input.since - an earlier revision: all newer ones are listed, or all revisions if it is gone or `null`.
    * Default: only the newest page.
    */
@@ -108,7 +107,6 @@ export interface Activities {
 
   /**
    * Deletes the deployment with its tracing project. One that is gone, or is being deleted, is deleted.
-   *
    * @returns offered: `false` if the control plane has no such call.
    */
   deleteDeployment(input: DeploymentInput): Promise<Attempted<{ offered: boolean }>>;
@@ -118,7 +116,6 @@ export interface Activities {
 
   /**
    * Ends the target of a preview: releases the lock of its deployment, and terminates its workflow. Safe to repeat.
-   *
    * @param input.deploymentId - `null`: not known; the lock that the target knows of is released all the same.
    * @param input.isDeleted - the deployment is gone: the target forgets its revisions first.
    */
@@ -140,7 +137,6 @@ export interface Activities {
   /**
    * Polls the revision for some seconds, until it is `DEPLOYED` or has failed. After that, the control plane's poller
    * continues and signals the calling workflow.
-   *
    * @param input.since - when the workflow began to wait, in milliseconds since 1970.
    * @param input.until - its deadline.
    */
@@ -150,7 +146,6 @@ export interface Activities {
 
   /**
    * Polls revisions for some minutes, and signals each change of status to the waiting workflow.
-   *
    * @returns the keys of those for which no workflow waits any longer.
    */
   pollRevisions(input: {
@@ -160,7 +155,6 @@ export interface Activities {
 
   /**
    * Polls until the revision is active and its agent answers.
-   *
    * @param input.overtakers - revisions that are not active now. If one of them becomes active, the activity fails
    * with SLIPWAY_REVISION_REPLACED and is not retried. Default: none.
    */
@@ -178,7 +172,6 @@ export interface Activities {
    * Runs one check with all its repetitions. A repetition counts only if the revision was active before and after. A new
    * attempt continues with the repetitions that the previous attempt reported. It fails for good with
    * SLIPWAY_CHECKS_BUDGET_SPENT, or with SLIPWAY_EVALUATOR_FAILED (never while `restoring`).
-   *
    * @returns `spent`: what the check spent, if there is a budget.
    */
   runCheck(input: RevisionInput & CheckInput): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
@@ -201,7 +194,6 @@ export interface Activities {
   /**
    * Polls a revision that was given up on until it has failed, has become active, or the deadline has passed. Reads
    * at least once, even if the deadline passed before it began.
-   *
    * @param input.until - ISO 8601.
    */
   awaitLateSuccess(
@@ -211,7 +203,6 @@ export interface Activities {
   /**
    * Waits for a revision with an upload path whose PATCH was given up on; `null` if none appears before the deadline.
    * Reads at least once, even if the deadline passed before it began.
-   *
    * @param input.known - known revisions with this upload path, to ignore.
    * @param input.until - ISO 8601.
    */
@@ -266,7 +257,6 @@ export interface Activities {
   /**
    * Withdraws a submission, whether it has arrived or not. Its release is withdrawn if it waits, and aborted if it
    * runs.
-   *
    * @returns the submission's release; `null` if there is none, and then none will follow.
    */
   withdrawSubmission(input: {
@@ -291,7 +281,6 @@ export interface Activities {
   /**
    * Notifies a receiver. A repeated call sends the same notice with the same id. For GitHub it makes several calls,
    * and first looks up what exists already.
-   *
    * @returns a short description of the result.
    */
   sendNotice(input: {
@@ -308,7 +297,6 @@ export interface Activities {
   /**
    * Reads the state of the calling target's earlier runs, and the work that they left running: from Temporal, else
    * from the record store. Fails with SLIPWAY_TARGET_UNREADABLE if there was an earlier run and neither can be read.
-   *
    * @param input - `recordStore`: if one is known. `afresh`: read only the highest number and what runs. `isReset`:
    * whether the calling run was reset; it is returned unchanged, so that the history contains it.
    * @returns `state`: `null` if no earlier run had any state.
@@ -334,7 +322,6 @@ export interface Activities {
 
   /**
    * Writes the release's record and the checks that revisions passed to the artifact store (idempotent).
-   *
    * @returns the digests of the checks, in the order of `passed`. The record has them with its known revisions.
    */
   recordRelease(input: {
@@ -347,7 +334,6 @@ export interface Activities {
    * Verifies who asked for something with the token in a record of the artifact store, and removes the record, so
    * that the token enters no history. Fails with SLIPWAY_IDENTITY_UNPROVED, without a retry, also if an earlier
    * attempt removed the record.
-   *
    * @param input.name - the record's name.
    * @param input.at - when the statement arrived, ISO 8601. The token must have been valid then.
    */
@@ -360,7 +346,6 @@ export interface Activities {
 
   /**
    * What the guards of a hook's rule ask about a target, and whether a person must approve at this moment.
-   *
    * @param input.hours - when a person must approve. Absent: never.
    * @param input.at - milliseconds since 1970.
    * @returns `recipients`: if a person must approve, the receivers of the target's notices.
@@ -375,7 +360,6 @@ export interface Activities {
 
   /**
    * Asks a target for what a hook's rule says. Asked again under the same id, nothing is done twice.
-   *
    * @param input.serving - the revision that a rollback leaves. Default: what serves when the target looks.
    * @param input.running - the release that is aborted. Default: the one that runs.
    */

@@ -64,7 +64,6 @@ export class Connections implements Outside {
   /**
    * A control plane's client. Each task queue and the local activities have their own, so that a PATCH never waits
    * for a connection that a poll or another read uses (design, rule 11).
-   *
    * @throws SLIPWAY_SECRET_MISSING if the worker does not have the key, SLIPWAY_SECRET_REFUSED if it must not send
    * it.
    */
@@ -81,7 +80,6 @@ export class Connections implements Outside {
 
   /**
    * The agent's client. It sends the agent's own key, or the control plane's if the agent may get it.
-   *
    * @throws SLIPWAY_SECRET_MISSING if the worker does not have the key, SLIPWAY_SECRET_REFUSED if it must not send
    * it.
    */

@@ -41,7 +41,6 @@ export interface Observers {
 
 /**
  * Creates the worker's activities with their own connections.
- *
  * @param shuttingDown - aborted when the worker is asked to end: then polls end their attempt at once.
  * @param rules - how many promotions work at once.
  * @param taskQueue - the workflows' task queue.

@@ -40,7 +40,6 @@ export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
 
 /**
  * Sets the progress text that the next heartbeats carry.
- *
  * @param known - the state with which the next attempt continues. Absent: it begins again.
  */
 export function noteProgress(says: string, known?: unknown): void {

@@ -36,7 +36,6 @@ const REMOVAL_MS = 5_000;
 /**
  * Asks an agent once and judges the answer: one stateless run, or the runs of a conversation
  * on a thread that is removed afterwards.
- *
  * @param canceled - aborts the runs; the client's error is thrown then.
  * @throws ServiceError if the agent cannot be asked; SlipwayError BAD_ANSWER if a stream broke off.
  */

@@ -47,7 +47,6 @@ export interface AskedDataset extends CarriedOut {
 
 /**
  * Asks the rows of a dataset, several at once, until all have a result or failing is certain.
- *
  * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what `askAgent`, `evaluate`, `onAnswered` and `onResult` throw. Rows under way are canceled then.
  */
 export async function askDataset(options: AskDataset): Promise<{

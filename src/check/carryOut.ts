@@ -52,7 +52,6 @@ export interface CarryOutOptions {
 
 /**
  * Repeats a check until its verdict is decided.
- *
  * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} and {@link evaluate} throw.
  */
 export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & { readonly spent: Spent }> {

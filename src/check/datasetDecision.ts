@@ -21,7 +21,6 @@ export interface SoFar {
  * What the rows of a dataset show of an agent's pass rate, by the exact bounds of Clopper and Pearson. It has passed if the
  * lower bound reaches the rate, and failed if the upper bound is below it. It has failed as soon as rows that are not asked
  * yet cannot change that; it has passed only when all are asked, because each row's result is kept.
- *
  * @param passRate - `undefined`: all rows must pass, so there is nothing to estimate.
  */
 export function datasetDecision({ passed, made, planned }: RowTally, passRate: number | undefined): SoFar {

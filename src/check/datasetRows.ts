@@ -57,7 +57,6 @@ export interface WrongRow {
 
 /**
  * The rows of a dataset, read one at a time: JSON Lines, UTF-8. Empty lines are left out.
- *
  * @param name - the dataset's name in errors.
  * @throws SLIPWAY_DATASET_INVALID with the line.
  */

@@ -38,7 +38,6 @@ export interface Evaluated {
 /**
  * Asks the evaluators of a check, all at once, to score a run that met its expectation. The run passes if no score is
  * below its `minScore`.
- *
  * @param progress - the repetitions made before, and what evaluators said about them.
  * @throws SLIPWAY_EVALUATOR_FAILED if an evaluator gives no score, its `onNoScore` is `fail`, and no other score fails
  *   the run.

@@ -10,7 +10,6 @@ interface BuildInfo {
 
 /**
  * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`. Without a build, only the version number.
- *
  * @param place - the build info file.
  */
 export function versionText(version: string, place: URL): string {

@@ -10,7 +10,6 @@ const SLOW_MS = 1_000;
 /**
  * Connects to the Temporal that this command uses, and prints the address if that takes longer than a second. The
  * settings include the page that the command links to.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
  */
 export async function openTemporal({
@@ -44,7 +43,6 @@ export async function withTemporal<T>(
 /**
  * The page that a command links to. For the Temporal of a `slipway dev`: that `dev`'s page. Else:
  * `SLIPWAY_DASHBOARD_URL`. An invalid address is only a warning, because a link must not block a rollback.
- *
  * @returns `https://HOST`; `null`: no links.
  */
 export function dashboardOf(

@@ -27,7 +27,6 @@ export async function readRequester(
 /**
  * The source's commit: the one that CI names, else git's, with `-dirty` if files differ from it. `undefined` outside a
  * repository.
- *
  * @param git - in the source's folder.
  */
 export async function sourceCommit(environment: Environment, git: Git): Promise<string | undefined> {
@@ -42,7 +41,6 @@ export async function sourceCommit(environment: Environment, git: Git): Promise<
 /**
  * The commit time of the source's commit, from git. `undefined` outside a repository, if git has not fetched the commit
  * that CI names, or if files differ from it.
- *
  * @param commit - of {@link sourceCommit}.
  */
 export async function sourceCommittedAt(git: Git, commit: string | undefined): Promise<string | undefined> {

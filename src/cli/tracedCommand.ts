@@ -7,7 +7,6 @@ type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) =
 
 /**
  * Wraps a command so that its calls, and the work they cause in other processes, form one trace if tracing is on.
- *
  * @param name - the name of the trace's first span.
  */
 export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {

@@ -42,7 +42,6 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 /**
  * Streams an artifact to its signed URL with one PUT (facts: `content-type: application/gzip`, the URL's own headers,
  * 200 MB at most). `credentials` are sent only to `serviceOrigin`, because a signed URL elsewhere needs none.
- *
  * @throws SlipwayError ARTIFACT_TOO_LARGE before anything is sent, ARTIFACT_NOT_FOUND, ARTIFACT_UNREADABLE,
  * ARTIFACT_CORRUPT if the source does not have the given size; ServiceError as every call.
  */

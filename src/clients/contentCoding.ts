@@ -11,7 +11,6 @@ const DECODERS: Readonly<Record<string, typeof createGunzip | typeof createBrotl
 /**
  * A body without its content coding (RFC 9110, 12.5.3: a request without `Accept-Encoding` accepts any). A body that
  * cannot be decoded fails as one that was cut off.
- *
  * @param coding - the header `Content-Encoding`.
  */
 export function decodedBody(body: Readable, coding: string | undefined): Readable {

@@ -49,7 +49,6 @@ export type ControlPlaneClient = ReturnType<typeof createControlPlaneClient>;
  * Creates a control plane client with its own pool of kept-alive connections. It has one method per endpoint of
  * contract 000 and of its public relative that Slipway uses. Each sends its request once and throws a {@link ServiceError} unless it
  * succeeds. Do not repeat `patchDeployment`, `createDeployment` and `redeployRevision` if `mayHaveBeenTaken` is true.
- *
  * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions) {

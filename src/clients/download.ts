@@ -8,7 +8,6 @@ const REDIRECTS_MAX = 5;
 
 /**
  * The bytes that a URL returns. Errors show neither its query nor what that contains.
- *
  * @throws ServiceError; BAD_ANSWER if there are more than `maxBytes`.
  */
 export async function download(

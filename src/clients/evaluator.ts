@@ -72,7 +72,6 @@ const PASSING: ReadonlySet<ServiceErrorCode> = new Set([
 /**
  * Asks an evaluator for the score of one run. It is called again if it does not answer, fails, or asks to wait, up to
  * {@link EVALUATOR_CALLS} times.
- *
  * @param secret - the key of the signature. Absent: the request is not signed.
  * @throws SLIPWAY_EVALUATOR_FAILED that names the evaluator; the client's error if `signal` ended the call.
  */

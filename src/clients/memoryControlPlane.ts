@@ -111,7 +111,6 @@ export class MemoryControlPlane {
 
   /**
    * A client of this control plane.
-   *
    * @param before - called before each call. If it throws, the call fails with that error.
    */
   client(before: () => void | Promise<void> = () => undefined): MemoryClient {
@@ -196,7 +195,6 @@ export class MemoryControlPlane {
 
 /**
  * An agent in memory (contract 001).
- *
  * @param answer - the final text of its runs; `undefined`: no agent answers at its address.
  */
 export function memoryAgent(

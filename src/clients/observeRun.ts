@@ -32,7 +32,6 @@ export interface ObservedStream {
 /**
  * Runs an agent once, with a stream. A run that takes longer than its `timeoutMs` is canceled by disconnecting, and
  * ends as `timeout`.
- *
  * @param canceled - ends the call, which then throws the client's error.
  * @throws ServiceError if the agent cannot be called; SlipwayError BAD_ANSWER if the stream was interrupted.
  */

@@ -12,7 +12,6 @@ export type PlatformAccessClient = ReturnType<typeof createPlatformAccessClient>
 /**
  * Creates a client for a platform's API keys, audit log and secrets. The key needs the scope `admin`. Each call
  * throws a `ServiceError` unless it succeeds.
- *
  * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createPlatformAccessClient(options: ServiceOptions) {

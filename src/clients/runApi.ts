@@ -17,7 +17,6 @@ export type RunApiClient = ReturnType<typeof createRunApiClient>;
 /**
  * Creates the client of a deployed agent, with its own pool of kept-alive connections. It has one method per endpoint
  * of contract 001 that Slipway uses. Each sends its request once and throws a ServiceError unless it succeeds.
- *
  * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createRunApiClient(options: ServiceOptions) {

@@ -47,7 +47,6 @@ export interface ServiceOptions {
 
 /**
  * Observes the calls of clients. It must not throw.
- *
  * @param call - `route`: the endpoint's path, with `{name}` for each parameter.
  * @returns a function to call when the answer was read, a stream has started, or the call failed.
  */
@@ -67,7 +66,6 @@ interface CallEnd {
 
 /**
  * Runs a call with its observer.
- *
  * @param work - calls back with the status of a successful answer.
  */
 export async function observed<T>(

@@ -8,7 +8,6 @@ const VARIABLE = 'SLIPWAY_DASHBOARD_URL';
 /**
  * The dashboard's address for browsers, from `SLIPWAY_DASHBOARD_URL`. The dashboard accepts requests for it; commands, CI
  * summaries and notices link to it. `undefined` if it is not set.
- *
  * @throws SlipwayError SLIPWAY_USAGE if {@link httpsUrl} rejects it, or it has a path.
  */
 export function readDashboardUrl(environment: Environment): URL | undefined {

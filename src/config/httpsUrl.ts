@@ -3,7 +3,6 @@ import { isLoopback } from './loopback.ts';
 
 /**
  * Reads an address from a variable. `http` is accepted only for this machine, because it would expose cookies, codes and tokens.
- *
  * @throws SLIPWAY_USAGE.
  */
 export function httpsUrl(name: string, text: string): URL {

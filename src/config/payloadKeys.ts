@@ -29,7 +29,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * The keys that payloads in Temporal are encrypted with, from `SLIPWAY_PAYLOAD_KEYS`: `ID=REFERENCE`, separated by commas.
  * The first one encrypts. A reference is `env:NAME`, `file:/absolute/path`, or `command:/absolute/path`: a program that
  * receives the key's id as its argument and prints the key, for example from a KMS. A key is 32 bytes in base64.
- *
  * @returns none if the variable is not set.
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING.
  */

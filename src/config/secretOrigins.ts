@@ -23,7 +23,6 @@ const read = new Map<string, SecretOrigins>();
 
 /**
  * The file that `SLIPWAY_SECRET_ORIGINS` names. `undefined`: the variable is not set, and requests choose the address.
- *
  * @throws SLIPWAY_CONFIG_INVALID if the file cannot be used.
  */
 export function readSecretOrigins(environment: Environment): SecretOrigins | undefined {
@@ -43,7 +42,6 @@ interface For {
 
 /**
  * Resolves a secret that will be sent to an address. The author of a request chooses both, so the pair must be allowed.
- *
  * @throws SLIPWAY_SECRET_REFUSED if this process must not send it there, and what {@link resolveSecret} throws.
  */
 export function secretFor(
@@ -60,7 +58,6 @@ export function secretFor(
 
 /**
  * Resolves a secret that will be sent to an address that is not known yet: it must be allowed to go to some address.
- *
  * @throws as {@link secretFor}.
  */
 export function secretForSome(reference: SecretReference, environment: Environment = process.env): string {
@@ -73,7 +70,6 @@ export function secretForSome(reference: SecretReference, environment: Environme
 
 /**
  * Resolves a secret that is itself an address: a webhook's.
- *
  * @throws as {@link secretFor}.
  */
 export function secretAddress(reference: SecretReference, environment: Environment = process.env): string {

@@ -20,7 +20,6 @@ const IDLE_MS = 65_000;
 
 /**
  * Listens on an address.
- *
  * @param option - the command's option that sets the port, for the error.
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */

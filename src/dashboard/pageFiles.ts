@@ -28,7 +28,6 @@ export interface PageFiles {
 
 /**
  * Reads and compresses the page's files.
- *
  * @param folder - their folder. Default: the build's output folder.
  */
 export async function loadPageFiles(folder = FOLDER): Promise<PageFiles> {

@@ -40,7 +40,6 @@ export interface Dashboard {
 
 /**
  * Starts the page. It keeps no state, so any number of dashboards may run in parallel.
- *
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {

@@ -115,7 +115,6 @@ export const ERROR_CATALOGUE = {
 
 /**
  * A stable error code, `SLIPWAY_…`.
- *
  * @open those of docs/errors.md
  */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;

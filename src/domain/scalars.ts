@@ -7,7 +7,6 @@ export type Instant = string;
 
 /**
  * A count, or a duration in milliseconds.
- *
  * @asType integer
  * @minimum 0
  */
@@ -15,7 +14,6 @@ export type WholeNumber = number;
 
 /**
  * The exit code of a command (docs/exit-codes.md).
- *
  * @asType integer
  * @minimum 0
  * @maximum 255
@@ -24,7 +22,6 @@ export type ExitCode = number;
 
 /**
  * An id from the control plane.
- *
  * @format uuid
  */
 export type Uuid = string;

@@ -160,7 +160,6 @@ function longestRoundMs(checks: readonly TimedCheck[]): number {
 
 /**
  * The overrides for a step that runs checks: its deadlines cover them, unless `slipway.yaml` sets its deadlines.
- *
  * @param checks - the checks of one attempt.
  */
 export function coverChecks(

@@ -20,7 +20,6 @@ export class Intake {
 
   /**
    * Processes a delivery if there is room.
-   *
    * @param bytes - its largest possible length.
    * @param work - receives a function to call once the actual length is known.
    * @throws HookRefusal SLIPWAY_HOOK_BUSY (503) if there is no room.

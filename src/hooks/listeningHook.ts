@@ -70,7 +70,6 @@ function hoursOf({ from, until, timeZone, within }: NonNullable<HookRule['approv
 
 /**
  * Builds the message with events for a hook's workflow. All events share one order for each rule and target.
- *
  * @throws the errors of the source.
  */
 export async function deliveryOf(

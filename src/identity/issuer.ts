@@ -42,7 +42,6 @@ export class Issuer {
 
   /**
    * Begins a sign-in. Returns the address for the browser, and what the browser has to keep.
-   *
    * @param nonce - what the ID token is bound to. Default: a random one.
    * @throws openid-client's errors.
    */
@@ -69,7 +68,6 @@ export class Issuer {
 
   /**
    * Finishes a sign-in.
-   *
    * @param answer - the address of the issuer's redirect.
    * @throws openid-client's errors.
    */

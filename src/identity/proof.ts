@@ -44,7 +44,6 @@ const IN_TIME_MS = 2_000;
 /**
  * Makes the proofs of identity for messages to a target, a release or a promotion; `undefined`: its approval requires
  * no proof.
- *
  * @param keep - stores the proof of a statement in the artifact store.
  * @param onClaimed - called with the reason if a message is sent without a proof.
  */

@@ -18,7 +18,6 @@ const GITLAB = 'https://gitlab.com';
 
 /**
  * Reads the trusted issuers from the worker's own environment. Requests cannot change them.
- *
  * @throws SLIPWAY_USAGE for an invalid variable.
  */
 export function readTrust(environment: Environment): readonly Trusted[] {

@@ -44,7 +44,6 @@ export class Verifier {
 
   /**
    * Verifies that a proof belongs to this statement.
-   *
    * @param at - when the statement arrived. The token must have been valid then.
    * @throws SLIPWAY_IDENTITY_UNPROVED; SLIPWAY_UNREACHABLE if the issuer does not answer.
    */
@@ -177,7 +176,6 @@ function personOf(payload: JWTPayload): Proved {
 
 /**
  * A job proves only its repository. A person who can change its workflows can run it under any name.
- *
  * @throws SLIPWAY_IDENTITY_UNPROVED if the repository is not trusted.
  */
 function jobOf(payload: JWTPayload, trusted: Extract<Trusted, { kind: 'github' | 'gitlab' }>): Proved {

@@ -50,7 +50,6 @@ export function readTextFields(raw: unknown): Readonly<Record<string, string>> |
 
 /**
  * The sender of a message, and why it was sent.
- *
  * @param origin - the `from` to use if the message has none.
  */
 export function readActor(fields: Readonly<Record<string, string>>, origin: string): Actor {

@@ -34,7 +34,6 @@ export interface InterventionMessage extends Sender {
 
 /**
  * Reads an intervention.
- *
  * @param fallbackId - the id to use if the message has none.
  */
 export function readInterventionMessage(

@@ -110,7 +110,6 @@ export interface Restoring {
 
 /**
  * Reads a rollback message. An empty message is valid: a rollback without `to`, by an unknown sender.
- *
  * @param fallbackId - the request id to use if the message has none.
  */
 export function readRollbackMessage(
@@ -197,7 +196,6 @@ const UNDELIVERED_TEXTS = ['at', 'receiver', 'event', 'reason'] as const;
 
 /**
  * The options to start a target's workflow with the first message to it.
- *
  * @param recordStore - where the target stores the state that it must not lose.
  */
 export function targetStart(target: TargetSpec, recordStore: string, taskQueue: string) {

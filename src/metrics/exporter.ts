@@ -15,7 +15,6 @@ const EXPORT_EVERY_MS = 60_000;
 /**
  * The exporter of the worker's metrics: served at `address`, else sent by OTLP as OpenTelemetry's variables say
  * (`OTEL_EXPORTER_OTLP_ENDPOINT` and others), else `undefined`.
- *
  * @param address - `host:port`.
  * @throws SlipwayError SLIPWAY_USAGE.
  */
@@ -63,7 +62,6 @@ interface MetricsAddress {
 
 /**
  * Reads `host:port`, as in `--metrics`.
- *
  * @param example - a command with a valid address, for the error.
  * @throws SlipwayError SLIPWAY_USAGE.
  */

@@ -14,7 +14,6 @@ const TIMED_STEPS: ReadonlySet<string> = new Set(['soak', 'bake']);
 
 /**
  * The gauges of a target; `null` if it has never accepted a release, and so has no name.
- *
  * @param progress - of its running work; `null` if nothing runs or it is not known.
  * @param now - in milliseconds since 1970.
  */

@@ -21,7 +21,6 @@ const AT_ONCE = 4;
  * Records what no single event shows: queues, holds, how long work has been running, workers. It reads Temporal, so
  * all workers report the same values. It queries a workflow only if its history has grown, so idle targets cost no
  * query.
- *
  * @param signal - ends it.
  * @param everyMs - the interval between two rounds. Default: 30 s.
  */

@@ -24,7 +24,6 @@ export function measureSinks(measure: Measure = () => undefined): InjectedSinks<
 
 /**
  * Creates the worker of a task queue, and one worker for each queue of waiting activities.
- *
  * @param options - of the first worker; the others run no workflows.
  * @param measure - records the workflows' metrics. Default: none are recorded.
  * @throws the SDK's error, for example for workflow code that it cannot load. It leaves no worker, because a worker keeps

@@ -26,7 +26,6 @@ export interface Span {
   set(attributes: SpanAttributes): void;
   /**
    * Marks the span as failed.
-   *
    * @param type - one of a small number of codes.
    * @param message - without secrets.
    */

@@ -12,7 +12,6 @@ let tracer: Tracer | undefined;
 /**
  * Starts tracing if the standard variables request it: an endpoint is set (`OTEL_EXPORTER_OTLP_ENDPOINT`,
  * `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`), and neither `OTEL_SDK_DISABLED` nor `OTEL_TRACES_EXPORTER=none` disables it.
- *
  * @param service - the service name, unless `OTEL_SERVICE_NAME` is set.
  * @returns a function that sends the remaining spans and stops tracing.
  */

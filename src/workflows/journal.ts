@@ -138,7 +138,6 @@ export class Journal {
 
   /**
    * Runs one step with the limits of its row in `domain/stepTable.ts`.
-   *
    * @param subject - what the step works on, for people to read.
    * @param checks - the checks of one attempt: they determine its deadlines.
    * @throws what the step threw, after recording it.

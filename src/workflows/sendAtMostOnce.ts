@@ -34,7 +34,6 @@ export const OUTCOME_UNKNOWN: unique symbol = Symbol('outcome unknown');
  * If an attempt was certainly not applied, the call is sent again after a delay. If its outcome is unknown, the
  * deployment is read first. The call is sent again only if the read shows that it was not applied. After one missing
  * answer, each further attempt is preceded by a read, because an unanswered request can still be applied.
- *
  * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned. It says
  * whether any attempt may have been applied.
  */

@@ -31,7 +31,6 @@ const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
 
 /**
  * The activities with the options of a step. Waiting activities have their own task queues.
- *
  * @param summary - one line that Temporal's UI shows beside the activity.
  * @param how - `restoring`: the step is part of a restore. `neverLocal`: always run the activity through the server.
  */

@@ -4,7 +4,6 @@ import { setDefaultSignalHandler } from '@temporalio/workflow';
  * Reports signals whose name the workflow does not know, such as a typo. The SDK buffers them. Call this whenever the
  * workflow decides what to do next. The default handler is set only for a moment: while one is set, the SDK throws
  * when a signal with a reserved name (`__temporal_…`) arrives, which would fail the workflow task for ever.
- *
  * @param ignore - gets each name, cut to 100 characters, and why the signal was ignored.
  */
 export function takeUnknownSignals(ignore: (name: string, reason: string) => void): void {

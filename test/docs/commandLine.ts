@@ -8,7 +8,6 @@ const USED = new Set<Command>();
 
 /**
  * Checks a command line of Slipway by its definitions, without running it.
- *
  * @param words - the words after `slipway`.
  * @param isWhole - whether all required words must be present; else the command is only mentioned. Default: true.
  * @returns the problem; `undefined` if the line is valid.

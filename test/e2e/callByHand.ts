@@ -8,7 +8,6 @@ export interface ControlPlane {
 
 /**
  * Calls a control plane directly, without Slipway.
- *
  * @returns the parsed JSON answer; `undefined` if it is empty.
  * @throws Error with the answer, if it is an error.
  */

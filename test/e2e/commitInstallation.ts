@@ -9,7 +9,6 @@ const run = promisify(execFile);
 
 /**
  * Builds an earlier commit of this repository, with the dependencies of this one.
- *
  * @param folder - its location.
  * @returns its `bin/slipway.js`.
  */

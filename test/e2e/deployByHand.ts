@@ -12,7 +12,6 @@ interface Deployment {
 
 /**
  * Makes a deployment without Slipway, by the calls of contract 000, one after the other.
- *
  * @returns the deployment's id and its active revision.
  */
 export async function deployByHand(
@@ -32,7 +31,6 @@ export async function deployByHand(
 
 /**
  * Changes a deployment's source without Slipway.
- *
  * @returns the new revision, once it is active.
  */
 export async function changeByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {

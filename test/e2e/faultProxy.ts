@@ -69,7 +69,6 @@ export const REQUESTS = {
 
 /**
  * Sets the rule that applies a fault, if given, to requests of a kind.
- *
  * @param times - to how many of them. Default: all.
  * @returns a promise that resolves when the first of them comes.
  */

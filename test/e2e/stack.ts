@@ -80,7 +80,6 @@ export class Stack {
 
   /**
    * Starts the whole stack.
-   *
    * @param platformEnv - variables of the platform.
    */
   static async start(platformEnv: Record<string, string> = {}, options: StackOptions = {}): Promise<Stack> {
@@ -232,7 +231,6 @@ export class Stack {
 
   /**
    * Checks every target against the safety rules.
-   *
    * @param options - `controlPlane`: check not only histories, but also the control plane's revisions and the change
    * requests it received. Needs a running platform, and that only the worker used the proxy. Default: false.
    */

@@ -45,7 +45,6 @@ const UNAVAILABLE = 14;
 
 /**
  * Opens a gate before the Temporal at `address`, which may start later.
- *
  * @param access - who may call what. Default: everybody everything, without TLS.
  */
 export async function openTemporalGate(address: string, access?: GateAccess): Promise<TemporalGate> {

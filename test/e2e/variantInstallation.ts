@@ -12,7 +12,6 @@ export interface Change {
 
 /**
  * Creates another version of Slipway: this build with changed workflow code.
- *
  * @param folder - its location.
  * @returns its `bin/slipway.js`.
  */

@@ -23,7 +23,6 @@ ajv.addSchema(SCHEMA);
 /**
  * Checks a line that a command printed with `--json` against the published schema. It must have exactly the fields of
  * its event.
- *
  * @returns its problems, field by field; `undefined`: none.
  */
 export function lineProblem(line: Readonly<Record<string, unknown>>): string | undefined {

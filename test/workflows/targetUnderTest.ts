@@ -83,7 +83,6 @@ export class TargetUnderTest {
 
   /**
    * Submits a release, and starts the target if it does not run.
-   *
    * @param submission - the submission's id. Default: a new one.
    */
   async submit(
@@ -297,7 +296,6 @@ export class TargetUnderTest {
 
   /**
    * Resets the target's newest run, like `temporal workflow reset`.
-   *
    * @param to - to the first or last workflow task that it completed.
    */
   async reset(to: 'first' | 'last'): Promise<void> {

@@ -18,7 +18,6 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /**
  * Starts Debian's PostgreSQL in an empty folder.
- *
  * @throws if it is not installed.
  */
 export async function startPostgres(folder: string): Promise<Postgres> {

@@ -23,7 +23,6 @@ const UNFINISHED = 'unfinished';
 
 /**
  * Writes a build and makes it current. Removes all earlier ones except the last.
- *
  * @param options.files - `{ name, contents }` each.
  * @param options.entries - the names of the files that other code loads.
  * @param options.keepEarlier - whether to keep the previous build.

@@ -8,7 +8,6 @@ const TEXT = /^(licen[sc]e|copying|notice)/i;
 
 /**
  * One text with the name, version and license of each package to which some of the files belong.
- *
  * @param root - the base of the paths.
  * @param files - paths, with `/`.
  * @throws Error if a package has no license.

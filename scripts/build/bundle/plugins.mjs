@@ -8,7 +8,6 @@ const ASKED = /\bimport\.meta\.url\b/g;
 /**
  * Lets bundled modules find files beside themselves: `import.meta.url` of each module below `root` is its original URL.
  * It is derived from the bundle file's URL, so that the whole folder can be moved.
- *
  * @param fromBundle - `root`, relative to the folder of the bundle's files: `../../`.
  */
 export function placesOfModules(root, fromBundle) {
@@ -35,7 +34,6 @@ const NAMESPACE = 'loaded-by-require';
 /**
  * Matching packages stay outside the bundle and are loaded with `require`. `import` would also read each file again to
  * find its export names: a sixth of the time of a command that calls Temporal.
- *
  * @param names - a regular expression without flags that Go accepts, too.
  * @param isFor - whether this applies to the importing module, by its path. Default: all modules.
  */

@@ -176,7 +176,6 @@ const KEPT_MAX_BYTES = 1_000_000;
 
 /**
  * Stores a whole answer with the artifact store's records, under its digest. Idempotent.
- *
  * @returns the record's name; `undefined` if the store is unavailable, which does not change the verdict.
  */
 async function keepAnswer(outside: Outside, store: string, answer: string): Promise<string | undefined> {
@@ -196,7 +195,6 @@ async function keepAnswer(outside: Outside, store: string, answer: string): Prom
 /**
  * A check counts only if the revision that it checks is the active one, both before and after
  * (design, rule 4).
- *
  * @throws SLIPWAY_NOT_SERVING if another revision is active.
  */
 export async function requireActive(

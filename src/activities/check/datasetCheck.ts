@@ -32,7 +32,6 @@ export interface DatasetCheck {
 /**
  * Asks the agent the rows of a check's dataset. Each result is stored before another row is asked in its place, so the next
  * attempt asks only the rows again that were under way.
- *
  * @throws SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_CORRUPT; what `askDataset` throws.
  */
 export async function runDatasetCheck(options: DatasetCheck): Promise<{

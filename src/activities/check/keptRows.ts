@@ -66,7 +66,6 @@ export class KeptRows {
 
   /**
    * Stores the results of all rows as one record, and removes the batches.
-   *
    * @returns the record's name; `undefined`: the results are not continued, and nothing failed, so they are not kept.
    */
   async conclude(results: DatasetResults): Promise<string | undefined> {

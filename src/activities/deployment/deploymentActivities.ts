@@ -186,7 +186,6 @@ function noListOfDeployments(target: TargetSpec): SlipwayError {
 
 /**
  * Checks that the artifact exists, so that no empty deployment is created without one.
- *
  * @throws SlipwayError SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_STORE_….
  */
 async function requireArtifact(outside: Outside, artifact: Artifact): Promise<void> {

@@ -41,7 +41,6 @@ const NEVER = '100 years';
 /**
  * Starts the lock without encryption: it lives as long as the deployment, and so would its payload key. Its memo has
  * only ids, which are readable anyway.
- *
  * @returns whether it was started. Temporal runs at most one workflow with an id.
  */
 async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {

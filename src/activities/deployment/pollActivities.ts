@@ -36,7 +36,6 @@ const NO_KEY: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Activities that repeat a call until a condition holds.
- *
  * @param now - the clock for deadlines, in milliseconds since 1970.
  * @param poller - default: none; then a release polls for as long as it waits.
  */

@@ -14,7 +14,6 @@ export class RequestRates {
 
   /**
    * Reserves the next request to a control plane.
-   *
    * @returns when it may be sent, in milliseconds since 1970.
    */
   reserve(controlPlane: string): number {

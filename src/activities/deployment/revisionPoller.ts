@@ -35,7 +35,6 @@ const SHARES = 8;
 
 /**
  * Hands the revision of the calling workflow over to its control plane's poller, and starts the poller if none runs.
- *
  * @param taskQueue - the workflows' task queue.
  */
 export async function leaveToPoller(
@@ -74,7 +73,6 @@ function digest(text: string): string {
 
 /**
  * Polls a control plane for all waiting workflows.
- *
  * @param onPolled - called with the number of revisions that this process polls, when it changes.
  */
 export function revisionPollerActivities(

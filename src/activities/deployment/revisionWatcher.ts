@@ -83,7 +83,6 @@ export class RevisionWatcher {
 
   /**
    * Watches a revision. Reports the last known status at once.
-   *
    * @returns a function to end it; `isDone`: no other activity will continue to watch it.
    */
   watch(revision: WatchedRevision, onStatus: OnStatus): (isDone: boolean) => void {

@@ -9,7 +9,6 @@ import type { Untracked } from '../track.ts';
 
 /**
  * Verifies who asked for something. The token stays in this process: the history gets only the identity.
- *
  * @param verifier - for the issuers that the worker trusts.
  */
 export function identityActivities(

@@ -10,7 +10,6 @@ import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
 /**
  * Reports a release as a GitHub deployment. It first looks for the release's deployment, so that there is only one
  * however often the release is reported.
- *
  * @returns a short description of the result.
  */
 export async function sendDeploymentStatus(
@@ -37,7 +36,6 @@ export async function sendDeploymentStatus(
 
 /**
  * Reports a release as a status of its commit.
- *
  * @returns a short description of the result.
  */
 export async function sendCommitStatus(

@@ -17,7 +17,6 @@ export function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'targe
 
 /**
  * Submits a release to its target. The release joins the trace of the calling workflow.
- *
  * @param submission - the update's id: a repeated submission gets the first one's answer.
  */
 export function submitToTarget(

@@ -31,7 +31,6 @@ const BROKEN = 3;
 /**
  * `slipway audit [TARGET]`: checks a target's histories in Temporal and its revisions against Slipway's safety rules.
  * Without a target it also looks for previews that nothing removes. Changes nothing.
- *
  * @returns the exit code: 0 if nothing was found, else 3.
  */
 export async function runAuditCommand(

@@ -4,7 +4,6 @@ import { interruptible } from '../interruption.ts';
 
 /**
  * `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_NOT_INSTALLED.
  */
 export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<number> {

@@ -22,7 +22,6 @@ const LOOK_MS = 1_000;
 /**
  * `slipway watch [TARGET]`: follows the running release of a target to its end. If none runs, it waits for the next
  * one.
- *
  * @returns the followed release's exit code, or 5 if the command stopped following.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
  */
@@ -72,7 +71,6 @@ const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
 
 /**
  * The running or next release of a target; else one that ran between two looks.
- *
  * @param ended - the releases that had ended before the first look.
  */
 function underWay(

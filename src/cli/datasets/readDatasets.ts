@@ -21,7 +21,6 @@ export interface ReadDatasets {
 
 /**
  * Reads the datasets of checks: each row is validated now, so that a wrong one does not fail only after the deployment.
- *
  * @throws SlipwayError SLIPWAY_DATASET_INVALID with the line, SLIPWAY_DATASET_CHANGED, SLIPWAY_CONFIG_INVALID if the budget has
  * no room for the rows, SLIPWAY_ARTIFACT_…; a ServiceError if a URL cannot be read.
  */

@@ -155,7 +155,6 @@ export interface MachineSections {
       readonly path: string;
       /**
        * Where Temporal was found, or how it was installed.
-       *
        * @open
        */
       readonly origin: 'path' | 'cache' | 'download' | 'go';

@@ -10,7 +10,6 @@ const LOOK_MS = 2_000;
 /**
  * Reads the newest lines of the build log every 2 s. It runs beside the code that follows the release, so a slow
  * control plane does not delay it.
- *
  * @param latest - the release's current progress.
  * @param signal - ends it.
  */

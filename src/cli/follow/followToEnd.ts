@@ -43,7 +43,6 @@ export const GAVE_UP = 5;
 /**
  * Follows a release or a rollback to its end and shows it live. Ctrl-C and the timeout end only the following. The last
  * line then says that the release continues, or what `onStopped` returns.
- *
  * @param signal - aborted by Ctrl-C.
  */
 export async function followToEnd(
@@ -123,7 +122,6 @@ const GAVE_UP_BECAUSE = {
 
 /**
  * Reports that the command stopped following.
- *
  * @param see - the command that shows how it continues.
  * @param became - what happens to the release, if the target knows it.
  */
@@ -151,7 +149,6 @@ interface Abortable {
 
 /**
  * Aborts what is followed, because the command was interrupted.
- *
  * @returns the result as text, for the last line.
  */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {

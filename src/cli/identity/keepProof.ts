@@ -14,7 +14,6 @@ const TIMEOUT_MS = 10_000;
 /**
  * Stores the proof of identity in the artifact store, for the worker. The proof is of the CI job, or of the person who
  * signed in.
- *
  * @returns the record's name, which the message carries.
  * @throws SLIPWAY_IDENTITY_UNPROVED if there is no proof; SLIPWAY_ARTIFACT_STORE_….
  */
@@ -29,7 +28,6 @@ export async function keepProof(
 /**
  * Makes the proofs of identity for a command's messages; `undefined`: the approval requires no proof. Prints a note
  * with the reason if a name stays claimed.
- *
  * @param open - opens the artifact store that the worker reads.
  */
 export function commandProver(

@@ -5,7 +5,6 @@ import { type CommandContext, commandContext, type CommonOptions } from '../cont
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
  * exit code that it returns.
- *
  * @param fixed - arguments before those of the command line.
  */
 export type Runs = (
@@ -30,7 +29,6 @@ export interface CommandTable {
 
 /**
  * A table that adds its commands to a program.
- *
  * @param onExit - called with the exit code of the command that ran.
  */
 export function commandTable(

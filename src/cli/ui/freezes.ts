@@ -6,7 +6,6 @@ import type { Output } from '../output.ts';
 /**
  * Prints, before anything is packed, how a freeze affects the release. The release checks again later; this early
  * message saves time.
- *
  * @throws SlipwayError SLIPWAY_TARGET_FROZEN if a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
  */
 export function announceFreezes(

@@ -13,7 +13,6 @@ const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 /**
  * One step as one line: a mark, its title, its duration (up to `now`, in milliseconds since 1970, while it runs),
  * attempts if more than one, and its result.
- *
  * @param columns - the terminal's width. The detail of a completed step is cut to it; a failure is shown in full.
  */
 export function stepLine(

@@ -12,7 +12,6 @@ const SHRUNK_MIN = 10;
 /**
  * Rows below headings, in columns. The last column is cut to the remaining width; if none remains, the widest ones are
  * cut, too.
- *
  * @param columns - the window's width; `Infinity`: nothing is cut.
  */
 export function tableLines(

@@ -27,7 +27,6 @@ const SCORES_MAX = 1_000;
 
 /**
  * The mean of the scores that a key of a tracing project was given in a window.
- *
  * @param from - milliseconds since 1970.
  * @throws ServiceError
  */

@@ -18,7 +18,6 @@ export interface HttpMetric {
 
 /**
  * Asks an HTTP endpoint for its number in a window. `null` in its place is no data.
- *
  * @param from - milliseconds since 1970.
  * @throws ServiceError
  */

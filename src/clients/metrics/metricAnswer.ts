@@ -20,7 +20,6 @@ const ANSWER_MAX_BYTES = 1_048_576;
 
 /**
  * Asks a service for JSON of a schema, once. Redirects are not followed, because the token would go elsewhere.
- *
  * @throws ServiceError. SLIPWAY_BAD_ANSWER if the answer is no JSON, or JSON of another form.
  */
 export async function askMetric<T>(

@@ -43,7 +43,6 @@ const STEP_SECONDS = 60;
 
 /**
  * The value of a query at one moment: `/api/v1/query`.
- *
  * @param at - milliseconds since 1970.
  * @throws ServiceError
  */
@@ -60,7 +59,6 @@ export async function queryPrometheus(
 
 /**
  * The mean of a query over a window: `/api/v1/query_range`.
- *
  * @param from - milliseconds since 1970.
  * @throws ServiceError
  */

@@ -46,7 +46,6 @@ export type GithubClient = ReturnType<typeof createGithubClient>;
 
 /**
  * Creates a client for one repository: deployments with their statuses, and statuses of commits.
- *
  * @param call - the limits of each call. Default: 10 s.
  */
 export function createGithubClient(agent: Agent, repository: GithubRepository, call?: CallOptions) {

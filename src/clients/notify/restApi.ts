@@ -33,7 +33,6 @@ const ANSWER_MAX_BYTES = 4 * 1_048_576;
 
 /**
  * Makes the caller of a REST API.
- *
  * @param call - bounds each of its calls. Default: 10 s.
  */
 export function restApi(

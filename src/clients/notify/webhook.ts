@@ -23,7 +23,6 @@ const SHOWN_PATH = '/…';
 /**
  * Posts JSON to a webhook, once. Redirects are not followed, because they would send the message elsewhere. Only the
  * status of the answer counts; its body is not read.
- *
  * @returns the status, 2xx.
  * @throws ServiceError
  */

@@ -14,7 +14,6 @@ export interface Address {
 /**
  * The page's address for a request: the configured one, or the request's own if it is a loopback address. Other names
  * are refused, because another site could resolve its name to this server (DNS rebinding).
- *
  * @throws AccessRefusal SLIPWAY_DASHBOARD_ADDRESS (421).
  */
 export function addressOf(c: Context, publicUrl: URL | undefined): Address {

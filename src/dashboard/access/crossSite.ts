@@ -13,7 +13,6 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Refuses a changing request unless a page of this address sent it with the session's token.
- *
  * @throws AccessRefusal SLIPWAY_CROSS_SITE_REQUEST (403).
  */
 export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Promise<void> {

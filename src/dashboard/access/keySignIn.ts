@@ -18,7 +18,6 @@ const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
  * Makes the function that signs people in with the shared key. They enter their name, which is not proved. It throws
  * AccessRefusal SLIPWAY_SIGN_IN_FAILED (403) for a wrong key or an unusable name; SLIPWAY_SIGN_IN_LIMITED (429) after
  * too many wrong keys.
- *
  * @param clientAddress - finds the address that wrong keys are counted for.
  */
 export function keySignIn(

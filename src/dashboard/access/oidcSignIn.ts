@@ -36,7 +36,6 @@ export class OidcSignIn {
 
   /**
    * Redirects the browser to the issuer.
-   *
    * @param to - the path on this page to open after the sign-in.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
@@ -52,7 +51,6 @@ export class OidcSignIn {
 
   /**
    * Verifies the issuer's answer, and stores the person's identity in the browser for later proofs.
-   *
    * @returns the new session, and the path to open.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */

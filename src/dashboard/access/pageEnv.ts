@@ -17,7 +17,6 @@ export interface PageEnv {
 
 /**
  * Stores a proof of identity in an artifact store. @returns the record's name.
- *
  * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser has no ID token; SLIPWAY_ARTIFACT_STORE_….
  */
 export type KeepProof = (store: string, statement: Statement) => Promise<string>;

@@ -16,7 +16,6 @@ export interface Sealer {
 
 /**
  * A sealer with AES-256-GCM.
- *
  * @param secret - the same for all processes behind one address; `undefined`: a random one for this process only.
  * @param context - what the values depend on, such as the sign-in settings. Another context cannot open them.
  */

@@ -18,7 +18,6 @@ export interface Session {
 
 /**
  * A new session. Each sign-in begins one, so that a session from another person is never continued.
- *
  * @param ends - when it ends at the latest, in milliseconds since 1970.
  */
 export function newSession(viewer: Viewer | undefined, ends = Infinity): Session {

@@ -11,7 +11,6 @@ export interface Message {
 
 /**
  * Makes proofs of identity for a message; `undefined`: the approval requires no proof.
- *
  * @param store - the artifact store that the worker reads.
  */
 type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
@@ -22,7 +21,6 @@ export interface ActionSubject {
   readonly back: { readonly address: string; readonly name: string };
   /**
    * Sends the message. `fields`: those of the form. `proverFor`: makes the proofs of identity.
-   *
    * @returns the result, in one or two sentences.
    * @throws SlipwayError if it is refused.
    */

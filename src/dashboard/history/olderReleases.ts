@@ -32,7 +32,6 @@ interface Recorded {
 
 /**
  * Reads from its records the releases of a target that are older than those in its workflow.
- *
  * @param from - the earliest end of a release to read: milliseconds since 1970.
  * @param open - opens the store. Default: the store that the URL names.
  */

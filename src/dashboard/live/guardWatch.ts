@@ -17,7 +17,6 @@ export interface GuardOnPage extends GuardWatched {
 
 /**
  * Watches the guard of a target: reads what it measures from Temporal, which asks no worker, until it ends.
- *
  * @param onRead - called after each read.
  */
 export class GuardWatch {

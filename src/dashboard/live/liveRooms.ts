@@ -92,7 +92,6 @@ export class LiveRooms {
 
   /**
    * Streams the changes of a page as server-sent events, starting with all of its parts.
-   *
    * @param address - the page's own.
    */
   async open(address: string, viewer: Viewer, makePage: () => Promise<LivePage>): Promise<Response> {

@@ -9,7 +9,6 @@ const NEW_EVERY_MS = 5_000;
 
 /**
  * A page that is rendered again from its targets' snapshots whenever one of them changes.
- *
  * @param list - lists the present targets, for a page that shows all. Absent: the page shows only these.
  */
 export async function liveTargets(

@@ -52,7 +52,6 @@ export class TargetWatches {
   /**
    * The targets of the namespace, read at most every few seconds. While Temporal does not answer, the last ones: their
    * snapshots show that it does not.
-   *
    * @param shownMs - a list up to this age is returned at once, and read again meanwhile. Default: waits for a new
    *   list.
    * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE if it never answered.

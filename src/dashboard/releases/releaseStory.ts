@@ -43,7 +43,6 @@ const LOG_LINES = 200;
 
 /**
  * Reads the story of a release from Temporal, else from its record, else from the target's own row.
- *
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readStory(

@@ -56,7 +56,6 @@ export interface EvaluatorScores {
 
 /**
  * Adds what an evaluator says about one more run.
- *
  * @param said - a score, or why there is none.
  */
 export function withScore(

@@ -113,7 +113,6 @@ export function trajectoryProblem(expected: ExpectedTools, calls: readonly ToolC
 
 /**
  * Pairs as many expected calls as possible with one call each, because a call may fit several: augmenting paths.
- *
  * @returns the index of the call, by that of the expected one.
  */
 function pairedCalls(

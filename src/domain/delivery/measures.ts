@@ -45,7 +45,6 @@ export const DEFINITIONS: Readonly<Record<keyof DeliveryMeasures, string>> = {
 
 /**
  * Measures the releases of a period. A release belongs to the period in which it ended.
- *
  * @param releases - all known ones, also outside of the period, because a later rollback makes a release of the
  * period a failed one.
  */

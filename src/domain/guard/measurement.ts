@@ -48,7 +48,6 @@ export const MISSED_MAX = 5;
 
 /**
  * Judges one round of measurements.
- *
  * @param before - the tally of the rounds before.
  * @param isLast - whether the guard ends with this round.
  * @returns `breach`: the first metric that is worse; `null` if none is. `tally`: with this round.

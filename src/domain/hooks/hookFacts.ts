@@ -40,7 +40,6 @@ interface RunningFacts extends Pick<Running, 'releaseId' | 'kind'> {
 
 /**
  * The facts that the guards of a rule check.
- *
  * @param view - the target's view. `undefined`: the target has never taken a release.
  * @param progress - the progress of the running release. `undefined`: none runs, or it did not answer.
  * @param hours - when a person must approve. `undefined`: never.

@@ -122,7 +122,6 @@ export interface TakenWork {
 
 /**
  * Takes the oldest work, and counts its event; `undefined`: none can be taken.
- *
  * @param busy - the targets with an order in progress.
  */
 export function takeWork(state: HookState, busy: ReadonlySet<string>): TakenWork | undefined {
@@ -176,7 +175,6 @@ export function answerAsk(
 
 /**
  * Finds a request for approval that a person has answered, or whose deadline has passed.
- *
  * @param busy - the targets with an order in progress.
  */
 export function settledAsk({ asks }: HookState, now: number, busy: ReadonlySet<string>): HookAsk | undefined {

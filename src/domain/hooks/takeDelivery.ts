@@ -110,7 +110,6 @@ class Room {
 
   /**
    * Queues the work of one event.
-   *
    * @returns which work has room; `undefined`: some has none, and nothing was queued. If nothing else waits, the event
    *   would never have more room, so what fits is queued.
    */

@@ -52,7 +52,6 @@ export interface JudgeReport {
   readonly inputs: { readonly from: string; readonly count: WholeNumber; readonly repetitions: WholeNumber };
   /**
    * The same seed draws the same sample and order.
-   *
    * @asType integer
    */
   readonly seed: number;

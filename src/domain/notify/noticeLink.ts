@@ -4,7 +4,6 @@ import type { Notice, SentNotice } from './notice.ts';
 
 /**
  * A notice with a link to its page: the release, the promotion or the target.
- *
  * @param dashboard - the dashboard's URL; `null` if not known.
  */
 export function linkedNotice(notice: Notice, dashboard: string | null): SentNotice {

@@ -11,7 +11,6 @@ export interface Room<P> {
 /**
  * Chooses the previews to remove to make room for one. The one with the oldest push goes first. Previews with a running
  * release stay. A preview that is being removed does not count: a push makes it anew.
- *
  * @param previews - those of the same name.
  * @param own - the workflow id of the one that is pushed to.
  * @param max - the most previews, with that one.

@@ -22,7 +22,6 @@ export function commentMarker({ name, target }: Pick<PreviewSpec, 'name' | 'targ
 /**
  * The comment of a preview, as Markdown: the state, the address, the checks of the newest release that ended, and when
  * the preview expires.
- *
  * @param result - how the preview ended. `null`: it has not.
  */
 export function commentText(spec: PreviewSpec, state: PreviewState, result: PreviewResult | null): string {

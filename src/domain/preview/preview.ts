@@ -165,7 +165,6 @@ const REMOVED_WITHIN_MS = 4_500_000;
 
 /**
  * The previews that should have been removed long ago.
- *
  * @param now - in milliseconds since 1970.
  */
 export function overduePreviews<Preview extends PreviewSummary>(

@@ -44,7 +44,6 @@ const SHORTEST_WAIT_MS = 250;
 /**
  * Splits the time of a release. Time between two steps is waiting time: for a person, if one intervened or is
  * awaited; after a freeze check, for a freeze. If steps overlap, the first counts.
- *
  * @param now - for a release that has not ended, in milliseconds since 1970.
  */
 export function splitTime(

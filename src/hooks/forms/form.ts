@@ -19,14 +19,12 @@ export interface ReadEvent extends HookEvent {
 export interface Form {
   /**
    * Rejects forged requests, and replays of old ones.
-   *
    * @param now - milliseconds since 1970.
    * @throws HookRefusal SLIPWAY_HOOK_FORGED, SLIPWAY_HOOK_STALE (401).
    */
   authenticate(received: Received, secret: string, now: number): void;
   /**
    * The events of a payload.
-   *
    * @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400).
    */
   read(payload: Readonly<Record<string, unknown>>, received: Received): readonly ReadEvent[];

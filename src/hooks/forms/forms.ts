@@ -12,7 +12,6 @@ export const FORMS: Readonly<Record<HookForm, Form>> = { alertmanager, grafana, 
 
 /**
  * The events of a request, each once.
- *
  * @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400).
  */
 export function readEvents(form: HookForm, received: Received): readonly ReadEvent[] {

@@ -39,7 +39,6 @@ function passwordIn(credentials: string): string {
 
 /**
  * Rejects a time too far in the past or future.
- *
  * @param seconds - since 1970, as the header has it.
  * @throws HookRefusal SLIPWAY_HOOK_STALE (401).
  */

@@ -25,7 +25,6 @@ export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>
 
 /**
  * Calls a target's control plane from this process.
- *
  * @throws SlipwayError SLIPWAY_SECRET_MISSING if this process does not have the key, SLIPWAY_SECRET_REFUSED if it
  * must not send it.
  */
@@ -55,7 +54,6 @@ export async function withControlPlane<T>(
 
 /**
  * A target's deployment, by its id or its name.
- *
  * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's errors.
  */
 export async function findDeployment(
@@ -75,7 +73,6 @@ export async function findDeployment(
 
 /**
  * The key for a target's agent at an address; `undefined` if the target has none that may be sent there.
- *
  * @throws SlipwayError SLIPWAY_SECRET_MISSING, SLIPWAY_SECRET_REFUSED.
  */
 export async function agentKey(

@@ -35,7 +35,6 @@ const REVISIONS_SHOWN = 5;
 /**
  * The last lines of a revision's log, of one stage or both. If a control plane has no revision logs (the contract has
  * none), the build and agent logs of its public relative are read.
- *
  * @throws SlipwayError SLIPWAY_NOT_FOUND if it has neither, or no such revision.
  */
 export async function logEnd(
@@ -71,7 +70,6 @@ export async function logEnd(
 
 /**
  * The revision that a person means, by its id or the beginning of its id.
- *
  * @throws SlipwayError SLIPWAY_NOT_FOUND if no revision of the deployment or several begin like that.
  */
 export async function revisionMeant(

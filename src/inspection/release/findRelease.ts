@@ -40,7 +40,6 @@ export interface FoundRelease {
 /**
  * Finds a release or a rollback of a target: in Temporal, else among the records, which outlive Temporal's retention,
  * else in the target's history, which also has releases that never started. The target need not answer.
- *
  * @param store - the store with its record; absent if not known.
  * @param wanted - its id, or `latest`.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.

@@ -21,7 +21,6 @@ export interface ReleaseDifference {
 
 /**
  * Compares two releases: their requests' configuration, and the files of their artifacts.
- *
  * @throws SlipwayError SLIPWAY_ARTIFACT_CORRUPT.
  */
 export async function releaseDifference(

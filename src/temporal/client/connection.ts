@@ -66,7 +66,6 @@ export const CALL_INTERCEPTORS = [makeGrpcRetryInterceptor(defaultGrpcRetryOptio
 
 /**
  * Connects to Temporal, and checks that the namespace exists.
- *
  * @param timeoutMs - how long connecting may take. Default: 15,000.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -104,7 +103,6 @@ export async function connectTemporal(
 
 /**
  * Creates a client that repeats early queries ({@link queryAgain}).
- *
  * @param options.codec - encrypts payloads. Default: none; then encrypted payloads are rejected.
  */
 export function createClient(
@@ -123,7 +121,6 @@ const TEMPORAL_PORT = 7233;
 
 /**
  * Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 async function requireListener(settings: TemporalSettings, timeoutMs: number): Promise<void> {

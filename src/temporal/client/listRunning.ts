@@ -13,7 +13,6 @@ export function runningQuery(types: readonly string[]): string {
 
 /**
  * The running workflows of a type. Temporal's list is up to a few seconds late. Needs no worker.
- *
  * @param read - what to list of each; `undefined` leaves it out.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */

@@ -12,7 +12,6 @@ const KEYWORD = 2;
 /**
  * The search attributes that the namespace lacks. Does not call Temporal's operator service, which an API key of
  * Temporal Cloud may not call.
- *
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which Slipway must
  * not change; SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -62,7 +61,6 @@ async function isSearchable(connection: Connection, namespace: string, name: str
 
 /**
  * Checks that the namespace has all search attributes. Without them, starts fail and upserts wedge workflows.
- *
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them;
  * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -79,7 +77,6 @@ export async function requireSearchAttributes(temporal: TemporalConnection): Pro
 
 /**
  * Registers the search attributes that the namespace lacks.
- *
  * @returns those that it registered.
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them, if the server refuses.
  */

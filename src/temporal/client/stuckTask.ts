@@ -104,7 +104,6 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
 
 /**
  * Starts a terminated target again. It reads its state from its earlier run, else from its record store.
- *
  * @throws WorkflowNotFoundError if there was no earlier run.
  */
 export async function startAgain(

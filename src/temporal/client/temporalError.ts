@@ -104,7 +104,6 @@ export function unreachable(
 
 /**
  * Explains a failed request to people. If Temporal did not answer, it may have accepted the request.
- *
  * @param outcome - what may follow: `the promotion may still start`.
  */
 export function unansweredRequest(error: unknown, place: Place, outcome: string): unknown {

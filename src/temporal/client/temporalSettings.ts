@@ -36,7 +36,6 @@ const DEFAULT_TASK_QUEUE = 'slipway';
  * in this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
  *
  * Payloads are encrypted with the keys in `SLIPWAY_PAYLOAD_KEYS`.
- *
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
  * if a profile or its file cannot be read, or if the address is invalid.
  */

@@ -7,7 +7,6 @@ type Attributes = Record<string, unknown>;
 
 /**
  * Decodes every payload of some events in place, and restores each failure's message and stack trace.
- *
  * @throws what the codec throws.
  */
 export async function decodeEvents(codec: PayloadCodec, events: readonly HistoryEvent[]): Promise<void> {

@@ -46,7 +46,6 @@ export class PayloadCipher implements PayloadCodec {
 
   /**
    * Decrypts payloads.
-   *
    * @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING, SLIPWAY_PAYLOAD_UNREADABLE.
    */
   // eslint-disable-next-line @typescript-eslint/require-await -- What it throws rejects.

@@ -8,7 +8,6 @@ const FAILURE_CONVERTER = fileURLToPath(new URL('./failureConverter.cjs', import
 
 /**
  * The data converter of a worker.
- *
  * @param codec - absent: no encryption.
  */
 export function workerCodec(codec: PayloadCipher | undefined): DataConverter {

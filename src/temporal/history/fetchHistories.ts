@@ -18,7 +18,6 @@ export interface FetchOptions {
 /**
  * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
  * This includes runs that a restart after a termination began.
- *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -97,7 +96,6 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
 /**
  * All histories for the safety rules: those of a target and of its children, and of the promotions that requested its
  * releases, if Temporal still has them.
- *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchAudited(
@@ -121,7 +119,6 @@ export async function fetchAudited(
 
 /**
  * One history, decrypted; `undefined` if Temporal has none (any longer).
- *
  * @param runId - default: the newest run.
  */
 export async function fetchHistory(
@@ -141,7 +138,6 @@ export async function fetchHistory(
 
 /**
  * The input of a workflow's newest run, its id, and when it started (ISO 8601); `undefined` if Temporal has none.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchFirstInput(

@@ -15,7 +15,6 @@ export function decode(payloads: Payloads): unknown {
 /**
  * An event's payloads; `undefined` for each empty one. A raw signal may contain invalid JSON: it is returned as text,
  * which no handler accepts as a message.
- *
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING if a payload is still encrypted because there was no key.
  */
 export function decodeAll(payloads: Payloads): unknown[] {

@@ -32,7 +32,6 @@ export interface AuditedHistory {
 
 /**
  * Reads the facts in the histories of one target.
- *
  * @param targetId - the target's workflow id. The histories are those of its runs, its children, its notices, and the
  * promotions to it.
  */
@@ -254,7 +253,6 @@ function readActivities(history: History): ActivityFact[] {
 
 /**
  * Reads a local activity (`workflows/localFirst.ts`); `undefined` if the event is none.
- *
  * @param from - when the workflow task began, or when its previous local activity ended.
  */
 function readLocalActivity(
@@ -328,7 +326,6 @@ interface FailedTask {
  * The failed workflow tasks, oldest first. Tasks that were lost with their worker do not count. Neither do those that
  * a worker fails on purpose to have the workflow replayed (`taskBoundaries.ts`), because the next worker completes
  * them.
- *
  * @param events - oldest first.
  */
 export function readFailedTasks(events: readonly HistoryEvent[]): readonly FailedTask[] {

@@ -52,7 +52,6 @@ const CACHE = [
 
 /**
  * Starts Temporal's dev server, waits until it serves, and registers the search attributes.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with its last output, if it ends or does not serve in time.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {

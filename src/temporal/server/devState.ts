@@ -26,7 +26,6 @@ const DEV_STATE_FILE = 'dev.json';
 
 /**
  * Reads the state of a running `slipway dev` from a home; `undefined` if none runs there.
- *
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID if `slipway dev` did not write the file.
  */
 export async function readDevState(home: string): Promise<DevState | undefined> {

@@ -34,7 +34,6 @@ const LAST_LINES = 8;
 /**
  * Starts a server through a guard, and waits until it serves. The server is in its own process group, so that Ctrl-C
  * in a terminal reaches only this process, which then shuts the server down.
- *
  * @throws the error of `didNotServe` if the server ends or does not serve in time; the signal's reason if it is
  * aborted.
  */

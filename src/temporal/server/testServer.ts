@@ -33,7 +33,6 @@ const NAMESPACE = 'default';
 
 /**
  * Starts a time-skipping test server, waits until it serves, and registers the search attributes.
- *
  * @throws SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE, with its last output, if it ends or does not serve in time.
  */
 export async function startTestServer(options: TestServerOptions): Promise<TestServer> {

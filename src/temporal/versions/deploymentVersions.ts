@@ -12,7 +12,6 @@ export interface DescribedRouting extends Routing {
 
 /**
  * Reads the versions of workers, and which one Temporal sends work to.
- *
  * @returns `undefined` if no versioned worker has ever polled the task queue.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -77,7 +76,6 @@ export async function queuesOf(temporal: TemporalConnection, buildId: string): P
 /**
  * Sends all new workflows, and all workflows that move between versions, to a version from now on. Ends a ramp of
  * this version.
- *
  * @throws SlipwayError SLIPWAY_ROLLOUT_REFUSED if the version lacks a task queue that the current one has, or if
  * another change came in between; SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -100,7 +98,6 @@ export function setCurrent(
 
 /**
  * Sends a share of the new workflows, and of those that move between versions, to a version.
- *
  * @param percentage - from 0 to 100. 0 ends the ramp.
  * @throws as {@link setCurrent}.
  */

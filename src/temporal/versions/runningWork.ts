@@ -15,7 +15,6 @@ const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollba
 
 /**
  * The running releases and rollbacks, each with its version.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
@@ -38,7 +37,6 @@ export async function runningPinned(temporal: TemporalConnection): Promise<reado
 /**
  * The running workflows that move to the current version with their next task: targets, promotions and their
  * supporting workflows.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function runningUnpinned(temporal: TemporalConnection): Promise<readonly Execution[]> {
@@ -71,7 +69,6 @@ async function running(
 
 /**
  * Pins a release or a rollback to another version, from its next task on. Its history must replay on that version.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pinTo(

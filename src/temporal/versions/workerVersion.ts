@@ -11,7 +11,6 @@ const BUILD_ID_DIGITS = 12;
 /**
  * The version of a worker. Its deployment is named after the task queue, and its build id is the digest of the
  * workflow bundle. Workers with the same workflow code have the same version, even if they differ otherwise.
- *
  * @param bundlePath - the workflow bundle that the worker loads.
  * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
@@ -25,7 +24,6 @@ export async function workerVersion(taskQueue: string, bundlePath: string): Prom
 
 /**
  * The worker deployment of a task queue.
- *
  * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
 export function deploymentName(taskQueue: string): string {
@@ -39,7 +37,6 @@ export function deploymentName(taskQueue: string): string {
 
 /**
  * Whether workers are versioned (`SLIPWAY_WORKER_VERSIONING`). Default: they are not.
- *
  * @throws SlipwayError SLIPWAY_USAGE if the variable is not 0 or 1.
  */
 export function isVersioned(environment: Readonly<Record<string, string | undefined>>): boolean {

@@ -66,7 +66,6 @@ const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Waits until one given revision, never "the newest", is deployed and serves.
- *
  * @param overtakers - abandoned revisions that are not active: the wait ends if one becomes active.
  * @returns the agent's address.
  * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, SLIPWAY_REVISION_REPLACED, or the control
@@ -100,7 +99,6 @@ export async function bringUp(
 /**
  * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
  * sooner.
- *
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runChecks(
@@ -114,7 +112,6 @@ export async function runChecks(
 
 /**
  * Runs one check on a revision, with all its repetitions.
- *
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runCheck(

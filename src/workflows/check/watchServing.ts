@@ -20,7 +20,6 @@ export interface Watch {
 /**
  * Repeats the checks on a target's serving revision until a given time, and at least once at its end. One activity runs
  * all rounds, so they do not grow the history or the result.
- *
  * @param asked - records the check that failed.
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED, SLIPWAY_REVISION_REPLACED.
  */

@@ -11,7 +11,6 @@ import { stepPolicy } from '../steps.ts';
 /**
  * Waits until a revision is deployed or has failed. The activity polls for some seconds. Then the control plane's
  * poller reports each change of status, and the waiting workflow runs no activity.
- *
  * @param activities - those of the step `deployed`.
  * @throws SLIPWAY_STEP_TIMED_OUT.
  */

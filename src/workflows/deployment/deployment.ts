@@ -16,7 +16,6 @@ export async function deployment(): Promise<void> {
 /**
  * Makes sure that the target owns the deployment's lock before the release changes anything. Otherwise two targets
  * that spell one control plane's address differently would release to one deployment at the same time.
- *
  * @param owned - the deployment whose lock the target owns already.
  * @throws SLIPWAY_DEPLOYMENT_OWNED if another target owns it.
  */

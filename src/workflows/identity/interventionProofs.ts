@@ -24,7 +24,6 @@ export class InterventionProofs {
 
   /**
    * Verifies who asked. Otherwise a person could ask under another name and approve under their own.
-   *
    * @returns the actor, or why the identity is not proved.
    */
   async requester(by: Actor, asked: Asked | undefined): Promise<Actor | string> {
@@ -69,7 +68,6 @@ export class InterventionProofs {
 
   /**
    * Verifies who sent another intervention, which is accepted at once under its claimed name.
-   *
    * @param onProved - called with the actor and the proved identity.
    */
   meanwhile(said: Intervention, onProved: (proved: Actor) => void): void {
@@ -81,7 +79,6 @@ export class InterventionProofs {
 
   /**
    * Waits for the proof of a rejection, because the rejection ends the release. A rollback ends the wait.
-   *
    * @throws CancelledFailure
    */
   async ofRejection({ id }: Intervention): Promise<void> {

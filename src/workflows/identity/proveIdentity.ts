@@ -24,7 +24,6 @@ const OPTIONS: ActivityOptions = {
 
 /**
  * Verifies who asked for something.
- *
  * @param store - the artifact store that has the proof.
  * @returns the actor with the proved identity, or why it is not proved.
  * @throws CancelledFailure if it is canceled.
@@ -50,7 +49,6 @@ export async function proveIdentity(
 /**
  * Verifies who asked for something that is already being done. Nothing waits for it. If the proof fails, the name
  * stays claimed.
- *
  * @param onProved - called with the actor and the proved identity.
  */
 export async function proveMeanwhile(

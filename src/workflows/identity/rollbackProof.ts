@@ -13,7 +13,6 @@ export class RollbackProof {
 
   /**
    * Starts to verify the proof, if the request names one.
-   *
    * @param store - the artifact store that has the proof.
    * @param target - the workflow id of the target that got the request.
    */

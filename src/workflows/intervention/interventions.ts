@@ -151,7 +151,6 @@ export class Interventions {
   /**
    * Runs one part of the release, after any pause. If the part's outcome is unknown, follows the request's `onError`
    * policy.
-   *
    * @param part - its argument says whether this is a retry.
    */
   async go<T>(part: (again: boolean) => Promise<T>): Promise<T> {
@@ -222,7 +221,6 @@ export class Interventions {
 
   /**
    * Asks a person whether to continue. Ends the release unless a person answers `retry` in time.
-   *
    * @param skippable - the part that a `skip` may skip.
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {

@@ -19,7 +19,6 @@ import { confirmLine, PromotionEnded, type PromotionRun } from '../promotion/pro
  *
  * Decision: if nothing serves on `to`, there is nothing to compare with: the judge is skipped, and the journal says
  * so.
- *
  * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link PromotionEnded} if a
  * side has changed meanwhile.
  */

@@ -23,7 +23,6 @@ const LOOKS = 12;
 
 /**
  * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
- *
  * @param before - the deployment that an earlier attempt found, or until when one may still appear.
  * @param note - called with what the attempt has found and done.
  * @throws ActivityFailure if an attempt failed; SLIPWAY_OUTCOME_UNKNOWN if a deployment may still appear.

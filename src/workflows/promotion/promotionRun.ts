@@ -37,7 +37,6 @@ export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
 /**
  * Reads again whether the candidate is still the one to promote. If `to` was changed by hand, asks a person.
  * Continuing means replacing the revision that serves now.
- *
  * @returns whether nothing has changed.
  * @throws PromotionEnded
  */
@@ -64,7 +63,6 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
 
 /**
  * Releases the candidate to `to` through its target, and waits for the release to end.
- *
  * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also stops the line.
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
@@ -120,7 +118,6 @@ async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<Hi
 /**
  * Withdraws the promotion's submission, and waits for the release if there is one. After that, the target starts no
  * release for this submission.
- *
  * @returns how the release ended; `null` if there is none.
  */
 export async function withdraw(
@@ -158,7 +155,6 @@ const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'r
 
 /**
  * Decision: a bad release puts its target on hold, which stops further promotions towards it.
- *
  * @returns whether the release was bad.
  */
 export async function holdIfBad(

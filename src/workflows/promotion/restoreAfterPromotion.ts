@@ -18,7 +18,6 @@ import {
  * hold and so stops the line.
  *
  * Run it in a non-cancellable scope.
- *
  * @param stopReason - why it was asked to stop; `null` if it was not.
  */
 export async function restoreAfterPromotion(

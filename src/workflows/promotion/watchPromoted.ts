@@ -13,7 +13,6 @@ export interface Watched {
 
 /**
  * Watches the revision that serves on a target, until a moment.
- *
  * @throws SLIPWAY_CHECK_FAILED; {@link PromotionEnded} if it no longer serves.
  */
 export async function watch(

@@ -59,7 +59,6 @@ const ASK_ONCE = { startToCloseMs: 5_000, scheduleToCloseMs: 10_000, retry: { ma
 
 /**
  * Asks the active revision's agent under settings that have not worked yet.
- *
  * @returns why it does not answer; `null` if it answers, or if that cannot be found out.
  */
 async function whySilent(journal: Journal, target: TargetSpec, agentUrl: string): Promise<string | null> {

@@ -64,7 +64,6 @@ export function emptyConclusion(
  * record to the record store. If the record cannot be written, the outcome stays the same and the reason says so.
  *
  * Run it in a non-cancellable scope.
- *
  * @param passed - the checks that each revision passed. They are stored with the record for a later restore.
  */
 export async function conclude(

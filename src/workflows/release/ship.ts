@@ -31,7 +31,6 @@ export function findDeployment(journal: Journal, target: TargetSpec): Promise<De
 
 /**
  * Finds the target's deployment, or creates it.
- *
  * @returns the deployment, and whether this call created it.
  */
 export async function findOrCreateDeployment(
@@ -88,7 +87,6 @@ const LOCAL_UPLOAD_MAX_BYTES = 1_000_000;
 
 /**
  * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
- *
  * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
  */
 export async function upload(shipment: Shipment, deploymentId: string): Promise<string | null> {
@@ -116,7 +114,6 @@ export interface Patched {
 /**
  * PATCHes the deployment to the artifact, which creates the release's revision. It creates at most one: after an
  * unknown answer, a revision that carries our upload path is adopted.
- *
  * @param sentBefore - whether an earlier try of this step ended without an answer. If so, it reads before it sends.
  */
 export async function patch(
@@ -173,7 +170,6 @@ export async function patch(
 /**
  * The revisions that carry our upload path, other than the one that was followed: a request that was applied late or
  * twice made them (design, rule 2). `null` if the control plane's list does not show upload paths.
- *
  * @param since - a revision from before the PATCH; `null` if there was none.
  */
 export async function readExtraRevisions(

@@ -12,7 +12,6 @@ interface RedeployOrder extends DeploymentInput {
 
 /**
  * Redeploys a revision.
- *
  * @returns the revision to follow, which is the new one if the redeploy made one, else the requested one (design,
  * rule 3). Also the revision that was active before.
  */

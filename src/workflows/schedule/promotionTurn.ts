@@ -9,7 +9,6 @@ import { shortSummary } from '../steps.ts';
 /**
  * One run of a schedule. Temporal gives each run its own id. The promotion's workflow id depends only on its name, so
  * that a schedule starts no second promotion beside one that a person started.
- *
  * @returns how the promotion ended, in one line.
  * @throws ChildWorkflowFailure if the promotion needs a person: then the schedule also shows this run as failed.
  */

@@ -11,7 +11,6 @@ import type { TargetCore } from './targetCore.ts';
 /**
  * Keeps a target running despite Temporal's own tools. A cancellation changes nothing, because a target never ends,
  * and ending it would lose its hold. A reset starts a new life, with the state that the earlier run had.
- *
  * @param live - runs one life, from the carried state or from the state that {@link recoverTarget} reads.
  */
 export async function outlive(
@@ -50,7 +49,6 @@ const PATIENTLY = {
 /**
  * Restores the state of a target's earlier runs before the target accepts any message. If that state cannot be read,
  * the target is on hold and retries. A person who releases the hold starts it without the earlier state.
- *
  * @returns the work that an earlier run left running.
  */
 export async function recoverTarget(

@@ -267,7 +267,6 @@ function handleQuarantine(target: Target): void {
 
 /**
  * Applies a change that a person asked for, and records who asked.
- *
  * @returns whether the state changed.
  */
 function say(target: Target, next: TargetState, message: string, by: Actor, note: string): boolean {

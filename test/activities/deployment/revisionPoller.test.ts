@@ -102,7 +102,6 @@ function planeThat(statuses: readonly string[]) {
 
 /**
  * The poller's activity.
- *
  * @param failures - of its first reports, one each.
  */
 function poller(failures: Error[] = [], shuttingDown = new AbortController().signal) {

@@ -52,7 +52,6 @@ export interface ComposeFile {
 /**
  * Reads docker-compose.yml and docker-compose.tls.yml as Compose does: later files add to earlier ones, and `${NAME}` is
  * taken from `environment`.
- *
  * @throws Error for a variable that is required and not set.
  */
 export function readCompose(environment: Readonly<Record<string, string>>): ComposeFile {

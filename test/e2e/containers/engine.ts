@@ -42,7 +42,6 @@ export interface Images {
 
 /**
  * Finds the images that these tests need.
- *
  * @param named - the images that the files of the composition name, by service.
  * @param node - the base that the Dockerfile names.
  * @returns a sentence that says what is missing, if something is.

@@ -59,7 +59,6 @@ type Phase = 'before the PATCH' | 'forward' | 'restoring';
 /**
  * Places kill points in the release that is about to start, the only one on its stack: at the fault proxy before the
  * platform, and at the gate before Temporal. The code under test does not know them.
- *
  * @param slowStart - the file that delays the start of the new revision (`forward`) and of the restored one
  * (`restoring`), so that the release polls.
  * @param latestBefore - the latest revision before the release.

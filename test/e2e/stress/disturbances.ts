@@ -92,7 +92,6 @@ export class Disturbances {
 
   /**
    * Disturbs until all is over.
-   *
    * @param everyMs - the mean time between two disturbances.
    * @throws Error if the platform or a worker has ended by itself.
    */

@@ -195,7 +195,6 @@ async function releaseOn(run: Run, name: string): Promise<readonly string[]> {
 
 /**
  * Submits a release and waits for its end. Submits it again if it was not accepted.
- *
  * @returns its result, or why there is none.
  */
 async function releaseOnce(run: Run, request: ReleaseRequest): Promise<ReleaseResult | string> {

@@ -7,7 +7,6 @@ export const NOTHING_OF_THE_MACHINE = {
 
 /**
  * Sets the AWS SDK's variables in this process, and hides the machine's own.
- *
  * @returns a function that restores the previous environment.
  */
 export function useAwsEnvironment(variables: Readonly<Record<string, string | undefined>>): () => void {

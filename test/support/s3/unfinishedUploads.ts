@@ -5,7 +5,6 @@ import { join } from 'node:path';
 /**
  * Implements the multipart calls that the tests' S3 server lacks, on its files: ListMultipartUploads, ListParts,
  * AbortMultipartUpload. A missing upload gives `NoSuchUpload`.
- *
  * @param directory - the server's.
  * @returns whether the request was one of these and has been answered.
  */

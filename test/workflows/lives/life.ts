@@ -7,7 +7,6 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /**
  * One target's whole life, or that of promotions, hooks or previews only. Its histories are stored.
- *
  * @returns the target; `undefined` if only promotions, hooks and previews have histories.
  */
 export type Life = (

@@ -10,7 +10,6 @@ export type Command = AsyncCommand<TargetModel, Subject>;
 
 /**
  * A command. After it, the target must match the model.
- *
  * @param possible - whether it can happen in the present state.
  * @param happens - applies it to both, and compares the answers.
  */

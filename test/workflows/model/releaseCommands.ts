@@ -9,7 +9,6 @@ let submissions = 0;
 
 /**
  * A person requests a release.
- *
  * @param isLate - whether the withdrawal of the submission arrives before the submission.
  */
 export function release(plan: Plan, isLate: boolean): Command {

@@ -178,7 +178,6 @@ export interface Ran {
 /**
  * Runs sequences of commands on targets and on the model, and compares the two after each command. Each lane has its
  * own seed, which a failure reports.
- *
  * @throws the shortest failing sequence, with its seed and its path.
  */
 export async function runSequences(harness: Harness, options: Sequences): Promise<Ran> {

@@ -45,7 +45,6 @@ export class PromotionsUnderTest {
 
   /**
    * Starts a promotion. Only one per name and target can run at a time.
-   *
    * @param schedule - the schedule that starts it. Default: a person starts it.
    */
   async start(

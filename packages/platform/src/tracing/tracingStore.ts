@@ -207,7 +207,6 @@ function isOfDeployment(deploymentId: string): RawBuilder<boolean> {
 
 /**
  * Whether feedback belongs to a tenant's tracing project, in SQL that has the feedback.
- *
  * @param projects - the ids of the projects. Default: all of the tenant's.
  */
 function isOfTenant(tenantId: string, projects?: readonly string[]): RawBuilder<boolean> {

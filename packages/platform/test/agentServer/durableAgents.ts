@@ -34,7 +34,6 @@ const openEmbedded: OpenDatabase = async (home) => {
 
 /**
  * Agent processes that share a database, like the revisions of a deployment. Each file has its own database.
- *
  * @param agentDir - the default agent.
  * @param open - opens the database in an empty folder. Default: the embedded one.
  */

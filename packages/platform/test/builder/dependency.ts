@@ -4,7 +4,6 @@ import { archiveOf } from './archives.ts';
 
 /**
  * A source that contains its one dependency as a tarball: npm really installs it, without a registry.
- *
  * @param postinstall - the dependency's install script. Default: none.
  */
 export function withDependency(

@@ -20,7 +20,6 @@ export interface PreparedArtifact {
 
 /**
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
- *
  * @param look - called with the source before it is packed. Its errors are thrown.
  * @param take - called with the packed source before it is removed. Default: puts it in the artifact store.
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
@@ -67,7 +66,6 @@ export interface SourceToPack {
 
 /**
  * The source that `slipway.yaml` names, resolved relative to that file.
- *
  * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE.
  */
 export async function sourceToPack({
@@ -82,7 +80,6 @@ export async function sourceToPack({
  * The artifact store of releases. First choice: the file's `artifact.store` (a URL, or a folder relative to the file).
  * Second: `SLIPWAY_ARTIFACT_STORE` (relative to the working folder). Else `artifacts` in Slipway's home. Each release
  * tells the worker which store to use.
- *
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme.
  */
 export function artifactStoreOf(

@@ -26,7 +26,6 @@ interface PackCommandOptions {
 
 /**
  * `slipway pack`: what a release would ship, with its digest, without shipping it.
- *
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE if the tarball cannot be written.
  */
 export async function runPackCommand(

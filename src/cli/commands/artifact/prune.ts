@@ -40,7 +40,6 @@ interface PruneOptions {
 /**
  * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion and schedule of
  * the namespace which artifacts it needs. If one does not answer, nothing is removed.
- *
  * @throws SlipwayError SLIPWAY_TARGET_SILENT, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_RECORD_UNREADABLE: nothing was
  * removed; SLIPWAY_ARTIFACT_STORE_….
  */
@@ -117,7 +116,6 @@ async function retentions(
 
 /**
  * The datasets of checks under which revisions may be restored.
- *
  * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: then it is not known which datasets are needed.
  */
 export async function restorableDatasets(
@@ -216,7 +214,6 @@ const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
 
 /**
  * The releases of tarballs in a store's records, in no particular order.
- *
  * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: an unreadable record may name an artifact that must be kept.
  */
 export async function recordedReleases(store: ArtifactStore): Promise<readonly RecordedRelease[]> {

@@ -5,7 +5,6 @@ import type { SourceToPack } from './artifactOf.ts';
 
 /**
  * Warns of suspected secrets in a source that is about to be packed.
- *
  * @param strict - throw instead.
  * @throws SlipwayError SLIPWAY_ARTIFACT_HOLDS_SECRET with `strict`, naming the first places.
  */

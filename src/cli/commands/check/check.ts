@@ -40,7 +40,6 @@ const FAILED = 2;
 /**
  * `slipway check [TARGET|URL]`: runs the checks of `slipway.yaml` on an agent, without releasing. Needs no Temporal; for a
  * URL no control plane either. Records no feedback.
- *
  * @returns the exit code: 0 all passed, 2 one failed, else that of the first error.
  */
 export async function runCheckCommand(

@@ -21,7 +21,6 @@ export interface AgentAddress {
 
 /**
  * The agent of a target of the file, as its control plane says, or the one at a URL.
- *
  * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_NOT_SERVING, SLIPWAY_SECRET_MISSING, and the control plane's
  *   errors.
  */

@@ -6,7 +6,6 @@ import type { CheckResult } from '../../events/checks.ts';
  * Checks as JUnit XML, which CI systems show: one suite, a test case for each check. A check that could not be carried out
  * is an error, not a failure. Rows of a dataset are text within their check: as test cases of their own, a row that fails
  * within the pass rate would turn the job red.
- *
  * @param agent - the suite's name.
  * @param tookMs - all of them together, in milliseconds.
  */

@@ -39,7 +39,6 @@ const PAYLOADS = z.object({
 
 /**
  * Serves Temporal's remote codec: POST `/encode` and `/decode`, for Temporal's UI and CLI.
- *
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<Listening> {

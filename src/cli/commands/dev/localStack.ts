@@ -58,7 +58,6 @@ export interface LocalStack {
 /**
  * Starts Temporal (unless its own environment configuration names one), the platform, a worker and the dashboard, each
  * started again when it dies, and leaves their addresses in `<home>/dev.json`.
- *
  * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE where
  * the same runs in this home already; what a service throws that does not start. Nothing is left running then.
  */

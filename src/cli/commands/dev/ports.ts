@@ -15,7 +15,6 @@ interface PortWish {
 
 /**
  * Finds a free port on the loopback: the one asked for, else the preferred one, else any.
- *
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE where the one that was asked for is taken.
  */
 export async function choosePort({ option, asked, preferred }: PortWish): Promise<number> {

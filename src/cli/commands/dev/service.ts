@@ -40,7 +40,6 @@ const LOG_TAIL_LINES = 12;
 
 /**
  * Starts a `slipway` command as a service and waits for its ready line.
- *
  * @throws CodedError the command's own error where it prints one; else SLIPWAY_INTERNAL with the end of its log.
  */
 export async function startCommand(options: CommandServiceOptions): Promise<CommandService> {

@@ -39,7 +39,6 @@ const WELL_AFTER_MS = 30_000;
 
 /**
  * Starts a service, and again whenever it dies: after half a second, then twice as long each time, 15 s at most.
- *
  * @throws what the first start throws; later starts are repeated.
  */
 export async function supervise<S extends Service>(options: SupervisorOptions<S>): Promise<Supervised<S>> {

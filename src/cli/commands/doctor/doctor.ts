@@ -11,7 +11,6 @@ interface DoctorCommandOptions {
 /**
  * `slipway doctor`: what is missing for a release on this machine, and the command that fixes it. `--fix` registers
  * what is missing in Temporal, and terminates workflows that no worker can continue.
- *
  * @returns the exit code: 0; 1 if something must be fixed here; 3 if a workflow is stuck; 6 if something does not answer.
  */
 export async function runDoctorCommand(

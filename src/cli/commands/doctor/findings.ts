@@ -26,7 +26,6 @@ import { secretUses } from './secretUses.ts';
 
 /**
  * Checks everything that a release needs, one thing after the other. A problem is a finding, never an error.
- *
  * @param options.fix - register what is missing in Temporal, and terminate workflows that no worker can continue.
  */
 export async function* findings(

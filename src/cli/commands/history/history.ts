@@ -15,7 +15,6 @@ interface HistoryOptions {
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
  * the file. If a target does not answer, it reads the histories in Temporal.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function runHistoryCommand(

@@ -13,7 +13,6 @@ interface HookAnswerOptions {
 
 /**
  * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers an event that waits for approval.
- *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the event waits for no approval.
  */
 export async function runHookAnswerCommand(

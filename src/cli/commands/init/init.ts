@@ -44,7 +44,6 @@ export interface InitSurroundings {
 /**
  * `slipway init`: inspects the repository in the working folder, asks for what it cannot find out, and writes
  * `slipway.yaml` and optionally a CI file. Overwrites a file only with `--force`.
- *
  * @throws SlipwayError SLIPWAY_USAGE if a file exists already, or there is no terminal.
  */
 export async function runInitCommand(

@@ -31,7 +31,6 @@ export interface InterventionOptions {
 /**
  * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: controls the running release. `abort` of a queued
  * release withdraws it. With `--promotion`: controls a running promotion.
- *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the command does not apply to the release now.
  */
 export async function runInterventionCommand(

@@ -64,7 +64,6 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
  * `slipway judge`: gives two agents the same inputs and decides whether the candidate is worse. Needs neither Temporal
  * nor a control plane. The report is also kept in the default artifact store (`SLIPWAY_ARTIFACT_STORE`, else the
  * home's), as `judgements/…/report.json`.
- *
  * @returns the exit code: 0 passed, 2 failed, 3 errored, 4 inconclusive.
  */
 export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {

@@ -14,7 +14,6 @@ export interface FileLine {
 
 /**
  * The lines of a log of a `slipway dev` service that contain one of several texts, oldest first.
- *
  * @param about - the id of a release's workflow, or of a revision.
  * @throws the file system's error if the file cannot be read.
  */

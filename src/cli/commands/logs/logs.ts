@@ -46,7 +46,6 @@ export interface LogsOptions {
 /**
  * `slipway logs [TARGET]`: prints a revision's build and deploy logs, from the control plane. `--release ID`: what all
  * processes logged about a release.
- *
  * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function runLogsCommand(
@@ -126,7 +125,6 @@ const REOPEN_AFTER_MS = 1_000;
 /**
  * The lines that a revision logs from now on, until its log is complete. After a lost connection it continues with the
  * next line.
- *
  * @param after - the id of the last known line.
  * @param signal - ends it.
  * @throws SlipwayError if the control plane refuses.

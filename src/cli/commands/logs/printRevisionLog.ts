@@ -12,7 +12,6 @@ const STAGE_WIDTH = 'deploy'.length;
 /**
  * Prints the lines of a revision's log. Removes the target's secrets that this process knows, because a build or an
  * agent may log them.
- *
  * @returns a function that prints one line.
  */
 export function logPrinter(

@@ -20,7 +20,6 @@ import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } fr
 
 /**
  * `slipway preview --pr N`: releases the source as the preview of a pull request, and follows the release.
- *
  * @returns the exit code, as of `slipway release`.
  */
 export async function releasePreview(
@@ -85,7 +84,6 @@ async function prepareJudge(
 
 /**
  * Makes room for one more preview under the limit of the file: signals the oldest idle ones to remove themselves.
- *
  * @throws SlipwayError SLIPWAY_PREVIEWS_FULL if all others have a release running.
  */
 async function evict(

@@ -11,7 +11,6 @@ import { choosePullRequest, type PullRequestOptions } from './previewTarget.ts';
 
 /**
  * `slipway preview down --pr N`: signals the preview to remove itself, and waits for the removal.
- *
  * @returns the exit code: 0 if it was removed, or did not exist.
  */
 export async function takeDown(

@@ -29,7 +29,6 @@ export interface FollowedPromotion {
 /**
  * Follows a promotion to its end and shows it live. Ctrl-C and the timeout end only the following. The last line then
  * says that the promotion continues, or what `onStopped` returns.
- *
  * @returns how it ended. Without a result, `gaveUp` says why the following stopped.
  */
 export async function followPromotion(

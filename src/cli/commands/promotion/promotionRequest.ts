@@ -29,7 +29,6 @@ export interface PreparedPromotion {
 
 /**
  * Makes the request for a promotion of the file.
- *
  * @param specOf - makes the spec of a target. Default: as `chooseTargetSpec` does.
  * @param read - reads the datasets of its checks. Default: as a release does.
  * @throws SlipwayError as `specOf` does for each of its targets; SLIPWAY_JUDGE_INPUTS_INVALID, SLIPWAY_DATASET_….
@@ -80,7 +79,6 @@ export async function promotionRequest(
 
 /**
  * The request, with the proof of who asks if its approval needs one.
- *
  * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED.
  */
 export async function withProof(

@@ -42,7 +42,6 @@ export interface RehearseOptions {
  * what would happen. Calls no Temporal service, control plane or agent.
  *
  * Decision: the exit code is 0 if the rehearsal ran, whatever its promotions' outcomes; `--json` has each outcome.
- *
  * @throws SlipwayError SLIPWAY_USAGE for an invalid injection; SLIPWAY_TEST_SERVER_UNAVAILABLE.
  */
 export async function runRehearseCommand(
@@ -127,7 +126,6 @@ interface RehearsalWish {
 /**
  * The rehearsal of the file's promotions. At the start, all targets serve the same artifact. Then a new version is
  * released on each target that a chain of promotions begins with.
- *
  * @throws SlipwayError SLIPWAY_JUDGE_INPUTS_INVALID.
  */
 export async function rehearsalOf(

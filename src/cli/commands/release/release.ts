@@ -16,7 +16,6 @@ interface ReleaseOptions extends Pick<
 
 /**
  * `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end.
- *
  * @throws SlipwayError as `releaseTarget` does, and SLIPWAY_CONFIG_….
  */
 export async function runReleaseCommand(

@@ -55,7 +55,6 @@ export interface ReleasePlan {
 
 /**
  * Plans a release. Packs the source to compute its digest, then removes the tarball.
- *
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
 export async function releasePlan(
@@ -207,7 +206,6 @@ function answerOf({ state, running }: TargetView, request: ReleaseRequest): Plan
 /**
  * The checks of the revision that a failed release restores first: those that it passed (design, "What restoring
  * means"). Empty if it is not verified, or if its checks were not kept or cannot be read here.
- *
  * @param active - the serving revision; `null`: none.
  * @param known - the revisions that the target knows, oldest first.
  */

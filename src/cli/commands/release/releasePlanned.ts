@@ -16,7 +16,6 @@ export interface PlanOptions {
 /**
  * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
  * longest duration, and whether the target would accept it. Nothing is created, started or stored.
- *
  * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
  * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
  */

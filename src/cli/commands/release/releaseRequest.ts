@@ -69,7 +69,6 @@ export type RequestIdentity = Pick<
  * The request key (design, "The way of a release", 1): two requests with the same key ask for the same release. A
  * digest of the artifact's identity, the release's configuration, and the commit. It excludes the target's name in the
  * file, the artifact store's location, the queue policy and the requester.
- *
  * @returns `sha256:` and 64 hexadecimal digits.
  */
 export function requestKey(request: RequestIdentity): string {

@@ -58,7 +58,6 @@ export interface ReleaseOrder {
 
 /**
  * Packs a source, sends it to its target, and follows the release to its end.
- *
  * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
  * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…,
  * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.

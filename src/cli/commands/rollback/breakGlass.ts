@@ -33,7 +33,6 @@ const POLL_MS = 500;
 /**
  * Restores a revision without Temporal: calls redeploy on the control plane and waits until the revision serves. First
  * leaves a hold on this machine, so that no release replaces it. Does not run checks.
- *
  * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
  * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE.
  */

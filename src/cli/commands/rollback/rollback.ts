@@ -47,7 +47,6 @@ const ENDED_AT_ONCE: Partial<
 /**
  * `slipway rollback [TARGET]`: restores an earlier verified revision, ahead of all running and queued releases, and
  * puts the target on hold. `--break-glass` does it without Temporal.
- *
  * @throws SlipwayError before anything is started.
  */
 export async function runRollbackCommand(
@@ -179,7 +178,6 @@ const RECORDS_READ = 50;
 /**
  * A target's revisions in its release records: whether each was verified. The records do not depend on Temporal or its
  * retention. A revision whose release did not succeed counts as not verified.
- *
  * @returns oldest first: the revision that served before a release comes before the release's own.
  */
 export async function recordedRevisions(

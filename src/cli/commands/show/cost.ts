@@ -30,7 +30,6 @@ const KINDS: Readonly<Record<keyof BilledActions, readonly [one: string, several
 
 /**
  * Prints what Temporal Cloud bills for a release, counted in its history, and what waiting costs.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function printCost(

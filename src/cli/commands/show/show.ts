@@ -31,7 +31,6 @@ interface ShowOptions {
 /**
  * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
  * two of them differ; `--diff B`: how it differs from the release before it. Works without a worker.
- *
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function runShowCommand(

@@ -27,7 +27,6 @@ const REASON_MAX_CHARACTERS = 160;
 
 /**
  * A target's status, for people.
- *
  * @param last - how many ended releases are shown.
  * @param now - in milliseconds since 1970.
  * @param columns - the terminal's width.
@@ -156,7 +155,6 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
 
 /**
  * The running release, for people: each step, and what it waits for.
- *
  * @param now - in milliseconds since 1970.
  * @param columns - the terminal's width.
  */

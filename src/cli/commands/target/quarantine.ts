@@ -14,7 +14,6 @@ interface QuarantineOptions {
 /**
  * `slipway quarantine TARGET ARTIFACT` and `slipway unquarantine TARGET ARTIFACT`: an artifact in quarantine is not
  * released on the target, and none of its revisions is restored automatically.
- *
  * @param artifact - a digest or its first characters, `image:…`, `git:…`, or one of its revisions.
  */
 export async function runQuarantineCommand(

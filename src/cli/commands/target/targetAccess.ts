@@ -15,7 +15,6 @@ export interface ChosenTarget {
 /**
  * Chooses a target of the file, or that of a preview by its deployment's name. If the file has only the deployment's id, it
  * asks the control plane for the name.
- *
  * @throws SlipwayError SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE; SLIPWAY_SECRET_MISSING and the control plane's errors if
  * it must be asked.
  */

@@ -33,7 +33,6 @@ export interface RolloutOptions {
 /**
  * `slipway worker rollout [VERSION]`: shows the worker versions, and changes which one gets new work. VERSION is a
  * build id or its first characters. Default: the version of this installation.
- *
  * @returns the exit code: 3 if a release could not be moved.
  * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
  * SLIPWAY_TEMPORAL_UNREACHABLE.

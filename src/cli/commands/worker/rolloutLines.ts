@@ -32,7 +32,6 @@ export function versionLine({ buildId, status, percentage, releases, own }: Seen
 
 /**
  * The next commands of a rollout.
- *
  * @param own - the version of this installation.
  */
 export function nextSteps(routing: Routing, own: string): readonly string[] {

@@ -5,7 +5,6 @@ import type { MetricsExporter } from '../../../metrics/exporter.ts';
 /**
  * Makes this process's worker log to stderr. Call it before any other use of the SDK's runtime. By default the native
  * code logs to stdout, between the command's own output.
- *
  * @param level - `INFO`: also the native code's warnings; `ERROR`: only errors.
  * @param metrics - where metrics go. Default: nowhere.
  * @throws the error of the metrics server.

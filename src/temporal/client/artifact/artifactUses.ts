@@ -32,7 +32,6 @@ const DIGEST = /sha256:[0-9a-f]{64}/g;
  * Asks all workflows of the namespace which artifacts they need. A target needs those of its known revisions, its
  * queue and its running release. A running promotion needs its candidate and its judge's inputs, a preview its judge's
  * inputs, and a schedule its judge's inputs.
- *
  * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer, because its needs are then unknown.
  * SLIPWAY_TEMPORAL_UNREACHABLE.
  */

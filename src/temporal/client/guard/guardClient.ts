@@ -21,7 +21,6 @@ export interface GuardWatched {
 
 /**
  * What a guard measured last, from the heartbeats that Temporal keeps. Needs no worker.
- *
  * @throws what Temporal's client throws.
  */
 export async function readMeasured(
@@ -40,7 +39,6 @@ export async function readMeasured(
 
 /**
  * What a guard compares with which limits. Needs no worker.
- *
  * @returns `undefined` if Temporal does not have the guard any longer.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -63,7 +61,6 @@ export interface GuardSeen {
 
 /**
  * Reads the guard of a release from Temporal. Needs no worker.
- *
  * @param targetId - the target's workflow.
  * @returns `undefined` if there is none, or Temporal does not have it any longer.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.

@@ -41,7 +41,6 @@ export interface HookPlace {
 /**
  * The workflow id of a hook: hooks of one name in two repositories are two. One that may ask other targets than before is
  * another hook, without events.
- *
  * @param targets - the workflow ids of the targets that its rules may ask.
  */
 export function hookWorkflowId(name: string, targets: readonly string[]): string {
@@ -55,7 +54,6 @@ const DELIVERY_TIMEOUT_MS = 8_000;
 
 /**
  * Sends events to a hook's workflow, and starts the workflow if it does not run. Once this returns, the events are stored.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE: the caller may send the same events again, since
  * each counts once.
  */
@@ -91,7 +89,6 @@ export async function deliverEvents(
 
 /**
  * The whole state of a hook; `undefined`: it has received no events.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function viewHook(
@@ -103,7 +100,6 @@ export function viewHook(
 
 /**
  * The events of a hook; `undefined`: it has received none.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function viewHookEvents(
@@ -133,7 +129,6 @@ async function queryHook<T>(
 
 /**
  * Approves or rejects what waits for approval of an event. Sent again with the same request id, it is one answer.
- *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if nothing waits for it; SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function answerHook(

@@ -27,7 +27,6 @@ export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
 
 /**
  * The running hooks. Temporal's list is up to a few seconds late. Needs no worker.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function listHooks(temporal: TemporalConnection): Promise<readonly ListedHook[]> {
@@ -39,7 +38,6 @@ export function listHooks(temporal: TemporalConnection): Promise<readonly Listed
 
 /**
  * The events of all hooks that concern a target.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function viewTargetHooks(

@@ -41,7 +41,6 @@ export interface Intervened {
 /**
  * Sends an intervention to the release that runs on a target. If no worker answers, sends it as a signal, to the
  * named release or else to the target. Temporal keeps the signal until a worker runs.
- *
  * @param workflowId - the target's.
  * @param releaseId - if given, only this release gets the message.
  * @param prove - proves who sends it. Absent: no proof.
@@ -79,7 +78,6 @@ export async function intervene(
 
 /**
  * Stops one release: aborts it if it runs, withdraws it if it waits.
- *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -108,7 +106,6 @@ export async function stopRelease(
 
 /**
  * Sends an intervention to one release, or to a promotion (which has no release id).
- *
  * @param gone - the error if it does not run (any longer).
  * @param prove - proves who sends it. Absent: no proof.
  */
@@ -135,7 +132,6 @@ export async function sayTo(
 
 /**
  * Withdraws a waiting release.
- *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait.
  */
 async function withdraw(
@@ -155,7 +151,6 @@ async function withdraw(
 
 /**
  * Puts an artifact into quarantine, or removes it.
- *
  * @returns the artifact's identity; `undefined` if no worker has answered yet.
  */
 export async function setQuarantine(

@@ -51,7 +51,6 @@ const PUSH_TIMEOUT_MS = 180_000;
 /**
  * Sends a push to its preview, and starts the preview if it is new, with one Update-with-Start. After the preview accepts it,
  * the release, the deadline and the removal need no CI.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE if the preview rejects the push.
  */
 export async function pushPreview(
@@ -88,7 +87,6 @@ export async function pushPreview(
 /**
  * Signals a preview to remove itself. Temporal keeps the signal until a worker runs. If the preview has no workflow any more,
  * starts one, which removes the deployment.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function removePreview(
@@ -111,7 +109,6 @@ export async function removePreview(
 
 /**
  * Waits until a preview is removed.
- *
  * @param signal - ends the wait.
  * @returns the result; `undefined`: the removal has not ended.
  */
@@ -142,7 +139,6 @@ const LONGEST_POLL_MS = 10_000;
 
 /**
  * Reads a preview's state; `undefined` if it does not answer.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function viewPreview(
@@ -161,7 +157,6 @@ export async function viewPreview(
 
 /**
  * Lists the running previews of the namespace, sorted by deadline. Temporal's list is up to a few seconds late. Needs no worker.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function listPreviews(temporal: TemporalConnection): Promise<readonly ListedPreview[]> {
@@ -175,7 +170,6 @@ export async function listPreviews(temporal: TemporalConnection): Promise<readon
 
 /**
  * Adds to previews what is stuck: a preview's own workflow, or its target's, without which it cannot be removed.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function withStuckTasks(
@@ -200,7 +194,6 @@ export async function withStuckTasks(
 
 /**
  * Whether a preview has a running workflow.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function isHeld({ client, settings }: TemporalConnection, target: PreviewSpec['target']) {

@@ -23,7 +23,6 @@ const RUNS_MAX = 500;
 
 /**
  * The promotions of the namespace, each with its newest run.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
@@ -51,7 +50,6 @@ export async function listPromotions(temporal: TemporalConnection): Promise<read
 
 /**
  * One promotion; `undefined` if it has neither a run nor a schedule.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readPromotion(

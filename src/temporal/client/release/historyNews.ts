@@ -40,7 +40,6 @@ export class HistoryNews {
 
   /**
    * Waits for the next events, or until then.
-   *
    * @returns whether more may follow.
    */
   async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {

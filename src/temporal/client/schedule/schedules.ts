@@ -29,7 +29,6 @@ const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapP
 
 /**
  * The promotions' schedules in Temporal.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
@@ -46,7 +45,6 @@ export async function listSchedules(temporal: TemporalConnection): Promise<reado
 
 /**
  * One schedule.
- *
  * @throws SlipwayError SLIPWAY_SCHEDULE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readSchedule(

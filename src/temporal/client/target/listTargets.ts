@@ -19,7 +19,6 @@ const DESCRIBE_TIMEOUT_MS = 10_000;
 
 /**
  * The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
@@ -36,7 +35,6 @@ export async function listTargets(temporal: TemporalConnection): Promise<readonl
 
 /**
  * A target by its workflow id, even if Temporal's list does not show it yet; `undefined` if there is none.
- *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findTarget(

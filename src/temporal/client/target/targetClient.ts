@@ -67,7 +67,6 @@ const QUERY_TIMEOUT_MS = 10_000;
  *
  * The submission's id is the update's id. It is new each time, because Temporal answers a repeated id with the old
  * answer. The request key identifies equal requests.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE if the target rejects the
  * request.
  */
@@ -146,7 +145,6 @@ function isUntaken(error: unknown): boolean {
 /**
  * Withdraws an unanswered submission by signal. Temporal keeps the signal until a worker runs, and the target accepts
  * the submission and its withdrawal in either order.
- *
  * @returns whether Temporal has accepted the signal.
  */
 async function withdrawSubmission(
@@ -187,7 +185,6 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
 /**
  * Asks a target to roll back. If no worker answers, sends a signal instead, which Temporal keeps until a worker runs.
  * Both carry the same request id, so that the target handles the request once.
- *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function rollBack(
@@ -216,7 +213,6 @@ export async function rollBack(
 
 /**
  * Sets or releases a target's hold. Temporal answers a repeated request id with the first answer.
- *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function setHold(
@@ -247,7 +243,6 @@ export function isUnanswered(error: unknown): error is SlipwayError {
 
 /**
  * A target's state and what runs on it; `undefined` if it has never accepted a release.
- *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TEMPORAL_UNREACHABLE,
  * SLIPWAY_TARGET_UNREADABLE if it was restarted and has not read its earlier state yet.
  */
@@ -271,7 +266,6 @@ export async function viewTarget(
 
 /**
  * The same for an existing target while a worker polls, in one call.
- *
  * @throws as {@link viewTarget}.
  */
 export async function queryTarget(
@@ -308,7 +302,6 @@ function reading(place: string, { state }: TargetView): SlipwayError {
 
 /**
  * The progress of a running release or rollback; `undefined` if it has just ended and is gone, or does not answer.
- *
  * @param workflowId - the release's own.
  */
 export async function readProgress(

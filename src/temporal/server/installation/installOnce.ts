@@ -44,7 +44,6 @@ interface Installable<Origin extends string> {
 /**
  * Finds an executable, or installs it. If two processes install at once, the second waits and uses the first one's
  * result.
- *
  * @throws SlipwayError the installable's `failure`, with each attempt and why it failed; the signal's reason if it is
  * aborted.
  */
@@ -155,7 +154,6 @@ interface InstallLockOptions {
 /**
  * Runs the work while no other process installs into the same directory. The lock only saves a second installation of
  * five minutes. Without it, installations still do not break each other, because each ends in one rename.
- *
  * @throws the signal's reason if `signal` is aborted during the wait.
  */
 async function withInstallLock<T>(options: InstallLockOptions, work: () => Promise<T>): Promise<T> {

@@ -25,7 +25,6 @@ const TELL_EVERY_MS = 15_000;
 
 /**
  * Repeats a line with the elapsed time every 15 s, until the work ends.
- *
  * @param describe - creates the line each time.
  */
 export async function repeatWhile<T>(
@@ -65,7 +64,6 @@ const LAST_LINES = 5;
 
 /**
  * Runs a command until it ends.
- *
  * @returns `ok`, or why it failed: its last lines of output, or that it could not be started.
  */
 export async function runToEnd(command: ChildCommand): Promise<{ ok: true } | { ok: false; reason: string }> {

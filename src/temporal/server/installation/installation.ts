@@ -18,7 +18,6 @@ type TemporalExecutable = Found<'path' | 'cache' | 'download' | 'go'>;
 /**
  * The address of Temporal in the environment (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), with which no
  * executable is needed; `undefined` if there is none.
- *
  * @throws Error if the named profile does not exist or its file cannot be read.
  */
 export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env): string | undefined {
@@ -30,7 +29,6 @@ export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env):
 
 /**
  * Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing.
- *
  * @param env - default: the process's environment.
  */
 export async function findTemporal(
@@ -45,7 +43,6 @@ export async function findTemporal(
 /**
  * Finds a `temporal` executable, or installs one into the user's cache directory: with the SDK's own download, else,
  * if Go is installed, with `go install` (about five minutes on two cores).
- *
  * @throws SlipwayError `SLIPWAY_TEMPORAL_NOT_INSTALLED`, which lists each attempt and why it failed.
  * @throws the signal's reason if `signal` is aborted.
  */

@@ -25,7 +25,6 @@ try {
 /**
  * Downloads a server through the SDK: the `temporal` command (`createLocal`), or the time-skipping test server. Gives
  * up if nothing is received for `stallMs`.
- *
  * @param version - as the SDK names it: `v1.5.1`, or `default` for the version that belongs to the SDK.
  */
 export function downloadWithSdk(

@@ -15,7 +15,6 @@ type TestServer = Found<'path' | 'cache' | 'download' | 'maven'>;
 /**
  * Finds Temporal's time-skipping test server, or installs it into the user's cache directory: with the SDK's own
  * download, else, if Java and Maven are installed, from its Java archives (about half a minute).
- *
  * @throws SlipwayError `SLIPWAY_TEST_SERVER_UNAVAILABLE`, which lists each attempt and why it failed.
  * @throws the signal's reason if `signal` is aborted.
  */

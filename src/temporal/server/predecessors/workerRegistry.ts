@@ -27,7 +27,6 @@ const FOLDER = 'workers';
  * container, which may even have the same host name. Only the kernel that created a socket can tell whether it is
  * dead. So the name contains the machine's boot id, and workers of other machines that share the home over a network
  * are ignored.
- *
  * @throws Error if the socket cannot be created: the home is not writable, its path has more than about 100
  * characters, or the file system has no sockets. The worker still works, but the next one cannot detect that it was
  * killed.
