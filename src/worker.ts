@@ -46,21 +46,13 @@ export interface RunWorkerOptions {
   readonly version?: WorkerDeploymentVersion;
 }
 
-/**
- * The workflow bundle beside the built code. The build creates it with the same version of the SDK that runs it here.
- */
+/** The workflow bundle beside the built code, of the same version of the SDK. */
 export const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.cjs', import.meta.url));
 
-/**
- * How long running activities get after a shutdown request. Calls that change a deployment end within 20 s. A poll
- * ends its attempt at once, and another worker repeats an interrupted check.
- */
+/** How long running activities get after a shutdown request: calls that change a deployment end within 20 s. */
 const SHUTDOWN_GRACE = '25 seconds';
 
-/**
- * The worker's settings. The SDK's defaults suit tests, not production: no grace period at shutdown, 40 workflow
- * tasks, 100 activities, a fixed number of pollers.
- */
+/** The worker's settings. The SDK's defaults suit tests: no grace period, 40 workflow tasks, 100 activities. */
 const SETTINGS = {
   shutdownGraceTime: SHUTDOWN_GRACE,
   shutdownForceTime: '40 seconds',
@@ -133,10 +125,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
   }
 }
 
-/**
- * All workers share one workflow bundle. A worker that encrypts (`workflows/failureConverter.ts`) or has a version
- * (`workflows/index.ts`) sets a global before the bundle's first line.
- */
+/** All workers share one bundle. One that encrypts or has a version sets a global before its first line. */
 async function workflowBundle({
   bundlePath = BUNDLE_PATH,
   codec,
@@ -151,9 +140,7 @@ async function workflowBundle({
   return { code: [...lines, await readFile(bundlePath, 'utf8')].join('') };
 }
 
-/**
- * Releases and rollbacks are pinned (`workflows/index.ts`). Other workflows may last for weeks and change versions.
- */
+/** Releases and rollbacks are pinned. Other workflows may last for weeks, and change versions. */
 function deploymentOptions(version: WorkerDeploymentVersion): WorkerOptions['workerDeploymentOptions'] {
   return { version, useWorkerVersioning: true, defaultVersioningBehavior: 'AUTO_UPGRADE' };
 }

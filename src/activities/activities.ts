@@ -54,10 +54,7 @@ export interface JudgementInput {
   readonly sides: Readonly<Record<Side, RevisionInput & { readonly agentUrl: string }>>;
 }
 
-/**
- * The calls of a workflow to other services. Each activity is one HTTP call, or one that it repeats. It throws
- * `ApplicationFailure`s.
- */
+/** The calls of a workflow to other services: each one HTTP call, or one that it repeats. */
 export interface Activities {
   /** Finds the deployment by name, or reads it by id; `null` if no deployment has that name. */
   findDeployment(input: {
@@ -345,7 +342,7 @@ export interface Activities {
   }): Promise<Attempted<{ identity: Required<Pick<Actor, 'who' | 'proved'>> }>>;
 
   /**
-   * What the guards of a hook's rule ask about a target, and whether a person must approve at this moment.
+   * What the guards of a hook's rule ask about a target, and whether a person must approve now.
    * @param input.hours - when a person must approve. Absent: never.
    * @param input.at - milliseconds since 1970.
    * @returns `recipients`: if a person must approve, the receivers of the target's notices.

@@ -51,10 +51,7 @@ export function toActivityFailure(error: unknown): Error {
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });
 }
 
-/**
- * "Not there yet": ends this attempt and requests the next one after a delay. The failure is benign, so that waiting
- * does not count as failing.
- */
+/** "Not there yet": ends this attempt benignly, so that waiting is no failure, and requests the next one. */
 export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: number): ApplicationFailure {
   const detail: FailureDetail = { code, mayHaveBeenTaken: false, attempt: Context.current().info.attempt };
   return ApplicationFailure.create({

@@ -6,10 +6,7 @@ import { SlipwayError } from '../domain/errors.ts';
 /** A target answers at once, unless no worker runs it. */
 const LONGEST_ANSWER_MS = 30_000;
 
-/**
- * Calls Temporal. If Temporal rejects the call, the failure is final. If Temporal or a worker does not answer, it is
- * retried.
- */
+/** Calls Temporal. A rejected call fails for good. One without an answer is retried. */
 export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { client, info } = Context.current();
   try {

@@ -8,10 +8,7 @@ import { scrubText } from './scrub.ts';
 /** Several times within the steps' heartbeat timeouts (10 s), because the SDK throttles heartbeats. */
 const HEARTBEAT_MS = 2_000;
 
-/**
- * The first heartbeat comes sooner, for people who watch. Most attempts have ended by then and cost Temporal no
- * heartbeat.
- */
+/** The first heartbeat comes sooner, for people who watch, but after most attempts have ended. */
 const FIRST_HEARTBEAT_MS = 500;
 
 /** The longest heartbeat text, as JSON. */
@@ -20,10 +17,7 @@ const SAYS_MAX_BYTES = 1_000;
 /** The details for the next heartbeats of each attempt. */
 const SAID = new WeakMap<Context, Heartbeat & { readonly known?: unknown }>();
 
-/**
- * Runs an attempt with heartbeats, if its step has a heartbeat timeout. Heartbeats run beside the attempt's calls, so
- * that a service that answers slowly does not make the worker look dead.
- */
+/** Runs an attempt, with heartbeats beside its calls if its step has a heartbeat timeout. */
 export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
   const context = Context.current();
   if (context.info.heartbeatTimeoutMs === undefined) return attempt();

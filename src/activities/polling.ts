@@ -8,9 +8,7 @@ import { reportProgress } from './heartbeat.ts';
 const ATTEMPT_MS = 60_000;
 /** The share of a shorter attempt's time to poll. The rest is for the read that is running when that time is over. */
 const SHARE_OF_ATTEMPT = 0.5;
-/**
- * In the first 10 s, a change is seen within a twentieth of the elapsed time or 200 ms; after that, within a tenth.
- */
+/** In the first 10 s, a change is seen within a twentieth of the elapsed time or 200 ms; then within a tenth. */
 const SHORTEST_PAUSE_MS = 100;
 const YOUNG_MS = 10_000;
 const YOUNG_SHARE_OF_AGE = 0.05;
@@ -62,10 +60,7 @@ function pauseAfter(ageMs: number): number {
   return Math.min(Math.max(ageMs * YOUNG_SHARE_OF_AGE, SHORTEST_PAUSE_MS), LONGEST_YOUNG_PAUSE_MS);
 }
 
-/**
- * Creates pauses. All share one listener of the worker's signal. One listener each would make Node warn from 11 on,
- * and `AbortSignal.any` would leave something behind in the signal at every call.
- */
+/** Creates pauses that share one listener, because Node warns from 11 on and `AbortSignal.any` leaks. */
 export function pausesUntil(shuttingDown: AbortSignal): Pause {
   const waiting = new Set<() => void>();
   const endAll = (): void => {

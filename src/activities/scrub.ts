@@ -7,10 +7,7 @@ import { knownSecrets } from '../config/secretReference.ts';
 
 const secrets = new AsyncLocalStorage<readonly string[]>();
 
-/**
- * Runs an activity so that {@link scrubText} knows the secrets that its input refers to. Removes them from the
- * activity's result and from what it throws.
- */
+/** Runs an activity, and removes the secrets that its input refers to from its result and from what it throws. */
 export async function scrubbed<T>(input: unknown, work: () => Promise<T>): Promise<T> {
   return secrets.run(knownSecrets(input), async () => {
     try {

@@ -41,10 +41,7 @@ export function track<Name extends keyof Activities>(
   return Object.fromEntries(tracked) as Pick<Activities, Name>;
 }
 
-/**
- * Whether another attempt follows. If that one runs at the step's deadline, Temporal keeps only its heartbeat and
- * drops this failure. "Not yet" (benign) is not a failure, and the poll has reported it already.
- */
+/** Whether another attempt follows, which may drop this failure. "Not yet" (benign) is not a failure. */
 function mayFailAgain(failure: Error): boolean {
   if (!(failure instanceof ApplicationFailure)) return false;
   return failure.nonRetryable !== true && failure.category !== ApplicationFailureCategory.BENIGN;

@@ -49,10 +49,7 @@ export interface ArtifactStore {
   listRecords(prefix?: string): Promise<string[]>;
 }
 
-/**
- * The layout of a store is the same for each kind, as relative paths with `/`, so that a folder can be copied into a
- * bucket and back.
- */
+/** The layout of a store: relative paths with `/` for each kind, so that a folder can be copied into a bucket. */
 
 /** The artifacts: `<first two digits>/<digits>.tar.gz`. */
 export const ARTIFACTS = 'artifacts/sha256/';
@@ -78,9 +75,7 @@ export function artifactDigest(path: string): string | undefined {
   return artifactPath(digest) === path ? digest : undefined;
 }
 
-/**
- * The path of a record. Characters that could lead out of the store or are not allowed in a file name are escaped.
- */
+/** The path of a record, with characters escaped that are not allowed in a file name or lead out of the store. */
 export function recordPath(name: string): string {
   const segments = name.split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {

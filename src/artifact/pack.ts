@@ -108,10 +108,7 @@ const PIECE_BYTES = 1 << 16;
 /** The tenth byte of a gzip file is the operating system that created it; 255 is "unknown". */
 const SYSTEM_BYTE = 9;
 
-/**
- * Compresses to the same bytes on every machine. Node's own zlib does not guarantee that, because its builds find
- * different matches.
- */
+/** Compresses to the same bytes on every machine, which Node's own zlib does not guarantee. */
 async function* gzipStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   let made: Uint8Array[] = [];
   const gzip = new Gzip({ level: 6, mtime: 0 }, (piece) => made.push(piece));

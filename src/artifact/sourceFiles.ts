@@ -117,10 +117,7 @@ interface RuleFile {
   readonly rules: Ignore;
 }
 
-/**
- * Never packed, even if a rule includes it: git's and Slipway's folders, installed packages, and secrets. Case is
- * ignored.
- */
+/** Never packed, even if a rule includes it. Case is ignored. */
 const NEVER = [
   /^\.git$/,
   /^\.slipway$/,
@@ -191,10 +188,7 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
   }
 }
 
-/**
- * Patterns are case-sensitive, as in git on case-sensitive file systems, so that the result does not depend on the
- * machine.
- */
+/** Patterns are case-sensitive on every machine. */
 function gitRules(patterns: string | readonly string[]): Ignore {
   return ignore({ ignorecase: false }).add(patterns);
 }

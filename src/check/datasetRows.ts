@@ -56,7 +56,7 @@ export interface WrongRow {
 }
 
 /**
- * The rows of a dataset, read one at a time: JSON Lines, UTF-8. Empty lines are left out.
+ * The rows of a dataset, one at a time: JSON Lines, UTF-8, without empty lines.
  * @param name - the dataset's name in errors.
  * @throws SLIPWAY_DATASET_INVALID with the line.
  */
@@ -122,10 +122,7 @@ export async function chosenRows(
   return drawn.sort((one, other) => one.line - other.line);
 }
 
-/**
- * The check that asks one row. Both expectations have to hold, the check's and the row's. A run ends in one way only, so the
- * row's `status` replaces the check's.
- */
+/** The check that asks one row, with both expectations. The row's `status` replaces the check's, a run has only one. */
 export function rowCheck(
   { dataset: _asked, ...check }: Check,
   { input, expect, reference }: Pick<DatasetRow, 'input' | 'expect' | 'reference'>,

@@ -9,7 +9,7 @@ interface BuildInfo {
 }
 
 /**
- * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`. Without a build, only the version number.
+ * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`; without a build, only the number.
  * @param place - the build info file.
  */
 export function versionText(version: string, place: URL): string {

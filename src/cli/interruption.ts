@@ -1,10 +1,7 @@
 /** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
 export const INTERRUPTED = 130;
 
-/**
- * Runs work that the first SIGINT or SIGTERM ends gracefully: it aborts the work's signal. A second one ends the process at
- * once.
- */
+/** Runs work whose signal the first SIGINT or SIGTERM aborts. A second one ends the process at once. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const take = (): void => {
@@ -21,10 +18,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/**
- * With `SLIPWAY_EXIT_WITH_PARENT=1`, ends this process like SIGTERM when its stdin closes. The parent holds the other
- * end, so this process does not outlive it, even if the parent is killed.
- */
+/** With `SLIPWAY_EXIT_WITH_PARENT=1`, this process ends when its stdin closes, which even a killed parent does. */
 export function exitWithParent(environment: Readonly<Record<string, string | undefined>>): void {
   if (environment['SLIPWAY_EXIT_WITH_PARENT'] !== '1') return;
   let ended = false;

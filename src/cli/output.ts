@@ -6,9 +6,7 @@ import { styleOf } from './ui/style.ts';
 /** The output of a command: text for people, or events for programs. */
 export type Output = ReturnType<typeof createOutput>;
 
-/**
- * The version of the events that are printed: their `schemaVersion`. docs/json.md says which changes need a new one.
- */
+/** The `schemaVersion` of the printed events. docs/json.md says which changes need a new one. */
 export const SCHEMA_VERSION = 1;
 
 const DEFAULT_COLUMNS = 100;

@@ -10,10 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Runs git in a folder; `undefined` if it fails: no git, no repository, nothing configured. */
 export type Git = (...args: readonly string[]) => Promise<string | undefined>;
 
-/**
- * The requester and the origin. In CI: who triggered the run, and the run's URL. Elsewhere: git's `user.name`, else the
- * system user, and `cli`.
- */
+/** The requester and the origin: CI's, else git's `user.name` or the system user, and `cli`. */
 export async function readRequester(
   environment: Environment,
   git: Git,
@@ -62,10 +59,7 @@ export async function sourceRepository(environment: Environment, git: Git): Prom
   return /[/:](?<repository>[\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/u.exec(remote ?? '')?.groups?.['repository'];
 }
 
-/**
- * The repository of the source's pull requests: the one that GitHub Actions or GitLab CI names, else that of the remote
- * `origin`, with all groups of a GitLab project.
- */
+/** The repository of the source's pull requests: the one that CI names, else that of the remote `origin`. */
 export async function sourceProject(environment: Environment, git: Git): Promise<string | undefined> {
   const system = ciRun(environment)?.system ?? '';
   const named = environment[PROJECT_VARIABLES.get(system) ?? ''] ?? '';

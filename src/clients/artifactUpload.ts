@@ -24,10 +24,7 @@ export interface ArtifactUpload {
 /** The limits of an upload. */
 export interface UploadOptions {
   readonly signal?: AbortSignal;
-  /**
-   * The longest time without a piece sent, and from the last piece to the answer, in milliseconds; 0: no limit.
-   * Default: 60,000. The upload as a whole has no limit.
-   */
+  /** The longest time without a sent piece or the answer, in milliseconds; 0: no limit. Default: 60,000. */
   readonly timeoutMs?: number;
 }
 
@@ -124,9 +121,8 @@ function piecesOf(source: string | (() => Readable)): AsyncIterable<Buffer> {
 }
 
 /**
- * Reads a file into the same two buffers alternately. New buffers for 200 MB would accumulate faster than they are
- * collected (measured: 45 to 63 MiB). Reuse is safe: a piece is larger than what a socket buffers (64 KiB at most),
- * so the next piece is requested only after the previous one was written. The second buffer is a margin.
+ * Reads a file into two buffers alternately: new ones would pile up (measured: 45 to 63 MiB for 200 MB). It is safe,
+ * because a piece is larger than what a socket buffers (64 KiB), so the previous one has been written.
  */
 async function* piecesOfFile(path: string): AsyncGenerator<Buffer, void> {
   const file = await open(path);

@@ -28,18 +28,12 @@ type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & { source_con
 type JsonBody = Readonly<Record<string, unknown>>;
 
 interface CreateOptions extends CallOptions {
-  /**
-   * Sent as `Idempotency-Key`. If the service supports that header, a repeated request with the same key creates
-   * nothing again. 1 to 255 characters of printable ASCII.
-   */
+  /** Sent as `Idempotency-Key`, if the service supports that: 1 to 255 characters of printable ASCII. */
   readonly idempotencyKey?: string;
 }
 
 export interface ControlPlaneClientOptions extends ServiceOptions {
-  /**
-   * The vocabulary that the control plane uses. Default: the contract's. The client's methods always use the
-   * contract's.
-   */
+  /** The vocabulary of the control plane. Default: the contract's, which the methods always use. */
   readonly vocabulary?: Vocabulary;
 }
 
@@ -127,10 +121,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       query: Partial<Omit<RevisionLogsQuery, 'follow'>>,
       call?: CallOptions,
     ) => ask(ENDPOINTS.getRevisionLogs, { params: revisionOf(id, revisionId), query }, call),
-    /**
-     * Follows a revision's log: its lines so far and the later ones, until no more can come. Events: `log`
-     * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`). A stream without `end` was interrupted.
-     */
+    /** Follows a revision's log, with events `log`, `status` and `end`. A stream without `end` was interrupted. */
     followRevisionLogs: (
       id: string,
       revisionId: string,
@@ -214,10 +205,7 @@ function inPublicVocabulary(service: Service): Service {
   };
 }
 
-/**
- * Adds the headers of an upload to the public relative's object store if its answer names none. The signature covers
- * them, so a PUT without them is refused (facts).
- */
+/** Adds the headers that the public relative's object store has signed if its answer names none (facts). */
 function withUploadHeaders(upload: UploadUrl): UploadUrl {
   if (upload.upload_headers != null) return upload;
   return { ...upload, upload_headers: { 'x-goog-content-length-range': `0,${ARTIFACT_MAX_BYTES}` } };

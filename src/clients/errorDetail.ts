@@ -29,10 +29,7 @@ export function describeDetail(detail: string | ValidationIssue[] | undefined): 
   return detail.map(({ loc, msg }) => (loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`)).join('; ');
 }
 
-/**
- * The texts of a request's body that must never appear in an error: everything under a `value` (secrets, variables of
- * containers), and under `configurable` and `context`, where callers of runs put their keys.
- */
+/** The texts of a request that must never appear in an error: all under `value`, `configurable` and `context`. */
 export function secretsOf(body: unknown): string[] {
   const found: string[] = [];
   const walk = (value: unknown, secret: boolean): void => {

@@ -135,9 +135,7 @@ export class Exchange {
     this.#timer = undefined;
   }
 
-  /**
-   * Ends the exchange: releases the timer and the signal, and the connection if the answer was not read completely.
-   */
+  /** Releases the timer, the signal, and the connection if the answer was not read completely. */
   close(): void {
     this.stopTimer();
     this.#bounds.signal?.removeEventListener('abort', this.#onAbort);

@@ -54,10 +54,7 @@ const TENANT_ID = '00000000-0000-4000-8000-000000000000';
 const CREATED_AT = '2026-01-01T00:00:00.000Z';
 const NEWEST_PAGE = 20;
 
-/**
- * A control plane in memory (contract 000). Each PATCH creates a revision, whose status changes only when the owner
- * of the control plane changes it.
- */
+/** A control plane in memory (contract 000), whose owner changes the status of its revisions. */
 export class MemoryControlPlane {
   /** Whether a redeploy creates a new revision or deploys the old one again. */
   redeployMakesRevision = false;

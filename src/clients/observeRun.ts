@@ -22,9 +22,8 @@ export interface ObservedStream {
   /** The pre-signed link for the feedback key: a credential. */
   readonly feedbackLink: string | null;
   /**
-   * From the request to the agent's first output, in milliseconds. That is a message's first token, or the update of
-   * its first step if it streams no messages. The initial `values` of a run do not count, because they only repeat
-   * its input.
+   * From the request to the agent's first token, or its first step's update, in milliseconds. Initial `values` repeat
+   * the input, and do not count.
    */
   readonly firstOutputMs: number | null;
 }

@@ -23,10 +23,7 @@ export function createPlatformAccessClient(options: ServiceOptions) {
     listApiKeys: (query: Partial<ApiKeysQuery>) => ask(ENDPOINTS.listApiKeys, { query }),
     revokeApiKey: (keyId: string) => ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),
     listAudit: (query: Partial<AuditQuery>) => ask(ENDPOINTS.listAudit, { query }),
-    /**
-     * Encrypts the stored secrets with a new master key. Answers when all are encrypted. Only for the platform's own
-     * key.
-     */
+    /** Encrypts the stored secrets with a new master key. Only for the platform's own key. */
     rotateSecrets: (call: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
     /** Closes the connections after the running requests have ended. */
     close: () => service.close(),

@@ -15,8 +15,7 @@ export interface CallOptions {
   /** Ends the call. The error then says whether the request may have been applied. */
   readonly signal?: AbortSignal;
   /**
-   * The longest time from the call to the end of its answer, for a stream to its beginning, in milliseconds; 0: no
-   * limit. Default: the client's `timeoutMs`.
+   * The longest time to the end of the answer (a stream's beginning), in milliseconds; 0: none. Default: the client's.
    */
   readonly timeoutMs?: number;
 }

@@ -39,10 +39,7 @@ export class ServiceError extends SlipwayError {
   readonly detail: string | ValidationIssue[] | undefined;
   /** How long the service asks to wait, in milliseconds from the answer (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
-  /**
-   * Whether the service may have applied the request. False only if it certainly did not: nothing was written to a
-   * connection, or the service itself refused it (4xx).
-   */
+  /** Whether the service may have applied the request. False only if it was not sent, or was refused (4xx). */
   readonly mayHaveBeenTaken: boolean;
   /** Whether the caller's signal ended the call. */
   readonly aborted: boolean;

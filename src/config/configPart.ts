@@ -72,10 +72,7 @@ function definedTwice(text: string): string {
 
 const PARTS_MAX = 20;
 
-/**
- * Reads the files that a file extends, recursively. The file itself comes first. Earlier files take precedence over later
- * ones.
- */
+/** Reads the files that a file extends, recursively. Earlier ones take precedence; the file itself is the first. */
 export async function extendedParts(
   part: ConfigPart,
   environment: Environment,
@@ -140,10 +137,7 @@ function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[]
   );
 }
 
-/**
- * Merges several files; the first takes precedence. Maps are merged, lists and values replaced. `null` removes a value of
- * later files. The result has no `extends`.
- */
+/** Merges files; the first takes precedence. Maps are merged, others replaced, and `null` removes a value. */
 export function mergeParts(raws: readonly unknown[]): unknown {
   const merged = raws.reduceRight((further, nearer) => mergeTwo(nearer, further));
   return isRecord(merged)

@@ -4,10 +4,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/**
- * Whether a host is this machine's loopback: `localhost`, an address of 127.0.0.0/8, or `::1`, with or without brackets. Does
- * not resolve other names.
- */
+/** Whether a host is this machine's loopback: `localhost`, 127.0.0.0/8 or `::1`. Does not resolve names. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/u, '$1').toLowerCase();
   if (name === 'localhost' || name === 'localhost.') return true;

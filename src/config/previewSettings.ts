@@ -53,10 +53,7 @@ export function previewTerms({ name, preview }: ChosenPreview, pr: number): Prev
   };
 }
 
-/**
- * The file with a target for the preview of a pull request, named like its deployment. The target copies `from`, but has no
- * approval, freezes, soak or notifications.
- */
+/** The file with a target for the preview: a copy of `from` without approval, freezes, soak and notifications. */
 export function withPreview(config: Config, { preview }: ChosenPreview, pr: number): Config {
   const { from, deployment: pattern, resources, checks } = preview;
   const copied = config.targets[from];

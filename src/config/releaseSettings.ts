@@ -30,10 +30,7 @@ export interface ReleaseSettings extends Pick<
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
 
-/**
- * Chooses a target of the file; the name may be left out if there is only one. @throws SLIPWAY_TARGET_UNKNOWN,
- * SLIPWAY_USAGE.
- */
+/** The named target of the file, or the only one. @throws SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE. */
 export function chooseTarget(config: Config, name: string | undefined): string {
   // Before all names are listed, because `lint` calls this for each target.
   if (name !== undefined && Object.hasOwn(config.targets, name)) return name;

@@ -12,9 +12,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Headers of every response. Browsers do not cache pages unless a handler allows it, because they show targets' data.
- */
+/** Headers of every response. Pages are not cached unless a handler allows it: they show targets' data. */
 export const protectiveHeaders: MiddlewareHandler = async (c, next) => {
   await next();
   c.header('Content-Security-Policy', POLICY);

@@ -12,10 +12,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/**
- * How long an idle connection stays open, in milliseconds: longer than proxies and senders of webhooks keep theirs, or
- * their next request would meet a closed connection.
- */
+/** How long an idle connection stays open, in milliseconds: longer than proxies and senders of webhooks keep theirs. */
 const IDLE_MS = 65_000;
 
 /**

@@ -35,9 +35,7 @@ export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;
 }
 
-/**
- * Whether two actors are the same: by name, by one issuer's subject, or by verified e-mail address across issuers.
- */
+/** Whether two actors are the same: by name, one issuer's subject, or verified e-mail address across issuers. */
 export function isSameActor(one: Actor, other: Actor): boolean {
   if (one.who === other.who) return true;
   const { proved: a } = one;

@@ -21,10 +21,7 @@ export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly
   return list.slice(first);
 }
 
-/**
- * Shortens a list (oldest first) to a limit of JSON bytes: drops the oldest items that can be spared, then the oldest
- * of all.
- */
+/** Shortens a list (oldest first) to JSON bytes: drops the oldest items that can be spared, then the oldest of all. */
 export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T) => boolean): readonly T[] {
   let excess = list.reduce((sum, item) => sum + itemBytes(item) + 1, -bytes);
   if (excess <= 0) return list;

@@ -13,10 +13,7 @@ export interface FailureDetail {
   readonly retryAfterMs?: number;
 }
 
-/**
- * Whether a failure says nothing about the release: a service, its credentials or an answer is missing. A failed
- * revision or check does, and a rejected request is a mistake in the release.
- */
+/** Whether a failure says nothing about the release: a service, its credentials or an answer is missing. */
 export function isOutcomeUnknown(code: ErrorCode): boolean {
   return COULD_NOT_TELL.has(code);
 }
@@ -39,9 +36,7 @@ const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_JUDGE_ERRORED',
 ]);
 
-/**
- * Reads a {@link FailureDetail}. Other details are possible, because anyone may fail an activity through Temporal.
- */
+/** Reads a {@link FailureDetail}. Anyone may fail an activity through Temporal with other details. */
 export function failureDetail(details: readonly unknown[] | null | undefined): FailureDetail | undefined {
   const first = details?.[0];
   return isFailureDetail(first) ? first : undefined;

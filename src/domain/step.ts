@@ -92,10 +92,7 @@ export function overrideStep(policy: StepPolicy, override: StepOverride | undefi
 /** The longest time for the last attempt before a deadline and for handling its answer. */
 const LAST_LOOK_MS = 30_000;
 
-/**
- * How long to wait for a service that requested a pause (`Retry-After`). Before the deadline, the pause leaves time
- * for one more attempt. Both deadlines are in milliseconds.
- */
+/** How long to wait for `Retry-After`. The pause leaves time for one more attempt. Deadlines in milliseconds. */
 export function grantedPauseMs(askedMs: number, leftMs: number, deadlineMs: number): number {
   const room = Math.min(LAST_LOOK_MS, deadlineMs / 2);
   return leftMs > room ? Math.min(askedMs, leftMs - room) : askedMs;

@@ -14,10 +14,7 @@ type Cancellation = 'TRY_CANCEL' | 'ABANDON';
 
 /** A row of the table: a step's policy, and how its calls are canceled and repeated. */
 export interface StepRow extends StepPolicy {
-  /**
-   * `TRY_CANCEL` for reads, polls and checks, so that a rollback does not wait for their next heartbeat. Calls that
-   * change the deployment are short and run in a non-cancellable scope.
-   */
+  /** `TRY_CANCEL` for reads, polls and checks: a rollback does not wait for their next heartbeat. */
   readonly cancellation: Cancellation;
   /**
    * `once`: the workflow sends each attempt itself, because after an unknown answer it must read first
@@ -33,10 +30,7 @@ const READ_RETRY = {
   maximumIntervalMs: 15 * SECOND,
   maximumAttempts: 0,
 };
-/**
- * A check that could not run says nothing about the agent. It is retried for half a minute, which is longer than a
- * platform or an agent takes to restart. A check whose expectation was not met is not retried.
- */
+/** A check that could not run is retried for half a minute, longer than a platform or an agent takes to restart. */
 const CHECK_RETRY = { ...READ_RETRY, maximumAttempts: 7 };
 const POLL_RETRY = { ...READ_RETRY, maximumIntervalMs: 5 * SECOND };
 const WRITE_RETRY = { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 6 };
@@ -125,10 +119,7 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
 /** The steps that poll: only their deadline limits them. */
 export const POLLING_STEPS: readonly string[] = STEP_NAMES.filter((step) => STEPS[step].retriedBy === 'poll');
 
-/**
- * A step's policy with the overrides of `slipway.yaml`. Attempts of a poll are not limited, because an attempt that
- * only returns its slot also ends.
- */
+/** A step's policy with the overrides of `slipway.yaml`. Attempts of a poll are not limited. */
 export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy {
   const policy = overrideStep(STEPS[step], overrides[step]);
   return POLLING_STEPS.includes(step)
@@ -181,10 +172,7 @@ export function coverChecks(
 /** The factor for the time and the attempts of each step of a restore. */
 const RESTORE_PATIENCE = 2;
 
-/**
- * The overrides for a restore. Giving up on a restore wakes a person, so each step has twice the time and twice the
- * attempts of the same step of a release.
- */
+/** The overrides for a restore, with twice the time and attempts: giving up on it wakes a person. */
 export function patiently(overrides: StepOverrides): StepOverrides {
   return Object.fromEntries(
     STEP_NAMES.map((step) => {

@@ -9,10 +9,7 @@ export function pollQueue(taskQueue: string, restoring: boolean): string {
   return `${taskQueue}-${restoring ? 'restore-polls' : 'polls'}`;
 }
 
-/**
- * The task queue of guards. Thousands of targets may be guarded at once, by metrics that answer slowly: their slots are
- * none that polls and checks need.
- */
+/** The task queue of guards: thousands may wait for slow metrics, in slots that polls and checks do not need. */
 export function guardQueue(taskQueue: string): string {
   return `${taskQueue}-guards`;
 }

@@ -17,10 +17,7 @@ interface Waiting {
   readonly fail: (error: unknown) => void;
 }
 
-/**
- * Sends deliveries to a hook's workflow, one message at a time. Deliveries that arrive meanwhile share the next one:
- * a flood costs few messages, and a single delivery does not wait.
- */
+/** Sends deliveries to a hook's workflow one message at a time. Those that arrive meanwhile share the next one. */
 export class DeliveryQueue {
   readonly #send: Deliver;
   #waiting: Waiting[] = [];

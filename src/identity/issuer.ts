@@ -119,10 +119,7 @@ export class Issuer {
   }
 }
 
-/**
- * HTTP Basic, which every issuer must accept (RFC 6749, 2.3.1), unless the issuer declares that it accepts the secret
- * only in the body.
- */
+/** HTTP Basic, which every issuer must accept (RFC 6749, 2.3.1), unless this one takes only the body. */
 function authentication(clientSecret: string | undefined): oidc.ClientAuth {
   if (clientSecret === undefined) return oidc.None();
   const [basic, post] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)];

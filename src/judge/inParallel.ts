@@ -1,9 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/**
- * Processes items in order, several at once. The first failure cancels the others, and is thrown after they have
- * ended.
- */
+/** Processes items in order, several at once. The first failure cancels the others, and is thrown. */
 export async function inParallel<T>(
   items: readonly T[],
   concurrency: number,

@@ -116,10 +116,7 @@ interface PlannedTrial {
   readonly input: Input;
 }
 
-/**
- * All runs of a judgement in order: each input, as often as it is repeated, on both sides right after one another. So
- * both sides get the same inputs under the same load, and changes over time affect both.
- */
+/** All runs in order: each input, as often as repeated, on both sides in turn, so that both have the same load. */
 function planTrials(inputs: readonly Input[], repetitions: number, random: Random): PlannedTrial[] {
   const rounds = Array.from({ length: repetitions }, () => shuffled(inputs, random));
   return rounds

@@ -1,9 +1,7 @@
 /** Pseudo-random numbers from 0 to below 1. The same seed gives the same numbers on any machine. */
 export type Random = () => number;
 
-/**
- * A source of {@link Random} numbers: the generator "mulberry32", whose 2³² numbers are enough to draw and shuffle.
- */
+/** A source of {@link Random} numbers: the generator "mulberry32". */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -18,9 +18,7 @@ const HEADING: MetricFigures = {
   verdict: 'verdict',
 };
 
-/**
- * The report as lines for a terminal: the verdict, its reasons, a table, the distribution of latencies, and failures.
- */
+/** The report as lines for a terminal. */
 export function textReport(report: JudgeReport): ReportLine[] {
   const lines: ReportLine[] = [{ text: verdictSentence(report), about: 'verdict' }];
   for (const reason of report.reasons) lines.push({ text: `  ${reason}`, about: 'plain' });

@@ -1,8 +1,8 @@
 import type { Actor } from '../domain/actor.ts';
 
 /**
- * Hand-written, zod-free readers of messages. A raw signal (`temporal workflow signal`) bypasses all clients and
- * validators (design, rule 9). Each reader returns the message, or a sentence that says what is wrong with it.
+ * Hand-written readers of messages, which return the message or what is wrong with it. They check everything, because a
+ * raw signal (`temporal workflow signal`) bypasses all clients and validators (design, rule 9).
  */
 
 const TEXT_MAX_CHARACTERS = 1_000;

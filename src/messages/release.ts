@@ -13,10 +13,7 @@ import { readRollbackMessage } from './target.ts';
 
 /** Sent only by the target: stop and restore a revision, or go on but never restore one. */
 export const preemptSignal = defineSignal<[Preemption]>('preempt');
-/**
- * Interventions in a running release. A signal may also be sent to the target, which forwards it, so that people need
- * only the target's workflow id.
- */
+/** Interventions in a running release. A signal may also go to the target, which forwards it. */
 export const INTERVENTION_UPDATES = byKind((kind) =>
   defineUpdate<InterventionAnswer, [InterventionMessage]>(kind),
 );
@@ -54,10 +51,7 @@ export function readInterventionMessage(
   };
 }
 
-/**
- * Reads a target's `preempt` signal, which contains the rollback to make way for. The target sends only valid ones,
- * but a raw signal may contain anything.
- */
+/** Reads a target's `preempt` signal: the rollback to make way for. A raw signal may contain anything. */
 export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const { requestId, to, from: leaving, goesOn, overtaker, requestedBy, identity } = raw;

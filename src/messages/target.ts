@@ -28,9 +28,7 @@ export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
 export const holdSignal = defineSignal<[HoldMessage?]>('hold');
 export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
 export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
-/**
- * Withdraws waiting releases or a submission. Answers with the ids of these releases, or of the submission's release.
- */
+/** Withdraws waiting releases or a submission. Answers with the ids of the withdrawn releases. */
 export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
 export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
 /** Answers with the artifact's identity. */
@@ -42,10 +40,7 @@ export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquaranti
 export const retireUpdate = defineUpdate<boolean>('retire');
 /** Sent only by notices: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
-/**
- * Sent only by `slipway doctor`, also to hooks and previews: continue as a new run, which encrypts with the new payload
- * key.
- */
+/** Sent by `slipway doctor`, also to hooks and previews: continue as a new run, under the new payload key. */
 export const renewSignal = defineSignal('renew');
 /** Sent only by guards: how the guard of a release ended. */
 export const guardEndedSignal = defineSignal<[GuardReport]>('guardEnded');
@@ -68,8 +63,8 @@ export interface RollbackMessage extends Sender {
   /** A revision's id or the beginning of it, or a release's id. */
   readonly to?: string;
   /**
-   * The id of the revision to leave: the one that served when the person asked. Default: the worker reads what
-   * serves. With it, `to` is not a person's choice, and is not restored if a person has left it.
+   * The id of the revision to leave. Default: what serves when the worker looks. With it, `to` is no person's choice,
+   * and is not restored if a person has left it.
    */
   readonly serving?: string;
   /** The span that asks: a W3C `traceparent`. An invalid one is ignored. */
@@ -149,9 +144,7 @@ export function readHoldMessage(raw: unknown, origin: string): Actor | string {
   return typeof fields === 'string' ? fields : readActor(fields, origin);
 }
 
-/**
- * What to withdraw (a submission or waiting releases; `release: undefined` means all of them), who asked, and why.
- */
+/** What to withdraw (a submission, or waiting releases: all if undefined), who asked, and why. */
 export interface Withdrawing {
   readonly release: string | undefined;
   readonly submission: string | undefined;

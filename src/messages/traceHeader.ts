@@ -1,7 +1,4 @@
-/**
- * The header with which a workflow passes its trace to its activities and children, named as in Temporal's own
- * interceptors. A workflow without a trace sends none.
- */
+/** The header with which a workflow passes its trace on, named as in Temporal's own interceptors. */
 export const TRACE_HEADER = '_tracer-data';
 
 /** The header's content, as JSON. */

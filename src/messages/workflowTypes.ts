@@ -41,9 +41,7 @@ export interface TargetInput {
   readonly state?: TargetState;
   /** The artifact store's URL, where the state is also kept; absent if it was unknown at the start. */
   readonly recordStore?: string;
-  /**
-   * Continue as new at this history length. Default: when the server suggests it, at the latest after 1,500 events.
-   */
+  /** Continue as new at this history length. Default: as the server suggests, after 1,500 events at most. */
   readonly continueAsNewAfterEvents?: number;
 }
 

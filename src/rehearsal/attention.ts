@@ -19,10 +19,7 @@ type OnStop = (execution: WorkflowExecution, progress: Progress) => Promise<void
 const LOOK_MS = 5;
 const ATTENTIVE_TO: ReadonlySet<string> = new Set([WORKFLOW_TYPES.promotion, WORKFLOW_TYPES.release]);
 
-/**
- * Holds the time after each activity of a promotion or a release until its workflow has decided what comes next.
- * Otherwise a person's answer at that moment could come a day too late.
- */
+/** Holds the time after each activity until its workflow has decided: a person's answer could come a day late. */
 export class Attention {
   readonly #time: SkippedTime;
   readonly #client: Client;
@@ -76,9 +73,7 @@ export class Attention {
 /** A worker in the same process answers in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/**
- * Repeats a query without an answer, because the test server (1.38.0) sometimes loses one that meets a workflow task.
- */
+/** Repeats a query without an answer, which the test server (1.38.0) sometimes loses. */
 export async function askAgain<T>(client: Client, query: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

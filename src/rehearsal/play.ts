@@ -304,9 +304,7 @@ export type RehearsalEvent =
       readonly at: number;
       readonly what: 'left_out' | 'done_after';
     }
-  /**
-   * A promotion or a release that still runs at the end. `name`: the promotion's, or that of the release's target.
-   */
+  /** A promotion or a release (named by its target) that still runs at the end. */
   | {
       readonly kind: 'goes_on';
       readonly what: 'promotion' | 'release';

@@ -98,10 +98,7 @@ function readWhen(sentence: Sentence): When {
   return sentence.isAtEnd ? { kind: 'always' } : readTimes(sentence, sentence.oneOf('at', 'from'));
 }
 
-/**
- * `at TIME`, `from TIME`, `from TIME to TIME`. A TIME is a duration, optionally with what it counts from, or a
- * moment.
- */
+/** `at TIME`, `from TIME`, `from TIME to TIME`: a duration, with what it counts from, or a moment. */
 function readTimes(sentence: Sentence, how: 'at' | 'from'): When {
   const begins = readTime(sentence);
   const hasEnd = how === 'from' && sentence.peek() === 'to';

@@ -18,10 +18,7 @@ import { aboutTarget, type RehearsedOutside } from './rehearsedOutside.ts';
 /** The name for records in a rehearsal, which stores none. */
 const NOT_KEPT = 'none in a rehearsal';
 
-/**
- * The worker's own activities, with control planes and stores in memory. Verdicts are injected, and no notice is
- * sent.
- */
+/** The worker's own activities, with services in memory. Verdicts are injected, and no notice is sent. */
 export function rehearsalActivities(
   outside: RehearsedOutside,
   outcomes: Outcomes,
@@ -112,10 +109,7 @@ const GROWTH = 0.2;
 const LEAST_MS = 1_000;
 const MOST_MS = 5 * 60_000;
 
-/**
- * Creates polls that read once per attempt. Time is not skipped during an attempt, so it passes in the wait before
- * the next one.
- */
+/** Polls that read once per attempt, because time is skipped only between attempts. */
 function pollsInSkippedTime(now: () => Promise<number>): PollUntil {
   return async (code, look) => {
     const seen = await look();

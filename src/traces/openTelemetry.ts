@@ -28,10 +28,7 @@ const CLOSE_MS = 2_000;
 const VALUE_MAX_CHARACTERS = 1_000;
 const ATTRIBUTES_MAX = 64;
 
-/**
- * Opens a tracer that sends spans by OTLP over HTTP as protobuf. The standard variables set the endpoint, headers,
- * sampling and service name.
- */
+/** Opens a tracer that sends spans by OTLP over HTTP, as the standard variables say. */
 export function openTracer(service: string): Tracer {
   const ids = new ChosenIds();
   const provider = new NodeTracerProvider({

@@ -1,7 +1,4 @@
-/**
- * Spans of calls. OpenTelemetry is loaded only if {@link startTraces} finds that the environment requests traces.
- * Without traces, each function here costs only its call.
- */
+/** Spans of calls. Without traces, OpenTelemetry is not loaded. */
 
 import type { Span, SpanAttributes, SpanStart, Tracer } from './span.ts';
 

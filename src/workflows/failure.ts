@@ -73,10 +73,7 @@ export function refuse(
   throw ApplicationFailure.create({ message: problem, type, nonRetryable: true });
 }
 
-/**
- * Explains a timeout. The last attempt's failure says more than the deadline. A request that was not answered in time
- * may have been applied.
- */
+/** Explains a timeout by the last attempt's failure. What was not answered in time may have been applied. */
 function explainTimeout(timeout: TimeoutFailure): StepFailure {
   const { cause, lastHeartbeatDetails } = timeout;
   const failed = cause instanceof ApplicationFailure ? cause : undefined;

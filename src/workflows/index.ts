@@ -3,10 +3,7 @@ import { setWorkflowOptions } from '@temporalio/workflow';
 import { release } from './release/release.ts';
 import { rollback } from './rollback/rollback.ts';
 
-/**
- * Set by a worker with a version (`worker.ts`) before the bundle runs. The server rejects a versioning behavior from
- * others.
- */
+/** Set by a worker with a version (`worker.ts`). The server rejects a versioning behavior from others. */
 const { slipwayIsVersioned: isVersioned = false } = globalThis as { readonly slipwayIsVersioned?: boolean };
 
 // With Worker Versioning, a release or a rollback ends on the worker version on which it began. The other workflows

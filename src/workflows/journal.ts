@@ -38,10 +38,7 @@ export interface StepDone<T> {
   readonly attempt?: number;
 }
 
-/**
- * The journal of one release or rollback. It runs the steps, and records them for the query `progress`, the current
- * details in Temporal's UI, and the record.
- */
+/** Runs the steps of a release or rollback, and records them for `progress`, Temporal's UI, and the record. */
 export class Journal {
   /** Whether a revision is being restored. */
   restoring = false;

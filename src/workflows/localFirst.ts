@@ -37,19 +37,13 @@ const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'recordRelease',
 ]);
 
-/**
- * The limit for one local activity, in milliseconds. A signal waits for it, because it comes with the next workflow
- * task.
- */
+/** The limit for one local activity, in milliseconds: a signal waits for it. */
 const TRY_MS = 1_000;
 /** The total time after which a workflow task starts no further local activity, in milliseconds. */
 const TRIED_MAX_MS = 500;
 
 const tries = perWorkflow('tries', () => ({
-  /**
-   * The total time of this workflow task's local activities, in milliseconds, from their results. The workflow's
-   * clock is unusable: if the server has extended the task, a replay reads other times.
-   */
+  /** The time of this task's local activities, in milliseconds. The workflow's clock differs in a replay. */
   tookMs: 0,
   /** Whether a local activity was too slow: later ones probably are, too. */
   areTooSlow: false,

@@ -5,8 +5,5 @@ import type { MeasureSinks } from '../messages/measureSinks.ts';
 
 const { slipwayMetrics } = proxySinks<MeasureSinks>();
 
-/**
- * Records a metric from a workflow. It adds no command or event, and the worker drops it during a replay
- * (`measureSinks`). If a worker is killed during a task, the value may be recorded twice or not at all.
- */
+/** Records a metric, without a command or event, and not in a replay. A killed worker's value may be lost or double. */
 export const measure: Measure = (name, value, labels) => slipwayMetrics.measure(name, value, labels);

@@ -11,10 +11,7 @@ import type { StepActivityOptions } from './traces.ts';
 
 export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
 
-/**
- * Activities that wait for something or for a model's run, for minutes or hours. Notices are included, because calls
- * to a receiver that does not answer occupy a slot until they time out, again and again.
- */
+/** Activities that wait for minutes or hours: also notices, because a receiver may not answer, again and again. */
 const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
   'awaitDeployed',
   'confirmServing',

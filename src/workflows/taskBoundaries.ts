@@ -87,10 +87,7 @@ function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
-/**
- * Whether commands leave an event in this task. A rejected update leaves none, and neither does something that the
- * task starts and cancels. A local activity may end only in the next task.
- */
+/** Whether commands leave an event in this task. Neither rejected updates nor started and canceled ones do. */
 function leaveEvent(commands: readonly Command[]): boolean {
   const begun = new Set(commands.map(begins));
   const canceled = new Set(commands.map(cancels));

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * The body of every error that is not a validation error: a sentence (contract 000, "Errors", 400 and 404). Contract
- * 001 shows no error shape, so it uses the same.
- */
+/** The body of every error that is not a validation error (contract 000, "Errors"; 001 shows no shape of its own). */
 export const ErrorDetail = z.looseObject({ detail: z.string() });
 
 /** One invalid field: its place, the problem, and the kind of problem (contract 000, "Errors"). */

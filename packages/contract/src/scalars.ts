@@ -18,10 +18,7 @@ export const Timestamp = z
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
-/**
- * A free-form JSON object that a database can store, with names and texts at any depth. Decision: at most 100 levels,
- * so that code that walks it terminates.
- */
+/** A JSON object that a database can store. Decision: at most 100 levels, so that code that walks it terminates. */
 export const StorableObject = JsonObject.refine(isStorable, {
   error: 'Input should have at most 100 levels and valid Unicode without U+0000',
 });

@@ -26,10 +26,7 @@ export interface ServeAgentOptions {
   host?: string;
   /** Allows an address that other machines reach without a key. Default: refused. */
   isOpen?: boolean;
-  /**
-   * The line on stdout when it is ready. With it, nothing else is printed there: the agent's own output goes to
-   * stderr. Default: a line for people.
-   */
+  /** The only line on stdout, when it is ready; the agent's output goes to stderr. Default: a line for people. */
   readyLine?: (url: string) => string;
   /** Reports why it cannot be served, and returns the exit code. Default: one line on stderr. */
   onFailure?: (error: unknown) => number;
@@ -149,10 +146,7 @@ function changeDirectory(dir: string): void {
   }
 }
 
-/**
- * Drains and closes. If the parent is gone or closes its end, no client waits for runs, so the drain ends. There is a
- * limit, because a database that ended with the platform would block it.
- */
+/** Drains and closes, at once without a parent, and within a limit: a database that ended with it would block. */
 async function shutDown(
   server: AgentServer,
   drainMs: number,

@@ -80,9 +80,7 @@ export interface PlatformOptions extends Pick<
   onAnswered?: (answered: AnsweredRequest) => void;
   /** The OpenTelemetry variables for agents' spans. Default: no spans. */
   agentTraces?: TraceVariables;
-  /**
-   * The address of `GET /metrics`: a separate listener without a key, for the operator's network only. Default: none.
-   */
+  /** The address of `GET /metrics`: a listener without a key, for the operator's network only. Default: none. */
   metrics?: { readonly host: string; readonly port: number };
   /** Default: JSON lines on stderr. */
   log?: Logger;
@@ -91,10 +89,7 @@ export interface PlatformOptions extends Pick<
   startAgent?: StartAgent;
   /** The container command, by name or path. Default: `docker`. */
   dockerCommand?: string;
-  /**
-   * How builds and agents run. `auto`: containers on Linux if an engine answers and has the image, else processes.
-   * Default: `process`.
-   */
+  /** How builds and agents run. `auto`: in containers if possible on Linux. Default: `process`. */
   isolation?: Isolation | 'auto';
   /** The image of builds and agents in containers, with this version of Node as `node`. Default: Node's own. */
   agentImage?: string;
@@ -307,10 +302,7 @@ async function resolveIsolation(
   return { isolation: 'process', logLine: `${ISOLATION_LOG_LINES.process}; ${next}` };
 }
 
-/**
- * Open requests end with their agents, so both stop concurrently. Work that does not end in time is abandoned: the
- * next start resumes it, as after a kill.
- */
+/** Stops both at once, because open requests end with their agents. The next start resumes abandoned work. */
 async function shutDown(listening: Listening, controlPlane: ControlPlane, log: Logger): Promise<void> {
   const ended = Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()]).then(() => true);
   if (await Promise.race([ended, sleep(CLOSE_LIMIT_MS, false, { ref: false })])) return;

@@ -13,9 +13,6 @@ export interface CheckInput extends CheckedAt {
   readonly check: Check;
   /** What the check may spend. Absent: no limit. */
   readonly budget?: ChecksBudget;
-  /**
-   * The revision is being restored: then a dataset whose rows are not enough to tell passes, and an evaluator that gives no
-   * score is passed over. Absent: it is not.
-   */
+  /** Absent: not restored. When restored, undecided datasets pass and evaluators without a score are ignored. */
   readonly restoring?: true;
 }

@@ -200,10 +200,7 @@ const REASON_MAX_BYTES = 4_000;
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
 
-/**
- * The fields of a deployment that the pipeline uses (contract 000, "Deployment"). Others, such as secrets, are
- * dropped.
- */
+/** The fields of a deployment that the pipeline uses (contract 000); others, such as secrets, are dropped. */
 function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
   const { source_config: config, source_revision_config: latest } = deployment;
   return {

@@ -95,10 +95,7 @@ async function lives(client: Client, targetId: string): Promise<boolean> {
   );
 }
 
-/**
- * Terminates only the run that was read: if two targets take the lock over, one terminates it and one starts the
- * next.
- */
+/** Terminates only the run that was read: of two targets that take over, one ends it and one starts the next. */
 async function end(client: Client, workflowId: string, runId: string, reason: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId, runId).terminate(reason);

@@ -115,9 +115,7 @@ export function pollActivities(
   };
 }
 
-/**
- * How long a poll waits for its turn to call the control plane. After that, it leaves the call to the next attempt.
- */
+/** How long a poll waits for its turn; then the next attempt calls. */
 const LONGEST_TURN_MS = 5_000;
 
 /** Calls the control plane at the rate that all polls share. If it asks for a pause, all of them wait. */
@@ -139,10 +137,7 @@ async function askInTurn<T>(
   }
 }
 
-/**
- * Why the agent does not answer; `undefined` if it does. Any answer counts, even an error. The revision does not
- * serve yet only if there is no answer, or if a gateway answers without an agent behind it.
- */
+/** Why the agent does not answer; `undefined` if it does, even with an error that is not a gateway's. */
 async function whySilent(
   outside: Outside,
   target: TargetSpec,

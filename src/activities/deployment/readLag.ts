@@ -7,10 +7,7 @@ import { notYet } from '../activityFailure.ts';
 const LAG_MS = 10_000;
 const RETRY_MS = 1_000;
 
-/**
- * Makes a call about a deployment or revision that the control plane may have made just now. The replica that answers
- * may not know it yet, so in the first 10 s of a step, a 404 means "not there yet".
- */
+/** Makes a call about something new. A replica may not know it yet: in a step's first 10 s, a 404 is "not yet". */
 export async function despiteReadLag<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -22,9 +22,7 @@ export class RequestRates {
     return at;
   }
 
-  /**
-   * Pauses requests to a control plane that asks for it or cannot be reached. An error of one revision is no reason.
-   */
+  /** Pauses requests to a control plane that asks for it or cannot be reached. */
   rest(controlPlane: string, { code, retryAfterMs }: ServiceError): void {
     if (retryAfterMs === undefined && !UNAVAILABLE.has(code)) return;
     const until = Date.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);

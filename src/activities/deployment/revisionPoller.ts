@@ -27,10 +27,7 @@ import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
 const HAND_OVER_MS = 200;
 /** How many signals to send to Temporal at once, because running releases need it, too. */
 const REPORTS_MAX = 20;
-/**
- * How many pollers share a control plane's waiting revisions. Each list must fit into one message to Temporal of 2
- * MB.
- */
+/** How many pollers share a control plane's waiting revisions: each list must fit into Temporal's 2 MB. */
 const SHARES = 8;
 
 /**

@@ -4,10 +4,7 @@ import { isTimeZone } from '../../domain/freeze/zonedTime.ts';
 import type { Activities } from '../activities.ts';
 import type { Untracked } from '../track.ts';
 
-/**
- * Evaluates freezes. This is an activity although it makes no call: the time zone data is the worker's, so the result
- * must be in the history.
- */
+/** Evaluates freezes. An activity, because the time zone data is the worker's: the history must have the result. */
 export function freezeActivities(): Untracked<Pick<Activities, 'lookAtFreezes'>> {
   return {
     lookAtFreezes: ({ freezes, at }) => {

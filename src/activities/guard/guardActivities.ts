@@ -113,10 +113,7 @@ function readKnown(raw: unknown): Known {
   return raw as unknown as Known;
 }
 
-/**
- * The revision that serves instead; `undefined` if the guarded one does, or the control plane does not say. A guard does
- * not fail because the control plane is away: the target reads what serves before it rolls back.
- */
+/** The revision that serves instead; `undefined` if the guarded one does, or the control plane does not say. */
 async function whatReplaced(
   outside: GuardOutside,
   { target, deploymentId, revisionId }: GuardedInput,

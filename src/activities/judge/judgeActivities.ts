@@ -72,9 +72,7 @@ function agentOf(connections: Connections, { target, agentUrl }: JudgementInput[
   return { url: agentUrl, client: connections.agent(target, agentUrl) };
 }
 
-/**
- * The inputs of the judgement. They are drawn once, because the baseline may have recorded more by the next attempt.
- */
+/** The inputs, drawn once: the baseline may have recorded more by the next attempt. */
 async function chosenInputs(
   connections: Connections,
   store: ArtifactStore,
@@ -99,10 +97,7 @@ async function chosenInputs(
 /** The most runs that are lost if their worker dies. */
 const BATCH = 25;
 
-/**
- * The runs of one judgement, stored in batches in the artifact store, so that the next attempt can continue with
- * them.
- */
+/** The runs of one judgement, stored in batches, so that the next attempt can continue with them. */
 class KeptTrials {
   /** The runs of earlier attempts. */
   readonly kept: readonly Trial[];

@@ -19,10 +19,7 @@ import { startTarget, submitToTarget, viewTarget } from '../target/targetCalls.t
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
-/**
- * A promotion's calls to targets through Temporal. It never calls a deployment itself. These are activities, because
- * a workflow can send no query or update to another one.
- */
+/** A promotion's calls to targets. Activities, because a workflow can send no query or update to another one. */
 export function lineActivities(
   { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
   pollUntil: PollUntil,

@@ -9,10 +9,7 @@ import { askTemporal } from '../askTemporal.ts';
 
 /** A promotion's place among those that work at once. */
 export interface Place {
-  /**
-   * Takes a place for the calling promotion, or ends the attempt as "not yet". While it waits, it holds no slot, and
-   * retries add no event to its history.
-   */
+  /** Takes a place for the calling promotion, or ends the attempt as "not yet", which holds no slot meanwhile. */
   take(): Promise<void>;
   /** Reports that the place is still needed. Call it at least every minute. */
   keep(): Promise<void>;

@@ -42,22 +42,17 @@ interface Left {
   readonly work: NextWork | null;
 }
 
-/**
- * The share of an attempt's time for a query to one earlier run, because a worker must replay it before it answers.
- */
+/** The share of an attempt for a query to one earlier run, which a worker must replay first. */
 const QUERY_PART = 1 / 3;
 /** From this attempt on, a run that rejects the query counts as unable to answer. */
 const BELIEVED_REFUSAL = 2;
-/**
- * From this attempt on, a run without a worker's answer counts as unable to answer. Only a target that already waits
- * on hold makes so many attempts, which takes about two minutes.
- */
+/** From this attempt on (about two minutes), a run without a worker's answer counts as unable to answer. */
 const BELIEVED_SILENCE = 4;
 const SILENT: ReadonlySet<number> = new Set([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE]);
 
 /**
- * Recovers the state of a target that starts without it: from Temporal, where a worker replays the earlier run until
- * its retention ends; else from the record store.
+ * Recovers the state of a target that starts without it: from Temporal if a worker can replay the earlier run, else
+ * from the record store.
  */
 export function recoveryActivities(
   openStore: (url: string) => RecordStore,

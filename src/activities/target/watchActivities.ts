@@ -42,10 +42,7 @@ export function watchActivities({
       return { revisionId: landed ?? null };
     },
 
-    /**
-     * Each attempt reads and runs the checks once, and ends as "not yet". Temporal retries it at the next round, so
-     * that no slot is held in between. Retries add no event to the history.
-     */
+    /** Each attempt is one round, and ends as "not yet": no slot is held in between, and no event is added. */
     async watchRevision({ checks, budget, until, everyMs, agentUrl, store, ...revision }) {
       const roundBegan = await now();
       const { target, deploymentId, revisionId } = revision;

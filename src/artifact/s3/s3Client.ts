@@ -12,10 +12,7 @@ const SILENCE_MS = 30_000;
 
 const clients = new Map<string, Promise<S3>>();
 
-/**
- * The client for a place, one per service in this process. The SDK is loaded at the first call. Settings that the
- * place lacks come from the SDK (`AWS_…`, `~/.aws`, the machine's role).
- */
+/** The client for a place, one per service. What the place lacks comes from the SDK (`AWS_…`, `~/.aws`, the role). */
 export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3> {
   const key = JSON.stringify([endpoint, region, pathStyle]);
   const client = clients.get(key) ?? create();

@@ -38,9 +38,7 @@ import { askS3, connectS3 } from './s3Client.ts';
 const UPLOADS = 3;
 const CONTENT = { ContentType: 'application/gzip' } as const;
 
-/**
- * How long an artifact counts as just put, in milliseconds. Far less than the age at which artifacts may be removed.
- */
+/** How long an artifact counts as just put, in milliseconds: far below the age for removal. */
 const FRESH_MS = 600_000;
 
 /** An artifact store in S3, with the layout of a folder store below the prefix of its place. */

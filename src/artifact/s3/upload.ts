@@ -58,10 +58,7 @@ export async function uploadPlan(file: string, digest: string, signal?: AbortSig
   return { file, digest, sizeBytes, parts, etags };
 }
 
-/**
- * The bytes of one part. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed since it was
- * planned.
- */
+/** The bytes of one part. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed. */
 export async function readPart(plan: UploadPlan, handle: FileHandle, part: Part): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(part.sizeBytes);
   const { bytesRead } = await handle.read(bytes, 0, part.sizeBytes, part.start);

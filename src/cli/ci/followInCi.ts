@@ -85,9 +85,7 @@ interface Summarized extends Links {
   readonly ending: Ending;
 }
 
-/**
- * How a release ended, as Markdown: outcome, restored revisions and why, steps with times, checks with answers, links.
- */
+/** How a release ended, as Markdown. */
 export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
   const { releaseId, outcome, reason } = endedOf(ending);
   const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;

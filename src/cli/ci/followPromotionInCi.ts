@@ -40,10 +40,7 @@ export async function followPromotionInCi(
   return exitCode;
 }
 
-/**
- * How a promotion ended, as Markdown: outcome, promoted artifact, the judge's findings, steps with times, checks with
- * answers, links.
- */
+/** How a promotion ended, as Markdown. */
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
   const mark = outcomeExitCode('release', outcome) === 0 ? MARKS.done : MARKS.failed;

@@ -117,9 +117,7 @@ async function auditPreviews(
   return unheld.length + overdue.length;
 }
 
-/**
- * Every revision of the deployment; `null` if the control plane cannot be asked from here, or has no such deployment.
- */
+/** Every revision; `null` if the control plane cannot be asked, or has no such deployment. */
 async function observedRevisions(
   context: CommandContext,
   spec: TargetSpec,

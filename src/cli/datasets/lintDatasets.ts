@@ -25,10 +25,7 @@ const SHOWN_MAX = 20;
 /** How much of such a line is shown, in characters. */
 const EXCERPT_MAX = 200;
 
-/**
- * Finds every wrong row of the datasets, digests that do not match, and pass rates and budgets that the rows cannot meet.
- * Reads files and the artifact store, and fetches no URL.
- */
+/** Finds what is wrong in the datasets of a file, and what their rows cannot meet. Fetches no URL. */
 export async function lintDatasets(
   context: Pick<CommandContext, 'home' | 'environment'>,
   { file, config, place }: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config },

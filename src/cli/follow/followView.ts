@@ -9,10 +9,7 @@ import { fitLine, settledSteps, stepLine } from '../ui/progressLines.ts';
 import { styleOf } from '../ui/style.ts';
 import { buildLine, underWayLines } from '../ui/underWayLines.ts';
 
-/**
- * Shows the events of `follow`: each ended step on its own line; below them the running step and what it waits for,
- * rewritten in place. With `--json` each change is an event.
- */
+/** Shows the events of `follow`: a line for each ended step, and the running one rewritten below. `--json`: events. */
 export class FollowView {
   readonly #output: Output;
   readonly #live: LiveLines;

@@ -5,10 +5,7 @@ const REFRESH_MS = 250;
 export const PLAIN_EVERY_MS = 30_000;
 const CLEAR_TO_END = '\u001b[J';
 
-/**
- * The last lines on a terminal, rewritten in place while something runs. If lines cannot be rewritten, they are printed
- * every half minute instead, so that a CI log shows progress.
- */
+/** The last lines on a terminal, rewritten while something runs. Elsewhere they are printed every half minute. */
 export class LiveLines {
   readonly #output: Output;
   #render: (() => readonly string[]) | undefined;

@@ -51,10 +51,7 @@ function callLine({ says, since, until }: RunningCall, now: number): string {
   return `${label('now')}${shortIds(says)}; since ${exactText(since)}${given}`;
 }
 
-/**
- * What it waits for now or later, and what a person can do, one sentence each: a wait, a requested pause, skipped
- * checks that are still ahead, the rest of a soak.
- */
+/** What it waits for now or later, and what a person can do: one sentence each. */
 export function waitingLines(progress: Progress, addressed: string, now: number): readonly string[] {
   const { waiting, watchUntil, steps } = progress;
   const watch = steps.find(

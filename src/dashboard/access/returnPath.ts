@@ -1,10 +1,7 @@
 /** A base that no real address has: a path that resolves to another origin leaves the page. */
 const BASE = 'http://page.invalid';
 
-/**
- * Where to go after signing in: a path of this page, with its query. Anything else becomes `/`, such as another site's
- * address in any spelling that browsers accept.
- */
+/** A path of this page to open after signing in. Anything else becomes `/`, in any spelling of browsers. */
 export function returnPath(asked: string | undefined): string {
   if (asked?.startsWith('/') !== true || !URL.canParse(asked, BASE)) return '/';
   const { origin, pathname, search } = new URL(asked, BASE);

@@ -49,10 +49,7 @@ export class SealedCookies {
   }
 }
 
-/**
- * `__Host-` makes the browser refuse the cookie without TLS, and from sibling hosts. Loopback addresses have no TLS.
- * Cookies ignore ports, so the port in the name separates two pages on one machine.
- */
+/** `__Host-` requires TLS, which loopback has not. Cookies ignore ports, so the name separates two pages. */
 function cookieName({ secure, origin }: Address, name: string): string {
   return secure ? `__Host-slipway-${name}` : `slipway-${name}-${new URL(origin).port}`;
 }

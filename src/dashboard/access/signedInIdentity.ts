@@ -20,10 +20,7 @@ const COOKIE = 'identity';
 const COOKIE_MAX_BYTES = 4_096;
 const ATTRIBUTES_MAX_BYTES = 200;
 
-/**
- * Stores the identity in a cookie of its own beside the session's. A token that is too large for a cookie is not
- * stored. Then the session works, but approvals that require a proof are refused.
- */
+/** Stores the identity in a cookie of its own. If it is too large, approvals that require a proof are refused. */
 export function keepIdentity(
   c: Context<PageEnv>,
   cookies: SealedCookies,

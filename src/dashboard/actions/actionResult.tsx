@@ -8,10 +8,7 @@ import { sameSecret } from '../access/sameSecret.ts';
 /** Longer texts do not fit into an address. */
 const TEXT_MAX_CHARACTERS = 1_000;
 
-/**
- * The address of a page that shows the result of an action. The text is sealed for the session, so another person's
- * link cannot make the page show their own text.
- */
+/** The address of a page that shows the result, sealed for the session: a link cannot make it show other text. */
 export function actionResultAddress(c: Context<PageEnv>, path: string, text: string): string {
   const said = text.slice(0, TEXT_MAX_CHARACTERS);
   return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;

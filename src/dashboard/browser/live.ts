@@ -4,8 +4,7 @@ import { showTimes } from './times.ts';
 const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
- * Updates the page's parts as the server sends them. A hidden page closes its connection, because a browser has only
- * six per server, and catches up when it is shown.
+ * Updates the page's parts as the server sends them. A hidden page frees its connection, of which a browser has six.
  */
 export function followLive(): void {
   const { live, version } = document.body.dataset;

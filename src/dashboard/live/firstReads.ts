@@ -7,10 +7,7 @@ const FEW = 4;
 /** How long a browser takes to paint a page, in milliseconds. */
 const PAINT_MS = 300;
 
-/**
- * The targets that are being read for the first time. Other requests to targets wait until these have answered, so
- * that a page shows all targets soon.
- */
+/** The targets that are read for the first time. Other requests wait for them, so that a page soon shows all. */
 export class FirstReads {
   #pending = 0;
   #waiting: (() => void)[] = [];
@@ -33,10 +30,7 @@ export class FirstReads {
     return this.#pending > FEW;
   }
 
-  /**
-   * Resolves when a first read that was begun may run. Beyond a few, it waits until a browser has painted the page that
-   * asks for them: fifty reads at once doubled the time to the first paint.
-   */
+  /** Resolves when a first read may run. Few run before the browser has painted: fifty doubled the time to that. */
   async turn(signal: AbortSignal): Promise<void> {
     if (this.areMany) await sleep(PAINT_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }

@@ -30,10 +30,7 @@ interface Watched {
   events: HookEvents | null | undefined;
 }
 
-/**
- * The hooks of the followed targets. Each is watched once, whichever targets it concerns: one query for each change, by
- * its history, as for targets. While no target is followed, nothing is read.
- */
+/** The hooks of the followed targets. Each is watched once: one query for each change, by its history. */
 export class HookWatches {
   readonly #context: Pick<ReadContext, 'temporal'>;
   readonly #followers = new Set<Follower>();

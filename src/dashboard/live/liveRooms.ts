@@ -71,10 +71,7 @@ interface Room {
   sent: Fragments;
 }
 
-/**
- * The open pages. A room holds the pages that show the same to the same viewer, so each change is rendered and encoded
- * once.
- */
+/** The open pages. Those that show the same to one viewer share a room, which renders each change once. */
 export class LiveRooms {
   readonly #rooms = new Map<string, Promise<Room>>();
   readonly #version: string;

@@ -19,9 +19,7 @@ export interface TargetSnapshot {
   readonly call: RunningCall | null;
   /** While a revision is deployed: the newest lines of its build, oldest first. */
   readonly buildLog: readonly string[];
-  /**
-   * What Temporal knows of a target that has never answered. Absent: it has answered, or Temporal was not read yet.
-   */
+  /** What Temporal knows of a target that has never answered. Absent: it has answered, or was not read. */
   readonly kept?: KeptTarget;
   /** The hooks whose rules have asked it, or may. Those that were not read yet are missing. */
   readonly hooks: readonly TargetHook[];

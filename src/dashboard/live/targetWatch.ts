@@ -26,10 +26,7 @@ const RELEASE_WAIT_MS = 2_000;
 const DEPLOYMENT_EVERY_MS = 30_000;
 const BUILD_LOG_EVERY_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
-/**
- * How many ended releases of a target that has never answered are read from Temporal, how often, and for how many
- * targets at once.
- */
+/** Ended releases of a target that never answered: how many are read, how often, for how many targets at once. */
 const KEPT_READ = 3;
 const KEPT_EVERY_MS = 30_000;
 const keptReads = pLimit(4);
@@ -37,8 +34,8 @@ const keptReads = pLimit(4);
 const SILENT_PAUSE_MS = 1_000;
 
 /**
- * Watches one target until it is stopped. Temporal sends the histories of its workflow and of its running work as they
- * grow; each change causes one query. Reads the control plane from time to time.
+ * Watches one target until it is stopped, by the histories of its workflow and its running work: each change causes one
+ * query.
  */
 export class TargetWatch {
   #snapshot: TargetSnapshot;

@@ -10,10 +10,7 @@ import { TargetWatch } from './targetWatch.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
 const KEPT_MS = 5 * 60_000;
-/**
- * How long a page waits for a few targets that have not been read yet, in milliseconds. Then it shows them as they
- * answer.
- */
+/** How long a page waits for a few unread targets, in milliseconds. Then it shows them as they answer. */
 const FIRST_READ_MS = 50;
 /** How long a page waits for the only target that it is about, in milliseconds: without it, much would be missing. */
 const ONLY_READ_MS = 1_000;

@@ -93,10 +93,7 @@ function isWhole({ found, snapshot }: ReleaseStory): boolean {
   return found.past.outcome !== 'running' && snapshot.view !== undefined;
 }
 
-/**
- * Reads a story repeatedly. While the release runs, it reads the constant parts once and takes the progress from the
- * target's watch.
- */
+/** Reads a story repeatedly: the constant parts once, and the progress from the target's watch. */
 function storyReader(
   context: PageContext,
   releaseId: string,

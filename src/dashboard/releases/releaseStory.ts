@@ -26,10 +26,7 @@ export interface ChangedSince {
 export interface ReleaseStory {
   readonly found: FoundRelease;
   readonly snapshot: TargetSnapshot;
-  /**
-   * The checks of its request, or, for a rollback, those that the restored revision had passed; none if they are not
-   * known.
-   */
+  /** The checks of its request, or those that the restored revision had passed; none if not known. */
   readonly checks: readonly Check[];
   /** Complete answers, by the names of their records. */
   readonly answers: ReadonlyMap<string, string>;

@@ -53,9 +53,7 @@ const DAY_MS = 86_400_000;
 /** The default policy: the last 20 releases of each target, and artifacts younger than 30 days. */
 export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };
 
-/**
- * No younger artifact is removed, because until a release reaches its target, only the artifact's age protects it.
- */
+/** Until a release reaches its target, only the artifact's age protects it. */
 const RETENTION_AGE_MIN_MS = 3_600_000;
 
 /** Reads the age from which artifacts may be removed: `30d`, `2h`; `undefined` if it is invalid or too short. */

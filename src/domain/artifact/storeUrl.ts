@@ -15,10 +15,7 @@ export interface S3Place {
 const REGION_OF_ENDPOINTS = 'us-east-1';
 const QUERY_FIELDS: readonly string[] = ['endpoint', 'region', 'pathStyle'];
 
-/**
- * The scheme of a store's URL in lower case; `undefined` for a folder's path. One letter and a colon is a Windows
- * drive.
- */
+/** The scheme of a store's URL in lower case; `undefined` for a path. One letter and a colon is a Windows drive. */
 export function storeScheme(store: string): string | undefined {
   return /^([A-Za-z][A-Za-z0-9+.-]+):/.exec(store)?.[1]?.toLowerCase();
 }
@@ -84,9 +81,7 @@ function endpointProblem(endpoint: string): string | undefined {
   return undefined;
 }
 
-/**
- * Whether every system reads a `file:` URL as the same path: it has no host, and no bytes that a path cannot have.
- */
+/** Whether every system reads a `file:` URL as the same path. */
 function isFileUrl(text: string): boolean {
   const url = parse(text);
   return (

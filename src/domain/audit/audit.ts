@@ -70,10 +70,7 @@ const neverStuck: Rule = ({ target }) =>
       what: `workers cannot continue it: its last workflow task failed: ${message}`,
     }));
 
-/**
- * Rule 12: a submission that was rejected or withdrawn in time is not released; a promotion reports what its release
- * did.
- */
+/** Rule 12: no submission that was refused is released; a promotion reports what its release did. */
 export const claimsAreTrue: Rule = ({ target: { workflowId, works, submissions, promotions } }) => [
   ...submissions.flatMap((submission) => releasedAllTheSame(workflowId, submission, submissions, works)),
   ...promotions.flatMap((promotion) =>

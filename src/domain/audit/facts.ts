@@ -57,10 +57,7 @@ export type MessageFact = { readonly at: number } & (
   | { readonly kind: 'hold' | 'unhold' }
   /** The artifact's identity; from a signal, as the person named it. */
   | { readonly kind: 'quarantine' | 'unquarantine'; readonly artifact: string }
-  /**
-   * `requestId`: empty for a signal without one. `leaves`: the revision that served when the person asked; `null` if
-   * unnamed.
-   */
+  /** `requestId`: empty for a signal without one. `leaves`: what served when the person asked; `null` if unnamed. */
   | {
       readonly kind: 'rollback';
       readonly requestId: string;

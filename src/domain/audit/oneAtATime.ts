@@ -10,9 +10,7 @@ import {
 
 const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
 
-/**
- * Rule 1: at most one release changes a target at any time, and it sent every change that the control plane received.
- */
+/** Rule 1: at most one release changes a target at any time, and it sent every change that arrived. */
 export const oneAtATime: Rule = ({ target: { workflowId, works }, requests = [] }) => [
   ...overlaps(works),
   ...requests

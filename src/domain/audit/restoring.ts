@@ -195,10 +195,7 @@ function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): r
   return isSettled && until !== null && !isOverruled ? settling : [];
 }
 
-/**
- * What served when an unnamed rollback was requested; `undefined` if unknown, or if it came during or right after a
- * restore.
- */
+/** What served when an unnamed rollback was requested; `undefined` if unknown, or during or right after a restore. */
 function servedAt(
   { works, activities }: TargetFacts,
   settling: readonly WorkFact[],

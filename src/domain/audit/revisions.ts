@@ -35,10 +35,7 @@ function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
   return new Set([...made.filter((id) => id != null && !seen.has(id)), ...restored]);
 }
 
-/**
- * The revision that reads after a PATCH showed as its own, if its answer named none, or one seen before. A release
- * that still runs has no result to name it.
- */
+/** The revision that reads after a PATCH showed as its own. A running release has no result to name it. */
 function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>): readonly string[] {
   return activities.flatMap((patch, index) => {
     if (patch.name !== 'patchDeployment') return [];
@@ -195,10 +192,7 @@ function unreportedExtras(
     );
 }
 
-/**
- * The revisions that were followed on purpose or found late. A redeploy's copy carries the same upload and is not
- * extra.
- */
+/** Revisions that were followed on purpose or found late. A redeploy's copy carries the same upload. */
 function accountedFor({ works, activities }: TargetFacts): readonly unknown[] {
   return [
     ...works.flatMap((work) => named(work.activities, 'awaitDeployed')).map(revisionOf),

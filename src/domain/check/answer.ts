@@ -1,9 +1,6 @@
 import { isRecord } from '../scalars.ts';
 
-/**
- * The text that a person would call the agent's answer: the last message of a chat graph's `messages`,
- * otherwise the values as JSON.
- */
+/** What a person would call the answer: the last message of a chat graph, otherwise the values as JSON. */
 export function answerText(values: unknown): string {
   if (isRecord(values) && Array.isArray(values['messages'])) {
     const messages: unknown[] = values['messages'];

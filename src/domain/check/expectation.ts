@@ -10,10 +10,7 @@ export interface Expectation {
   readonly contains?: string;
   /** A regular expression that the answer must match. */
   readonly matches?: string;
-  /**
-   * A dot path into the run's final values that `equals`, `contains`, `matches`, `jsonSchema` and `number` look at.
-   * Default: the answer; of a part of `not` or `anyOf`: that of the expectation around it.
-   */
+  /** A dot path into the final values. Default: the answer; of a part of `not` or `anyOf`: that of the whole. */
   readonly path?: string;
   /** The value that the path must lead to. */
   readonly equals?: unknown;

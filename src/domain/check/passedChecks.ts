@@ -7,10 +7,7 @@ export interface PassedChecks {
   readonly checks: readonly Check[];
 }
 
-/**
- * Known revisions with the digests of the checks they passed, in the order of `passed`. A copy has those of its
- * original.
- */
+/** Known revisions with the digests of the checks they passed, in that order. A copy has those of its original. */
 export function withDigests(
   known: readonly KnownRevision[],
   passed: readonly PassedChecks[],

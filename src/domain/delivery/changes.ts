@@ -28,10 +28,7 @@ export function changesOf(releases: readonly TargetRelease[]): readonly Change[]
   });
 }
 
-/**
- * The releases that a later rollback left. A rollback leaves what served when it began: the revision of the target's
- * newest release or rollback that had ended by then.
- */
+/** The releases that a later rollback left: each left the newest release or rollback that had ended before. */
 function leftLater(releases: readonly TargetRelease[]): ReadonlySet<TargetRelease> {
   const ended = releases
     .filter(({ endedAt, servingRevisionId }) => endedAt !== null && servingRevisionId !== null)

@@ -8,10 +8,7 @@ export type RevisionPhase = 'pending' | 'deployed' | 'failed';
 
 const FAILED = new Set(['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED']);
 
-/**
- * Reads a revision's status (contract 000, "States and transitions"). An unknown one is `pending`, which the step's
- * deadline limits.
- */
+/** Reads a revision's status (contract 000). An unknown one is `pending`, which the step's deadline limits. */
 export function revisionPhase(status: string): RevisionPhase {
   if (status === 'DEPLOYED') return 'deployed';
   return FAILED.has(status) ? 'failed' : 'pending';

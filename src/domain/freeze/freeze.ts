@@ -66,10 +66,7 @@ function thawAfter(windows: readonly FreezeWindow[], at: number): number {
   }
 }
 
-/**
- * When clocks go back, a freeze begins at the first of two equal times and ends at the second: better too long than
- * too short.
- */
+/** When clocks go back, a freeze begins at the first of two equal times, and ends at the second. */
 function occurrences(
   begins: FreezeMoment,
   ends: FreezeMoment,
@@ -110,10 +107,7 @@ const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const MOMENT =
   /^(?:(?<date>\d{4}-\d{2}-\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
 
-/**
- * Reads a moment: `2026-12-23 18:00` (only a date means its midnight), `Fri 16:00`, `22:00`; `undefined` if it is
- * invalid or does not exist.
- */
+/** Reads a moment: `2026-12-23 18:00` (without a time: midnight), `Fri 16:00`, `22:00`; `undefined`: invalid. */
 export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   const groups: Readonly<Record<string, string | undefined>> | undefined = MOMENT.exec(text.trim())?.groups;
   if (groups === undefined) return undefined;
@@ -130,9 +124,7 @@ export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), ms };
 }
 
-/**
- * What is wrong with a freeze's start and end; `null` if nothing. Uses no time zone, so that workflows may call it.
- */
+/** What is wrong with a freeze's start and end; `null` if nothing. Uses no time zone, for workflows. */
 export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'until'>): {
   readonly field: 'from' | 'until';
   readonly message: string;

@@ -1,12 +1,6 @@
-/**
- * Local time in IANA time zones, from Node's time zone data. Two versions of Node may differ after a country changed
- * a rule. So workflows must not call this: an activity does, and the history keeps its result.
- */
+/** Local time in IANA time zones, from Node's data. Versions of Node may differ, so only activities call this. */
 
-/**
- * A local time in whole minutes, as the milliseconds since 1970 of the same time in UTC. The next day is `DAY_MS`
- * more, even if the clocks change in between.
- */
+/** A local time in minutes, as milliseconds since 1970 in UTC. The next day is always `DAY_MS` more. */
 export type LocalTime = number;
 
 const MINUTE_MS = 60_000;

@@ -8,10 +8,7 @@ export type HookAction = (typeof HOOK_ACTIONS)[number];
 
 /** An event that a product sent to a hook: an alert, a new prompt, the end of a CI run. */
 export interface HookEvent {
-  /**
-   * Equal for repeated deliveries of an event: a digest of the signed content, or of the fields by which the product
-   * identifies the event.
-   */
+  /** Equal for repeated deliveries: a digest of the signed content, or of the fields that identify the event. */
   readonly id: string;
   /** A title for people. At most {@link TITLE_MAX_BYTES}. */
   readonly title: string;

@@ -46,10 +46,7 @@ export interface Intervention {
 
 /** An intervention in a release or a promotion, and its effect. */
 export interface InterventionRecord extends Omit<Intervention, 'kind' | 'identity'> {
-  /**
-   * `preempt`: sent by the target for a rollback, and ignored. `unknown`: a signal with an unknown name, which the note
-   * begins with.
-   */
+  /** `preempt`: the target's own, for a rollback. `unknown`: a signal whose name the note begins with. */
   readonly kind: InterventionKind | 'preempt' | 'unknown';
   readonly at: Instant;
   /** `false`: it came at the wrong moment, and changed nothing. */

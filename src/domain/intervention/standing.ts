@@ -11,10 +11,7 @@ export type StandingRequest = Pick<
     readonly judged?: boolean;
   };
 
-/**
- * The state of a release or a promotion according to its progress, for use before an intervention is sent. The
- * workflow knows more and decides.
- */
+/** The state of a release or a promotion by its progress, before an intervention is sent. The workflow decides. */
 export function standingOf(progress: Progress, request: StandingRequest): Standing {
   const { outcome, steps, waiting, interventions, madeBy } = progress;
   const { called, approval = null } = request;

@@ -60,10 +60,7 @@ export interface DistributionSide {
   readonly quantiles: readonly number[];
 }
 
-/**
- * A change from the baseline to the candidate, with its interval: more latency is above 0. A bound is `null` if there are
- * too few runs.
- */
+/** A change from baseline to candidate, with its interval. A bound is `null` if there are too few runs. */
 export interface Change {
   readonly estimate: number;
   readonly lower: number | null;

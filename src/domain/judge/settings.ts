@@ -11,9 +11,7 @@ export interface JudgeSettings {
   readonly expect?: Expectation;
   /** The most inputs to run. If there are more, a sample is drawn. */
   readonly inputsMax: number;
-  /**
-   * How many times to run each input on each side. `null`: as often as {@link RUNS_WANTED} runs of each side need.
-   */
+  /** How many times to run each input on each side. `null`: until there are {@link RUNS_WANTED} runs of each. */
   readonly repetitions: number | null;
   /** How many runs to have at once, on both sides together. */
   readonly concurrency: number;
@@ -37,9 +35,7 @@ export interface JudgeSettings {
 /** Settings as declared. Each judgement gets a new seed. */
 export type DeclaredJudgeSettings = Omit<JudgeSettings, 'seed'>;
 
-/**
- * The judge's inputs: a file in the artifact store, with its name for people, or the runs that the baseline recorded.
- */
+/** The judge's inputs: a file in the artifact store, or the runs that the baseline recorded. */
 export type JudgeInputs = { readonly digest: string; readonly name: string } | 'recorded';
 
 /** How many runs of each side the default policy needs for its error rates (`docs/judge.md`). */

@@ -50,10 +50,7 @@ export function decide(comparisons: readonly MetricComparison[], policy: JudgePo
   return { verdict, reasons: reasons.length === 0 ? ['no metric decides'] : reasons, metrics };
 }
 
-/**
- * Holm's step-down procedure. The adjusted p-values are in the same order, and are compared with the level as for one
- * test.
- */
+/** Holm's step-down procedure. The adjusted p-values keep their order. */
 export function holm(pValues: readonly number[]): number[] {
   const order = pValues.map((p, index) => ({ p, index })).sort((left, right) => left.p - right.p);
   const adjusted = new Array<number>(pValues.length);

@@ -7,9 +7,7 @@ export interface Metric {
   readonly kind: 'counter' | 'histogram' | 'gauge';
   /** What it measures, in one sentence. */
   readonly help: string;
-  /**
-   * Each label with its allowed values: a closed list, or how many distinct values at most. Others become `other`.
-   */
+  /** Each label's values: a closed list, or how many distinct ones. Others become `other`. */
   readonly labels: Readonly<Record<string, readonly string[] | number>>;
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];

@@ -55,10 +55,7 @@ export interface NoticeContent {
   readonly by: Actor;
 }
 
-/**
- * The body that a plain webhook receives (`docs/notifications.md`). Fields may be added within a version. None
- * changes its meaning or is removed.
- */
+/** The body that a plain webhook receives (`docs/notifications.md`). Within a version, fields are only added. */
 export interface Notice extends NoticeContent {
   readonly version: 1;
   /** The same for each delivery attempt, so that a receiver can drop duplicates. */

@@ -10,10 +10,7 @@ import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';
 
-/**
- * The notices for a change of a target's state: holds, and releases that ended or never started. A start changes no
- * state.
- */
+/** The notices for a change of a target's state: holds, and releases that ended or never started. */
 export function noticesBetween(before: TargetState, after: TargetState): readonly NoticeContent[] {
   const { spec } = after;
   if (spec === null) return [];

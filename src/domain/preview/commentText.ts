@@ -74,10 +74,7 @@ function commitText(commit: string | null): string {
   return commit === null ? '' : ` (\`${commit.slice(0, 12)}\`)`;
 }
 
-/**
- * A text from outside, in one line: it cannot end a table's cell, and cannot write HTML, a link, an image or a mention of
- * a person into the comment.
- */
+/** A text from outside in a table's cell, without HTML, links, images or mentions of people. */
 function cell(text: string): string {
   return cutText(text, CELL_MAX_BYTES)
     .replaceAll(/\s+/gu, ' ')

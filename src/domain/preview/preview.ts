@@ -157,10 +157,7 @@ export type OverduePreview = Pick<
   'name' | 'pr' | 'deployment' | 'expiresAt' | 'phase' | 'problem'
 >;
 
-/**
- * How long a removal may take, in milliseconds: it may look an hour for a deployment that appears late, and repeats a failed
- * attempt after 10 minutes at most.
- */
+/** How long a removal may take, in milliseconds: an hour for a late deployment, and 10 minutes between attempts. */
 const REMOVED_WITHIN_MS = 4_500_000;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * The default resources of an image's preview (contract 000, "ResourceSpec"): one replica with the least CPU that the
- * contract takes. The contract sets no memory minimum; this much runs a small agent.
- */
+/** An image's preview by default: one replica, the least CPU of the contract, memory for a small agent. */
 export const SMALLEST_RESOURCES = { min_scale: 1, max_scale: 1, cpu: 0.1, memory_mb: 256 } as const;
 
 /** The resources of a deployment that cannot be deleted: no replica without requests. */

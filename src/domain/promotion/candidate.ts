@@ -141,9 +141,7 @@ export interface TargetSeen {
   readonly changedBy: string | null;
   readonly deploymentId: string | null;
   readonly agentUrl: string | null;
-  /**
-   * When the serving revision was verified, ISO 8601; `null` if it is not verified, or a person rolled back from it.
-   */
+  /** When the serving revision was verified; `null` if it is not, or a person rolled back from it. */
   readonly verifiedAt: string | null;
   /** The identity of the serving artifact; `null` if Slipway did not deploy it. */
   readonly artifact: string | null;

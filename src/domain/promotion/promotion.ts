@@ -14,10 +14,7 @@ export interface PromotionJudge {
   readonly settings: DeclaredJudgeSettings;
   /** What to do if the runs are inconclusive. It never promotes by itself. */
   readonly onInconclusive: OnInconclusive;
-  /**
-   * `wait`: after how long to judge again, in milliseconds, and how many times at most, not counting the first
-   * judgement.
-   */
+  /** When to judge again, in milliseconds after, and how many times after the first. */
   readonly again: { readonly afterMs: number; readonly times: number };
 }
 
@@ -27,10 +24,7 @@ export interface PromotionRequest {
   readonly name: string;
   readonly from: TargetSpec;
   readonly to: TargetSpec;
-  /**
-   * The targets that promotions lead to from `to`, directly or through others. If one is on hold, `to` gets no
-   * promotion.
-   */
+  /** The targets that promotions lead to from `to`, also indirectly. If one is on hold, `to` gets no promotion. */
   readonly downstream: readonly TargetSpec[];
   /** The settings of the release on `to`. Its artifact and commit come from the candidate. */
   readonly release: Pick<
@@ -110,10 +104,7 @@ export function promotionIdAt(targetId: string, name: string): string {
   return `promotion:${targetId.slice('target:'.length)}:${name}`;
 }
 
-/**
- * The request key of a promotion's release: the same for each attempt of one promotion, different for another
- * promotion.
- */
+/** The request key of a promotion's release, the same for each attempt of one promotion. */
 export function promotionRequestKey(name: string, artifact: string, runId: string): string {
   return `promotion ${name} ${artifact} ${runId}`;
 }

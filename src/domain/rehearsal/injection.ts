@@ -94,9 +94,7 @@ export function isTime(when: When, asked: Asked): boolean {
   }
 }
 
-/**
- * When it first takes effect, in milliseconds since 1970; `undefined` if it depends on the start of a soak or a bake.
- */
+/** When it first takes effect, in milliseconds since 1970; `undefined` if a soak or a bake decides. */
 export function firstTime(
   when: When,
   { startedAt, timeZone }: Pick<Asked, 'startedAt' | 'timeZone'>,

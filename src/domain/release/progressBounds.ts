@@ -1,10 +1,7 @@
 import { fitting } from '../bounds.ts';
 import type { CheckVerdict, StepRecord } from './release.ts';
 
-/**
- * The limits for steps and verdicts in a release's result, as JSON. The result is one payload, and Temporal's limit
- * is 2 MB.
- */
+/** The limits for steps and verdicts in a release's result, as JSON. Temporal's limit for all is 2 MB. */
 const STEPS_MAX_BYTES = 500_000;
 const VERDICTS_MAX_BYTES = 500_000;
 

@@ -21,10 +21,7 @@ import type { Outcome } from './outcome.ts';
 /** Which waiting releases to keep: only the newest (`latest`) or all. */
 type QueuePolicy = 'latest' | 'all';
 
-/**
- * What a release does if the outcome of a step is unknown: the control plane is down, or an answer is missing. A
- * failed revision or check is always rolled back.
- */
+/** What a release does if the outcome of a step is unknown. A failed revision or check is always rolled back. */
 export interface ErrorPolicy {
   /**
    * `rollback`: restore what served before. `wait`: wait for a person's `retry`, `skip` or `abort`, and restore if
@@ -59,10 +56,7 @@ export interface ReleaseRequest {
   /** `graph.json` within the source; `null` for images. */
   readonly graphConfigPath: string | null;
   readonly checks: readonly Check[];
-  /**
-   * What the checks may take together each time that a revision is asked all of them, but for one that is restored. Default:
-   * what each may take.
-   */
+  /** What all checks of a revision may take together, but not of a restored one. Default: what each may take. */
   readonly checksBudget?: ChecksBudget;
   readonly steps: StepOverrides;
   /** How long to watch a checked revision before the release counts, in milliseconds. 0: not at all. */
@@ -78,10 +72,7 @@ export interface ReleaseRequest {
   readonly recordStore: string;
   /** Release even if the target is on hold. */
   readonly overrideHold?: boolean;
-  /**
-   * The revision that must be the active one when the release starts, by the target's knowledge; else it ends
-   * superseded. `null`: none. Absent: any.
-   */
+  /** The revision that must be active at the start, else it ends superseded. `null`: none. Absent: any. */
   readonly replaces?: string | null;
   /** What to do if the outcome of a step is unknown. Default: `rollback`. */
   readonly onError?: ErrorPolicy;
@@ -160,9 +151,7 @@ export interface KnownRevision {
   readonly verified: boolean;
   /** Its artifact's identity; absent if the target did not deploy it. */
   readonly artifact?: string;
-  /**
-   * The digest of the checks that it passed, by which the artifact store keeps them; absent if they were not stored.
-   */
+  /** The digest of the checks that it passed, if they were stored. */
   readonly checks?: string;
   /** A person skipped some of its checks, so passing the others does not verify it. */
   readonly skipped?: true;
@@ -182,10 +171,7 @@ export interface KnownRevision {
 export interface RollbackRequest {
   /** Requests with the same id are one. */
   readonly requestId: string;
-  /**
-   * The revision to restore. A person names it, or, with `from`, the target chooses it. Absent: the target chooses it
-   * once it can read the active revision.
-   */
+  /** The revision to restore, named by a person, or with `from` chosen by the target. Absent: not chosen yet. */
   readonly to?: string;
   /** The revision to leave: the one that served when a person asked for a rollback without naming a revision. */
   readonly from?: string;
@@ -206,10 +192,7 @@ export interface RollbackRequest {
 export interface Preemption extends RollbackRequest {
   /** The release goes on because `from` no longer serves, but must never restore `from`. */
   readonly goesOn?: true;
-  /**
-   * A late revision serves. The release goes on, because its own revision will replace it. It makes way only if it
-   * waits for a person or a freeze.
-   */
+  /** A late revision serves. The release goes on, unless it waits for a person or a freeze. */
   readonly overtaker?: string;
 }
 

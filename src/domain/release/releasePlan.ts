@@ -101,10 +101,7 @@ export interface PlannedAnswer extends ReleaseAnswer {
   readonly superseded: readonly string[];
 }
 
-/**
- * What a release changes in a deployment (`null` if there is none yet), without the upload path, which is not known
- * yet.
- */
+/** What a release changes in a deployment (`null`: none yet), without the upload path. */
 export function plannedChange(
   { target, artifact, graphConfigPath }: Pick<ReleaseRequest, 'target' | 'artifact' | 'graphConfigPath'>,
   now: DeploymentNow | null,
@@ -132,10 +129,7 @@ export function plannedChange(
   };
 }
 
-/**
- * The current values of the fields that are sent; other fields stay unchanged. A field that is replaced as a whole is
- * also compared as a whole.
- */
+/** The current values of the fields that are sent. A field that is replaced as a whole is compared as a whole. */
 function namedIn(sent: object, there: object): Record<string, unknown> {
   const has = new Map<string, unknown>(Object.entries(there));
   return Object.fromEntries(

@@ -10,8 +10,8 @@ export type Rule = (value: unknown, path: string) => string | undefined;
 export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
 
 /**
- * An object with these fields. Others are allowed.
- * @param fields - created for each check, because otherwise each cached workflow would keep a copy.
+ * An object with these fields, and others.
+ * @param fields - created for each check, so that no cached workflow keeps a copy.
  */
 export function object<T extends object>(fields: () => Fields<T>): Rule {
   return (value, path) => {

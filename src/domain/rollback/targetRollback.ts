@@ -26,10 +26,7 @@ export interface RollbackSituation {
   readonly running: Running | null;
   /** ISO 8601. */
   readonly now: string;
-  /**
-   * The active revision that the control plane just reported; `null` if none; absent if it did not answer or was not
-   * asked.
-   */
+  /** The active revision that the control plane just reported; `null` if none; absent if not known. */
   readonly active?: string | null;
 }
 
@@ -92,10 +89,7 @@ function leftAlready(revisionId: string): string {
   return `done already, revision ${revisionId} does not serve any more`;
 }
 
-/**
- * Why the guard of a release cannot ask for a rollback; `undefined` if it can. What it measured says nothing about a
- * release that has begun since, or about another revision.
- */
+/** Why the guard of a release cannot ask for a rollback; `undefined` if it can: nothing else has begun or serves. */
 function whyUnguarded(
   { state, running, active }: RollbackSituation,
   releaseId: string,
@@ -209,10 +203,7 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
   };
 }
 
-/**
- * Rejects waiting releases and, unless the request says otherwise, sets the hold, so that none deploys again what a
- * person wants to leave.
- */
+/** Rejects waiting releases and, by default, sets the hold, so that none deploys again what a person leaves. */
 function hold({ state, now }: RollbackSituation, request: RollbackRequest): TargetState {
   const { requestId, requestedBy: by } = request;
   const rejected = rejectWaiting(state, 'a manual rollback', by, now, () => true);

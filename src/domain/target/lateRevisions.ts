@@ -11,10 +11,7 @@ const EXTRAS: Bound = { items: 10, bytes: 10_000 };
 /** The late revisions and uploads that may still become active, and those that did. */
 export type Lateness = Pick<TargetState, 'late' | 'lateUploads' | 'extras'>;
 
-/**
- * What may come late after a release or a rollback: revisions that it gave up on, and the revision of an unanswered
- * PATCH.
- */
+/** What may come late after work: revisions that it gave up on, and the revision of an unanswered PATCH. */
 export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs: number): Lateness {
   const { releaseId, servingRevisionId, deploymentId, revisionId, unansweredUpload } = result;
   const { extraRevisionIds, givenUpRevisionIds, copyRevisionIds = [], endedAt } = result;
@@ -51,10 +48,7 @@ export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boole
   return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
 }
 
-/**
- * Adds new copies to the known revisions of late uploads: a copy carries the same upload as its original, but is not
- * late.
- */
+/** Adds new copies to the known revisions of late uploads. A copy carries its original's upload, but is not late. */
 function accountFor(
   uploads: readonly LateUpload[],
   { copyRevisionIds = [] }: ReleaseResult,
@@ -68,10 +62,7 @@ export function counterLateRevision(state: TargetState, late: LateRevision, requ
   return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
 }
 
-/**
- * The rollback that counters a late revision. If a person has left the revision to restore, the target chooses
- * another one.
- */
+/** The rollback that counters a late revision. Without `to`, the target chooses: a person left that revision. */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
   const to = isToServe(state, late);
   return {

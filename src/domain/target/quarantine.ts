@@ -33,10 +33,7 @@ export function unquarantineArtifact(state: TargetState, artifact: string): Targ
   };
 }
 
-/**
- * Whether {@link unquarantineArtifact} would change anything: a quarantine, failed checks, or a revision that a
- * person left.
- */
+/** Whether {@link unquarantineArtifact} would change anything. */
 export function isHeldAgainst(state: TargetState, artifact: string): boolean {
   return [
     ...state.quarantined,

@@ -32,9 +32,7 @@ export interface Withdrawal {
   readonly note: string;
 }
 
-/**
- * Withdraws a submission, whether it has arrived or not. Its release ends, unless another submission has joined it.
- */
+/** Withdraws a submission that has arrived or will. Its release ends, unless another submission joined it. */
 export function withdrawSubmission(
   state: TargetState,
   running: Running | null,

@@ -175,9 +175,7 @@ function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
   return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
-/**
- * Who withdrew all submissions of a release; `undefined` if one is not withdrawn, or if the first is no longer known.
- */
+/** Who withdrew all submissions of a release; `undefined` if one is not withdrawn, or the first is forgotten. */
 export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
   const maker = all.find(({ answer }) => answer?.disposition === 'queued');

@@ -88,9 +88,7 @@ function needsPersonAfter(
   return outcome === 'released' || outcome === 'rolled_back' ? null : needsPerson;
 }
 
-/**
- * A release that finds an unexpected revision has detected a change by hand, unless that is a late revision of ours.
- */
+/** A release that finds an unexpected revision detects a change by hand, unless that is a late one of ours. */
 function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): TargetState['drift'] {
   const expected = state.activeRevisionId;
   if (baseline === null || expected === null) return state.drift;

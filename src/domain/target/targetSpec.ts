@@ -27,18 +27,13 @@ export interface TargetSpec {
   readonly controlPlane: string;
   /** Identifies a control plane with several addresses: the same id means the same control plane. */
   readonly controlPlaneId?: string;
-  /**
-   * The vocabulary of the control plane. Default: the contract's. Absent in requests from before the field existed.
-   */
+  /** The vocabulary of the control plane. Absent (also in old requests): the contract's. */
   readonly vocabulary?: TargetVocabulary;
   /** The control plane's API key. */
   readonly apiKey: SecretReference;
   /** The tenant, if the key is for several: a uuid in lower case. Default: the key's own. */
   readonly tenantId?: string;
-  /**
-   * The agent's API key, sent to any agent URL. Default: the control plane's, sent only where {@link mayHaveKey}
-   * allows.
-   */
+  /** The agent's API key. Default: the control plane's, sent only where {@link mayHaveKey} allows. */
   readonly agentApiKey?: SecretReference;
   /** The deployment's name, by which it is found or created. */
   readonly deployment: string;
@@ -80,10 +75,7 @@ export function targetWorkflowId(
   return `target:${controlPlaneId ?? canonicalAddress(controlPlane)}:${tenant}${deployment}`;
 }
 
-/**
- * A URL in one spelling: loopback names become 127.0.0.1. Other addresses of 127.0.0.0/8 stay, because another
- * service may listen there.
- */
+/** A URL in one spelling. Loopback names become 127.0.0.1; another address of 127.0.0.0/8 may be another service. */
 function canonicalAddress(url: string): string {
   return `${originOf(url)}${new URL(url).pathname.replace(/\/+$/, '')}`;
 }

@@ -259,10 +259,7 @@ export const EMPTY_TARGET: TargetState = {
   failedChecks: [],
 };
 
-/**
- * The state once the deployment is deleted: a later deployment of the same name has none of its revisions. The history
- * and the quarantine stay.
- */
+/** The state once the deployment is deleted: without revisions, but with its history and quarantine. */
 export function retireDeployment(state: TargetState): TargetState {
   const { owns: _, guard: _1, ...kept } = state;
   const { queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras } =

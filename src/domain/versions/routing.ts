@@ -9,10 +9,7 @@ export interface Routing {
   readonly versions: readonly RoutedVersion[];
 }
 
-/**
- * What a version is for. `inactive`: it never got work. `draining`: it gets no new work, but pinned releases still
- * run. `drained`: none does.
- */
+/** `inactive`: never got work. `draining`: only pinned releases still run. `drained`: none does. */
 export type VersionStatus = 'inactive' | 'current' | 'ramping' | 'draining' | 'drained';
 
 /** One version of the workers. Times are in milliseconds since 1970. */
@@ -20,9 +17,7 @@ export interface RoutedVersion {
   readonly buildId: string;
   readonly status: VersionStatus;
   readonly createdAt: number;
-  /**
-   * When it last stopped being current, or, if Temporal does not report that, getting new work; `undefined` if never.
-   */
+  /** When it last stopped being current, or, if Temporal does not report that, getting new work. */
   readonly lastActiveAt: number | undefined;
 }
 

@@ -2,10 +2,7 @@ import { fieldText } from '../../domain/hooks/hookMatch.ts';
 import { eventOf, type Form } from './form.ts';
 import { forged, hmac, isSame } from './signatures.ts';
 
-/**
- * GitHub's webhooks. GitHub signs only the body, so the body identifies the event. A replay could change the delivery's
- * id.
- */
+/** GitHub's webhooks. GitHub signs only the body, so the body identifies the event, and not the delivery's id. */
 export const github: Form = {
   authenticate({ header, body }, secret) {
     const signature = header('x-hub-signature-256');

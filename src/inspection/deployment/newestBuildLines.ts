@@ -8,10 +8,7 @@ import { logEnd } from './revisionLog.ts';
 
 const BUILD_LINES = 5;
 
-/**
- * The newest lines of the build that a release waits for, without the secrets of the target that this process has.
- * Empty if they cannot be read from here.
- */
+/** The newest lines of the build that a release waits for, without the secrets that this process knows. */
 export async function newestBuildLines(
   machine: Machine,
   spec: TargetSpec,

@@ -1,10 +1,7 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 
-/**
- * The answers that were too long for their verdicts, by record name. Answers that the store does not have are left
- * out.
- */
+/** The answers that were too long for their verdicts, by record name, if the store has them. */
 export async function wholeAnswers(
   store: ArtifactStore,
   verdicts: readonly CheckVerdict[],

@@ -1,6 +1,4 @@
-/**
- * The part of `cephes` that is used: the Cephes library as WebAssembly. Its own types are not found under `nodenext`.
- */
+/** The part of the Cephes library that is used. Its own types are not found under `nodenext`. */
 declare module 'cephes' {
   /** Resolves when the functions may be called. */
   export const compiled: Promise<void>;

@@ -150,10 +150,7 @@ function quantile(sorted: Float64Array, share: number): number {
 
 await compiled;
 
-/**
- * Fisher's exact test, one-sided: the probability of so few successes of the candidate if both sides have the same
- * rate, given the total number of successes (the lower tail of the hypergeometric distribution).
- */
+/** Fisher's exact test, one-sided: the probability of so few successes of the candidate at equal rates. */
 export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
   const held = baseline.held + candidate.held;
   const all = baseline.runs + candidate.runs;

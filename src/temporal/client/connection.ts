@@ -28,16 +28,10 @@ export interface TemporalConnection {
   close(): Promise<void>;
 }
 
-/**
- * If Temporal does not answer a call within this time, it counts as unreachable. On an overloaded machine, an answer
- * has taken more than 5 s.
- */
+/** Within this time, Temporal answers each call or is unreachable: on an overloaded machine it took over 5 s. */
 export const TEMPORAL_ANSWERS_WITHIN_MS = 15_000;
 
-/**
- * Ends a call on a closed connection with the status `CANCELLED`. Without this, a call that the SDK retries after the
- * connection was closed throws inside a timer, where it cannot be caught, and the process ends.
- */
+/** Ends a call on a closed connection. Otherwise the SDK's retry throws inside a timer, and the process ends. */
 const endOnClosedChannel: Interceptor = (options, nextCall) => {
   try {
     return new InterceptingCall(nextCall(options));

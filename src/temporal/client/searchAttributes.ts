@@ -37,18 +37,12 @@ export async function missingSearchAttributes({
 
 const NAMES = Object.values(SEARCH_ATTRIBUTES);
 
-/**
- * The types of a namespace's search attributes, by name. A namespace maps columns that are named after their type to
- * names: `Keyword01` to `SlipwayTarget`.
- */
+/** The types of a namespace's search attributes, by name. Aliases map columns (`Keyword01`) to names. */
 function readAliases(aliases: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   return new Map(Object.entries(aliases).map(([column, name]) => [name, column.replace(/\d+$/, '')]));
 }
 
-/**
- * Whether a query may name the search attribute. With Elasticsearch, a namespace shows no aliases, because its cluster's
- * attributes are those of all namespaces.
- */
+/** Whether a query may name the attribute. A cluster with Elasticsearch shows no aliases of its namespaces. */
 async function isSearchable(connection: Connection, namespace: string, name: string): Promise<boolean> {
   try {
     await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'none'` });

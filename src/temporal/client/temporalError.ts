@@ -49,10 +49,7 @@ export function isRejected(error: unknown): boolean {
   return grpcStatus(error) === GRPC.invalidArgument;
 }
 
-/**
- * Whether Temporal answered that it has no such workflow (any longer). For histories it answers with a gRPC status.
- * That cannot mean the namespace, which was checked when connecting.
- */
+/** Whether Temporal has no such workflow (any longer). The namespace was checked when connecting. */
 export function isGone(error: unknown): boolean {
   return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.notFound;
 }

@@ -5,10 +5,7 @@ import type { ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetSt
 import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../../messages/target.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
-/**
- * Reads the messages that a target accepted, in order, from the histories of all its runs. A reset run repeats the
- * messages of the run before it; each counts once.
- */
+/** Reads the messages that a target accepted, in order. Those that a reset run repeats count once. */
 export function readMessages(histories: readonly History[]): readonly MessageFact[] {
   const found = new Map<string, MessageFact>();
   for (const { events } of histories) {

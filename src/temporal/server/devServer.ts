@@ -41,10 +41,7 @@ const TUNING = [
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
 ];
 
-/**
- * By default, it keeps the state of 128,000 workflows in memory for an hour. State that is not cached is read from
- * the file.
- */
+/** By default, the state of 128,000 workflows stays in memory for an hour, although the file has it. */
 const CACHE = [
   ...['--dynamic-config-value', 'history.cacheSizeBasedLimit=true'],
   ...['--dynamic-config-value', `history.hostLevelCacheMaxSizeBytes=${64 * 2 ** 20}`],

@@ -15,10 +15,7 @@ interface TestServerOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Temporal's test server, which can skip time while no activity runs. Time passes normally until a caller enables
- * skipping.
- */
+/** Temporal's test server, which can skip time while no activity runs, once a caller enables that. */
 export interface TestServer extends GuardedServer {
   /** `host:port`. */
   readonly address: string;

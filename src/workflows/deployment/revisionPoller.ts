@@ -19,10 +19,7 @@ import {
   waitingKey,
 } from '../../messages/revisionPoller.ts';
 
-/**
- * Revisions that arrive within this time are polled together. The time grows with their number, because each of many
- * is polled less often anyway.
- */
+/** Revisions that arrive within this time, for each that waits, are polled together. */
 const GATHER_EACH_MS = 5;
 const GATHER_LEAST_MS = 100;
 const GATHER_MOST_MS = 10_000;

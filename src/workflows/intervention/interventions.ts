@@ -124,10 +124,7 @@ export class Interventions {
     this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
   }
 
-  /**
-   * Enters the phase in which an earlier revision is restored, or in which the release has ended. Messages are then
-   * refused.
-   */
+  /** Enters the phase in which messages are refused: an earlier revision is restored, or the release has ended. */
   enter(phase: 'restoring' | 'ended'): void {
     this.#phase = phase;
   }
@@ -315,10 +312,7 @@ export class Interventions {
     if (this.#rejection?.id === id) this.#rejection = { ...this.#rejection, by };
   }
 
-  /**
-   * Accepts an approval once the approver's identity is proved. Otherwise an update fails, and a signal is only
-   * recorded.
-   */
+  /** Accepts an approval once its identity is proved. Otherwise an update fails, and a signal is only recorded. */
   async #takeProved(said: Intervention, origin: 'update' | 'signal'): Promise<InterventionAnswer> {
     const proved = await this.#proofs.approver(said);
     const isProved = typeof proved !== 'string';

@@ -50,10 +50,7 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   run.forward.cancel();
 }
 
-/**
- * Whether the release must make way so that the target can counter a late revision that serves now. While the release
- * runs, its own revision will replace that one, so it goes on. It makes way if it waits for a person or a freeze.
- */
+/** Whether the release must make way for the rollback from a late revision: it waits for a person or a freeze. */
 async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
   const { journal, request, interventions } = run;
   const isWaiting = (): boolean => journal.progress.waiting !== null;

@@ -137,10 +137,7 @@ async function passApprovalAndFreezes({ journal, request, interventions }: Run):
   await passFreezes(journal, request, interventions);
 }
 
-/**
- * Whether creating the target's deployment would deploy the artifact before its approval. An image or a git ref is
- * deployed as soon as the deployment exists. A tarball deployment stays empty until the upload.
- */
+/** Whether creating the deployment would deploy the artifact before its approval: an image or a git ref. */
 async function deploysWhenCreated({ journal, request, interventions }: Run): Promise<boolean> {
   const { target, artifact } = request;
   if (artifact.kind === 'tarball' || !isHeldBack(request)) return false;

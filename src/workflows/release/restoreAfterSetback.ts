@@ -146,10 +146,7 @@ function leftWord({ known }: Run, left: string): readonly KnownRevision[] {
   return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
-/**
- * The failures found on the release's own revision and on the baseline. A check that fails on both does not blame the
- * new revision.
- */
+/** The failures on the release's own revision and the baseline. What fails on both does not blame the new one. */
 async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Finding[]> {
   const { journal, request, asked, foundBefore, revisionId } = run;
   if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
@@ -165,8 +162,8 @@ function silentBefore({ baseline }: Run, found: readonly Finding[]): string {
 }
 
 /**
- * The ending if no revision could be restored. If there was no revision to restore and none of ours serves, the
- * target serves what it served before. Any other case needs a person.
+ * The ending if no revision could be restored: failed if none of ours serves and none served before, else a person is
+ * needed.
  */
 async function couldNotRestore(
   run: Run,
@@ -219,10 +216,7 @@ function restoredOutcome({ failure, stopped, preemptedBy }: Setback): Outcome {
   return failure.code === 'SLIPWAY_OUTCOME_UNKNOWN' ? 'errored' : 'rolled_back';
 }
 
-/**
- * The release's own revision, if the release gave up on it before it served. The control plane may still build it or
- * switch to it.
- */
+/** The release's own revision, if it was given up on. The control plane may still switch to it. */
 function givenUp(run: Run, { failure }: Setback): readonly string[] {
   if (run.revisionId === null || failure.code === 'SLIPWAY_REVISION_FAILED') return [];
   const served = run.journal.progress.steps.some(

@@ -87,10 +87,7 @@ export class Run implements Shipment {
   }
 }
 
-/**
- * What proves who asked for the release. The statement names the target's workflow, because the request was sent to
- * it.
- */
+/** What proves who asked for the release, whose request was sent to the target's workflow. */
 function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput): AskedWithProof {
   const { workflowId, startTime } = workflowInfo();
   return {

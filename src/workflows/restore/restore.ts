@@ -198,10 +198,7 @@ function noneText({ baseline, known }: RestoreOrder): string {
   return `${none}: revision ${before} served before, but a person rolled back from it or it is in quarantine, so it is restored only by name`;
 }
 
-/**
- * What is known of a revision. A copy that a redeploy made inherits it from its original. A person who asks for a
- * revision by name ends its quarantine.
- */
+/** What is known of a revision, or of a copy's original. A person who names it ends its quarantine. */
 function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attempt): KnownRevision {
   const { quarantined: _, ...word } = known.findLast((other) => other.revisionId === original) ?? {
     verified: false,
@@ -231,9 +228,7 @@ class Attempt {
   }
 }
 
-/**
- * How far a failed attempt came. If the revision is active but its agent does not answer, it is deployed but silent.
- */
+/** How far a failed attempt came. An active revision whose agent does not answer is deployed but silent. */
 async function whatFailed(
   journal: Journal,
   { settings, deploymentId }: RestoreOrder,

@@ -139,9 +139,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   });
 }
 
-/**
- * Marks the revision that a person rolled back from: it is not restored automatically, even if it passed its checks.
- */
+/** Marks the revision that a person rolled back from: it is not restored automatically any longer. */
 function leftBehind(
   known: readonly KnownRevision[],
   left: string | null,
@@ -151,10 +149,7 @@ function leftBehind(
   return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
-/**
- * Refuses interventions in a running rollback. An update is rejected and a signal is recorded as ignored, with the
- * rollback's phase as the reason.
- */
+/** Refuses interventions in a running rollback: updates with its phase as the reason; signals are recorded. */
 function refuseInterventions(journal: Journal): void {
   const moment = (): string =>
     journal.progress.outcome === null

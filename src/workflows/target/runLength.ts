@@ -53,9 +53,7 @@ export class RunLength {
     return this.#length >= this.#limit || this.#isSuggested || this.#isRenewed;
   }
 
-  /**
-   * Whether to continue as new even if rollbacks wait: they have come in such numbers that no person waits for one.
-   */
+  /** Whether to continue as new even if rollbacks wait: so many that no person waits for one. */
   get isExhausted(): boolean {
     return this.#length >= this.#limit * EXHAUSTED_AT;
   }

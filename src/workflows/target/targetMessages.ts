@@ -91,9 +91,7 @@ interface TargetMessage<Message, Read, Answer> {
   readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
 }
 
-/**
- * Rejects an invalid update before Temporal accepts it. Records an invalid signal as ignored. Both give the reason.
- */
+/** Rejects an invalid update before Temporal accepts it. Records an invalid signal as ignored. */
 function handleMessage<Message, Read extends object, Answer>(
   target: Target,
   { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,

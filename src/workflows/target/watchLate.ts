@@ -49,10 +49,7 @@ export class LateWatch {
     });
   }
 
-  /**
-   * Queues a rollback for each late revision that became active during a release or a rollback and still serves. Call
-   * it when that has ended, so that this rollback runs before the next release.
-   */
+  /** Queues a rollback for each late revision that became active during the work that has just ended. */
   async counterOvertakers(): Promise<void> {
     const { lastRequest } = this.#target.state;
     if (this.#overtakers.size === 0 || lastRequest === null) return;

@@ -70,9 +70,7 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }
 
-/**
- * A handle of work that an earlier run started. It is not a child of this run, so an activity waits for its result.
- */
+/** A handle of work that an earlier run started: no child of this run, so an activity waits for its result. */
 export function adoptWork(workflowId: string): WorkHandle {
   const external = getExternalWorkflowHandle(workflowId);
   return {

@@ -50,10 +50,7 @@ export const Deployment = z.looseObject({
 });
 export type Deployment = z.infer<typeof Deployment>;
 
-/**
- * A deployment's name. The contract has no bounds. Decision: one line of 1 to 128 characters, any script, no control
- * characters, no white space at its ends.
- */
+/** A deployment's name. Decision: one line of 1 to 128 characters, no control characters, no blanks at its ends. */
 const DeploymentName = singleLineText(DEPLOYMENT_NAME_MAX);
 
 /** The fields of a request that creates a deployment, without the rules across fields. */
@@ -221,10 +218,7 @@ export const DeploymentsDeleteQuery = z.object({
   deployment_ids: Ids.refine((ids) => ids.length > 0, { error: 'Input should name a deployment' }),
 });
 
-/**
- * The answer of `DELETE /v2/deployments`; the public API shows no shape. 200 if all exist, 207 if some do not, 404 if
- * none does.
- */
+/** The answer of `DELETE /v2/deployments`: 200 if all exist, 207 if some do not, 404 if none does. */
 export const DeploymentsDeleted = z.looseObject({
   deleted: z.array(Uuid),
   failed: z.array(z.looseObject({ deployment_id: Uuid, detail: z.string() })),

@@ -27,10 +27,7 @@ export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
 /** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public API answers an array. */
 export const IntegrationInstalls = z.array(IntegrationInstall);
 
-/**
- * A reference to a secret on the platform's machine. A secret itself is rejected, because it would be stored and
- * returned.
- */
+/** A reference to a secret on the platform's machine, never a secret itself: it is stored and returned. */
 const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
   error: 'Input should be a reference, env:NAME or file:/absolute/path, never the secret itself',
 });

@@ -52,9 +52,7 @@ export const RevisionLogPage = z.looseObject({
 });
 export type RevisionLogPage = z.infer<typeof RevisionLogPage>;
 
-/**
- * The data of a `status` event, sent first and at each change of the revision's status; and of `end`, the last event.
- */
+/** The data of a `status` event (sent first and at each change of the status) and of `end`, the last event. */
 export const RevisionStatusEvent = z.looseObject({
   status: z.string(),
   status_message: z.string().nullable(),

@@ -20,19 +20,13 @@ export const SecretReference = z.object({
   secret_key: nonEmptyText(NAME_MAX),
 });
 
-/**
- * The whole list of secrets: a PATCH replaces it, an omitted list is carried over (facts). Decision: names are
- * unique, because an environment has one variable of a name.
- */
+/** The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over (facts). */
 export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
 
 /** The whole list of references to secrets. Names are unique, as in {@link Secrets}. */
 export const SecretReferences = z.array(SecretReference).max(LIST_MAX).superRefine(uniqueNames);
 
-/**
- * A secret in an answer. The contract includes the value; a service that does not return values leaves it out or
- * masks it.
- */
+/** A secret in an answer. A service that does not return values leaves the value out or masks it. */
 export const AnsweredSecret = z.looseObject({ name: z.string(), value: z.string().nullish() });
 export type AnsweredSecret = z.infer<typeof AnsweredSecret>;
 

@@ -130,10 +130,7 @@ const FIELD_SOURCES: readonly (readonly [path: readonly string[], sources: reado
   [['secret_references'], ['external_image']],
 ];
 
-/**
- * The fields of a request that do not apply to its source. `null` and an empty list are always allowed; `isCurrent`
- * may allow the deployment's current value.
- */
+/** The fields that do not apply to the source. Null, an empty list and what `isCurrent` accepts are allowed. */
 export function findInapplicableFields(
   source: string,
   request: unknown,

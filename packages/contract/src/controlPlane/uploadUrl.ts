@@ -5,10 +5,7 @@ import { contractEndpoints, publicApiEndpoints } from './sections.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
-/**
- * The optional body of `POST /deployments/{deployment_id}/upload-url`. Decision: if it has `content_length`, the URL
- * accepts exactly that many bytes.
- */
+/** The optional body of an upload-url request. With a length, the URL accepts exactly that many bytes (decision). */
 const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
 
 /**

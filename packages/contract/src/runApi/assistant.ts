@@ -16,10 +16,7 @@ import {
   Uuid,
 } from '../scalars.ts';
 
-/**
- * An assistant in a request: the name the graph was deployed under, or an assistant's id (contract 001, "What the
- * service does").
- */
+/** An assistant in a request: a graph's name or an assistant's id (contract 001, "What the service does"). */
 export const AssistantId = singleLineText(NAME_MAX);
 
 /** The path of a request about one assistant. "." and ".." would change the path. */

@@ -11,10 +11,7 @@ export type FeedbackLinks = z.infer<typeof FeedbackLinks>;
 /** The path of every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
 export const FeedbackPath = z.object({ token_id: nonEmptyText() });
 
-/**
- * The feedback in a POST to a link (contract 001, "Feedback submission fields"). Every field may be absent or null;
- * unknown fields are ignored.
- */
+/** The feedback in a POST to a link (contract 001, "Feedback submission fields"). Unknown fields are ignored. */
 export const FeedbackSubmission = z.object({
   score: z.number().nullish(),
   value: z.union([z.number(), text(COMMENT_MAX)]).nullish(),

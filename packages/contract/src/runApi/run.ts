@@ -186,10 +186,7 @@ function unique(keys: string[] | null | undefined): string[] | null {
   return keys == null ? null : [...new Set(keys)];
 }
 
-/**
- * Whether a client's disconnect cancels the run, in every spelling: the contract's `cancel`, and those of clients
- * (`1`, `0`, `true`, `false`, `continue`).
- */
+/** Whether a client's disconnect cancels the run: `cancel` or `continue` in every spelling of clients. */
 const CancelOnDisconnect = z.preprocess((value) => {
   if (typeof value !== 'string') return value;
   const word = value.toLowerCase();
@@ -213,10 +210,7 @@ export const FollowQuery = z.object({
 });
 export type FollowQuery = z.infer<typeof FollowQuery>;
 
-/**
- * What a client's disconnect does to the run, from query and body. Decision: the query overrides the body; by default
- * the run continues.
- */
+/** What a client's disconnect does to the run. Decision: the query overrides the body; default `continue`. */
 export function disconnectMode(
   query: { on_disconnect?: boolean | undefined; cancel_on_disconnect?: boolean | undefined },
   body: Pick<RunCreate, 'on_disconnect'> = {},
@@ -226,10 +220,7 @@ export function disconnectMode(
   return body.on_disconnect ?? 'continue';
 }
 
-/**
- * `interrupt` keeps the run and its checkpoints; `rollback` deletes both (contract 001, "States and transitions").
- * Default: `interrupt`.
- */
+/** `interrupt`, the default, keeps the run and its checkpoints; `rollback` deletes both (contract 001). */
 const CancelAction = oneOf(['interrupt', 'rollback']);
 
 /** The query of `POST …/runs/{run_id}/cancel`. `wait` is accepted in every spelling that clients use (facts). */

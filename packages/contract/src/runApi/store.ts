@@ -52,10 +52,7 @@ export const ItemFilter = StorableObject.refine(hasKnownOperators, {
   error: `Input should have no operators but ${FILTER_OPERATORS.join(', ')}; $in and $nin take lists`,
 });
 
-/**
- * The public client's `POST /store/items/search`: newest first. Decision: `query` is accepted and does not rank, as
- * on public servers without embeddings.
- */
+/** `POST /store/items/search` (public client): newest first. Decision: `query` does not rank, without embeddings. */
 const ItemSearch = z.object({
   namespace_prefix: NamespacePrefix.nullish(),
   filter: ItemFilter.nullish(),

@@ -36,10 +36,7 @@ export const EVENT_OF_MODE = {
   events: 'events',
 } as const satisfies Record<StreamMode, EventName>;
 
-/**
- * The parts of an event's name: `updates|sub:<id>` has the namespace of a subgraph, a plain name that of the parent
- * graph, which is empty.
- */
+/** The parts of an event's name: `updates|sub:<id>` has a subgraph's namespace, a plain name an empty one. */
 export function parseEventName(event: string): { name: string; namespace: string[] } {
   const [name = '', ...namespace] = event.split('|');
   return { name, namespace };

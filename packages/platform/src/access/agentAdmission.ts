@@ -60,10 +60,7 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-/**
- * Makes the agents' API keys, one per deployment id. They are valid as long as the process, like the agents it
- * starts, and are not stored.
- */
+/** Makes the agents' API keys, one per deployment id. They are not stored: agents end with this process. */
 export function createAgentKeys(): (deploymentId: string) => string {
   const secret = randomBytes(32);
   return (deploymentId) => createHmac('sha256', secret).update(deploymentId).digest('base64url');

@@ -16,10 +16,7 @@ import { type Caller, isOperator } from './caller.ts';
 /** How many characters of a key are stored to recognize it: `slipway_` and six of the 43 random ones. */
 const PREFIX_LENGTH = 14;
 
-/**
- * The operations of the API key endpoints. Every problem is an `HttpProblem`. `changed` is called with the hash of a
- * changed key.
- */
+/** The operations of the API key endpoints. `changed` is called with the hash of a changed key. */
 export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHash: string) => void }) {
   const { kysely } = options;
   return {

@@ -59,10 +59,7 @@ const BY_ROUTE: ReadonlyMap<string, Operation> = new Map(
   ]),
 );
 
-/**
- * Middleware that requires the endpoint's scope (`ENDPOINT_SCOPES`). Other keys get 403 with a sentence that names
- * the scope. A route outside the table is never served.
- */
+/** Middleware that requires the endpoint's scope, else 403 naming it. A route outside the table is never served. */
 export function requireScope(): MiddlewareHandler {
   return async (c, next) => {
     const operation = operationOf(c);

@@ -7,10 +7,7 @@ export interface RateLimit {
 /** The most names in memory. Beyond that, the least recently used one is dropped. */
 const MAX_BUCKETS = 10_000;
 
-/**
- * A token bucket per name. The returned function takes a token: it returns 0, or the milliseconds until a token is
- * available. `now` is a clock in milliseconds.
- */
+/** A token bucket per name. The returned function takes a token: 0, or the milliseconds until there is one. */
 export function createTokenBuckets(
   { perSecond, burst }: RateLimit,
   now: () => number = () => performance.now(),

@@ -86,10 +86,7 @@ export interface AgentServerOptions {
 /** A running agent server. */
 export interface AgentServer {
   readonly url: string;
-  /**
-   * Accepts no new runs. Pending runs are handed over at once to the next process of the deployment, running ones
-   * after `timeoutMs` or when `hurrySignal` is aborted. Resolves when no run executes here.
-   */
+  /** Accepts no new runs. Hands pending runs over at once, running ones after `timeoutMs` or at `hurrySignal`. */
   drain(timeoutMs: number, hurrySignal?: AbortSignal): Promise<void>;
   /** Drains with a timeout of 0, stops listening, and closes the database. */
   close(): Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * Why a source could not be built. `message` is the reason, for the source's owner. It stays inside the builder,
- * which reports it as a result.
- */
+/** Why a source could not be built, for its owner. The builder reports it as a result. */
 export class BuildFailure extends Error {
   constructor(reason: string) {
     super(reason);

@@ -18,10 +18,7 @@ export interface BuildLimits {
   readonly logLineChars: number;
 }
 
-/**
- * 100,000 entries, 2 GiB unpacked; 15 minutes a command, 30 minutes in all, 4 GiB of memory; a workspace of 10 GiB and
- * 500,000 files; 20,000 lines of 2,000 characters.
- */
+/** The default of each limit. */
 export const DEFAULT_BUILD_LIMITS: BuildLimits = {
   entries: 100_000,
   unpackedBytes: 2 * 1024 ** 3,

@@ -27,10 +27,7 @@ export interface BuildOptions {
   readonly buildCommand?: string | null;
   /** A folder that does not exist, for temporary files. The caller removes it. */
   readonly scratch: string;
-  /**
-   * The cache of installed dependencies. Concurrent builds may share it. An installation may come from the source
-   * itself, so builds of different tenants must not.
-   */
+  /** The cache of installed dependencies. Concurrent builds may share it, but not those of different tenants. */
   readonly cacheDir: string;
   /** Prepares where the source's commands run. Default: as processes of this machine. */
   readonly openShell?: (build: ContainedBuild) => Promise<Shell>;

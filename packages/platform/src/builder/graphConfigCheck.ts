@@ -21,10 +21,7 @@ export function locateGraphConfig(root: string, graphConfigPath: string): string
   return file;
 }
 
-/**
- * The graph configuration file of a source: the named one, or if only the other vocabulary's file exists
- * (`langgraph.json` for `graph.json`, and vice versa), that one.
- */
+/** The graph configuration file of a source: the named one, else the other vocabulary's if only that exists. */
 export async function findGraphConfig(root: string, file: string): Promise<string> {
   const { contract, public: relativeName } = VOCABULARY.graphConfigFile;
   const others: Readonly<Record<string, string>> = { [contract]: relativeName, [relativeName]: contract };

@@ -138,8 +138,7 @@ async function isModernYarn(directory: string): Promise<boolean> {
 }
 
 /**
- * Yarn 1 treats a later Yarn's lock file as empty: it installs the newest versions and reports success. With
- * `yarnPath`, or under corepack, the source chooses the `yarn`.
+ * Yarn 1 treats a later Yarn's lock file as empty, and installs the newest versions.
  * @throws BuildFailure if the directory's `yarn` is Yarn 1 or does not run.
  */
 async function requireModernYarn(cwd: string, { shell, signal }: PlanContext): Promise<void> {

@@ -117,11 +117,7 @@ interface FolderUse {
   readonly files: number;
 }
 
-/**
- * Measures a build's folders while others may write to them; concurrent changes may be missed. It runs two programs,
- * because this process must answer requests while a hundred thousand files are counted.
- * @returns undefined if it was aborted, or took longer than a command may.
- */
+/** Measures folders in two programs, because this process answers meanwhile. Undefined: aborted, or too slow. */
 async function folderUse(
   { workspace, scratch, limits }: WatchedBuild,
   signal: AbortSignal,
@@ -161,9 +157,7 @@ async function memoryOfSession(session: number): Promise<number> {
   return held.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/**
- * The session in `/proc/PID/stat`: the fourth field after the name, which may contain anything, even blanks and `)`.
- */
+/** The session in `/proc/PID/stat`: the fourth field after the name, which may contain blanks and `)`. */
 function parseSession(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }

@@ -250,10 +250,7 @@ function split(path: string): string[] {
   return path.split(/[/\\]/).filter((name) => name !== '' && name !== '.');
 }
 
-/**
- * Two names are the same if a file system may treat them so: macOS ignores case and composes characters. Joined by
- * NUL, which no path contains, so that nothing sorts between an entry and what is behind it.
- */
+/** A name as file systems compare it (case, composition), joined by NUL, so that a folder sorts before its entries. */
 function keyOf(segments: readonly string[]): string {
   const path = segments.join('\0');
   return process.platform === 'darwin' ? path.normalize('NFC').toLowerCase() : path;

@@ -256,10 +256,7 @@ export function secretsForCaller(caller: Caller, secrets: readonly Secret[]): An
   return secrets.map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null }));
 }
 
-/**
- * A revision as the API returns it (contract 000, "Other resources"); `status_message` gives the reason of its
- * status.
- */
+/** A revision as the API returns it (contract 000, "Other resources"), with the reason of its status. */
 export function revisionView(row: Selectable<RevisionsTable>): Revision {
   return {
     id: row.id,

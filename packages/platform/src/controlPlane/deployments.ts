@@ -35,10 +35,7 @@ import { checkRepository, checkTarball } from './sourceCheck.ts';
  */
 export type Deployments = ReturnType<typeof createDeployments>;
 
-/**
- * Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new
- * deployment.
- */
+/** Makes {@link Deployments}. `changed` is called after each change, with the id of a new deployment. */
 export function createDeployments(options: {
   kysely: Kysely<Schema>;
   secrets: StoredSecrets;

@@ -6,10 +6,7 @@ import { HAND_OVER_MS } from '../draining.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
 import type { StartLimits, GatewaySwitch } from './dependencies.ts';
 
-/**
- * How long a replaced agent may answer its last requests before it is drained, in milliseconds. Requests that start
- * something end within that time; those that follow a run are answered while it drains.
- */
+/** How long a replaced agent may answer its last requests before it is drained, in milliseconds. */
 const OPEN_REQUESTS_MS = 5_000;
 
 /** The agent of one revision, and how it is started: as a process, or as a container. */

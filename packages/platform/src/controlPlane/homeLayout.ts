@@ -91,10 +91,7 @@ export async function removeTree(path: string): Promise<void> {
 /** How long the trash keeps files, in days. */
 export const TRASH_RETENTION_DAYS = 7;
 
-/**
- * Moves a file or folder of the home to `<home>/trash/<time>/`, with its path. A database restored from a backup does
- * not know the newest sources and builds. To get them back, move them to their old path.
- */
+/** Moves a file or folder to `<home>/trash/<time>/`, from where it can be moved back for a restored database. */
 export async function moveToTrash(home: HomeLayout, path: string): Promise<void> {
   const time = new Date().toISOString().replaceAll(/[:.]/gu, '-');
   const to = join(home.trash, time, relative(home.root, path));

@@ -110,10 +110,9 @@ function listenerView(row: Selectable<ListenersTable>): Listener {
 }
 
 /**
- * Validates the listener that a request names, and its configuration for it (contract 000, "ListenerConfig":
- * "validated according to the compute type of the listener"). The listener is locked until the transaction ends. With
- * `current`, the deployment before a PATCH, only changed fields are checked: if a listener has since dropped a
- * namespace, unrelated changes must still work.
+ * Validates the listener that a request names, and locks it until the transaction ends (contract 000,
+ * "ListenerConfig"). With `current`, the deployment before a PATCH, only changed fields are checked: the listener may
+ * have dropped a namespace.
  */
 export async function checkListener(
   trx: Transaction<Schema>,

@@ -24,10 +24,7 @@ interface Job extends RunningJob {
 const UNFINISHED_STATUSES = ['BUILDING', 'DEPLOYING'] as const;
 const RETRY_AFTER_MS = 1_000;
 
-/**
- * Processes revisions: reads the stored state, plans, acts, and repeats whenever something has changed. Begins with
- * `start`.
- */
+/** Processes revisions from `start` on: reads the stored state, plans and acts whenever something has changed. */
 export function createOrchestrator(options: {
   kysely: Kysely<Schema>;
   log: Logger;

@@ -37,8 +37,7 @@ export async function findOwned<Table extends OwnedTable>(
 }
 
 /**
- * Removes a listener or integration. Decision: one that a deployment names cannot be removed, because the deployment
- * could not be deployed again. To disable a credential, revoke it at its host.
+ * Removes a listener or integration. Decision: not while a deployment names it, which could not be deployed again.
  * @throws HttpProblem 404; 409 while a deployment names it.
  */
 export async function removeUnused(

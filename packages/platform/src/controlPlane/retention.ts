@@ -9,10 +9,7 @@ import { isSettled } from './revisionStates.ts';
 /** How many built revisions of a deployment stay on disk, besides the active and the unsettled ones. */
 const BUILDS_RETAINED = 5;
 
-/**
- * Removes old builds of a deployment, except the newest {@link BUILDS_RETAINED}, the active one and unsettled ones. A
- * redeploy builds a removed one again, as long as its source is kept (`removeOldSources`).
- */
+/** Removes a deployment's builds except the newest, the active and unsettled ones. A redeploy builds them again. */
 export async function removeOldBuilds(
   kysely: Kysely<Schema>,
   home: HomeLayout,

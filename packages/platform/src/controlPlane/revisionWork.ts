@@ -228,10 +228,7 @@ export function createRevisionWork(options: {
     handover.finish();
   };
 
-  /**
-   * If the platform itself fails (its database, for example), ends the revision as failed if that can still be
-   * stored.
-   */
+  /** If the platform itself fails, ends the revision as failed if that can still be stored. */
   const endAsFailedOnError =
     <T>(work: (ids: RevisionIds, signal: AbortSignal) => Promise<T>, otherwise: T) =>
     async (ids: RevisionIds, signal: AbortSignal): Promise<T> => {
@@ -267,10 +264,7 @@ export function createRevisionWork(options: {
   };
 }
 
-/**
- * Makes the revision that the gateway has switched to the active one, with status `DEPLOYED`. False, without a
- * change, if it was interrupted before.
- */
+/** Makes the revision, to which the gateway has switched, the active one. False: it was interrupted before. */
 async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<boolean> {
   const at = new Date();
   return kysely.transaction().execute(async (trx) => {

@@ -264,10 +264,7 @@ interface UploadGrant {
 /** Signs and verifies upload tokens; see {@link createUploadTokens}. */
 type UploadTokens = ReturnType<typeof createUploadTokens>;
 
-/**
- * Signed tokens, each for one object path, a limited time, and a length if one was given: `<payload>.<signature>`,
- * both in base64url, by HMAC-SHA256 with a 32-byte key.
- */
+/** Tokens `<payload>.<signature>` (HMAC-SHA256), each for one path, a limited time, and a length if given. */
 export function createUploadTokens(key: Buffer) {
   const signatureOf = (payload: string): string =>
     createHmac('sha256', key).update(payload).digest('base64url');

@@ -18,10 +18,7 @@ export interface ProxyRequest {
 export type ForwardResult =
   /** Finished: answered, broken off during the answer, or the client disconnected. */
   | { readonly kind: 'over' }
-  /**
-   * No answer came. `sent`: the agent may have processed the request; otherwise it never saw it, and the body is
-   * unread.
-   */
+  /** No answer came. If not `sent`, the agent never saw the request, and the body is unread. */
   | { readonly kind: 'unanswered'; readonly sent: boolean }
   | { readonly kind: 'unforwardable'; readonly reason: string };
 
@@ -133,9 +130,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/**
- * Request headers that the gateway replaces: the agent's own host, and what the gateway knows better than the client.
- */
+/** Request headers that the gateway replaces. */
 const REPLACED_HEADERS = new Set([
   'host',
   'expect',
@@ -178,10 +173,7 @@ function requestHeaders(
   ];
 }
 
-/**
- * The headers for the platform. `Authorization` is one only if it replaced the API key; otherwise it is for the
- * agent.
- */
+/** The headers for the platform: `Authorization` only if it replaced the API key, else it is for the agent. */
 function platformCredentials({ headers }: IncomingMessage): string[] {
   const own = ['x-api-key', 'x-tenant-id'];
   return (first(headers['x-api-key']) ?? '') === '' ? [...own, 'authorization'] : own;

@@ -72,16 +72,10 @@ export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: Ga
         performance.now() + patienceMs,
       );
     },
-    /**
-     * Registers a deployment. `starting`: requests wait for the agent that starts; otherwise they get "no active
-     * revision" at once. A second call changes that; a running agent keeps serving.
-     */
+    /** Registers a deployment. Without an agent, requests wait if it is `starting`, else get "no active revision". */
     register: (deploymentId: string, { starting }: { readonly starting: boolean }): void =>
       findOrCreate(deploymentId).setStarting(starting),
-    /**
-     * Sends every further request to this agent. Resolves when the last request on the previous agent has ended,
-     * which can then be drained. Never rejects. Streams may take long, so set a limit.
-     */
+    /** Sends further requests to this agent. Resolves when the last request (or stream) on the previous one ended. */
     switchTo: (deploymentId: string, agent: GatewayAgent): Promise<void> =>
       retire(findOrCreate(deploymentId).setAgent(agent)),
     /** Removes a deployment. Resolves when its last request has ended. */

@@ -149,10 +149,7 @@ interface CredentialAccess {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/**
- * A credential helper that reads git's environment. printf is a shell builtin, so no process has the secret as an
- * argument.
- */
+/** A credential helper that reads git's environment. printf is a builtin, so no process has it as an argument. */
 const HELPER =
   '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$SLIPWAY_GIT_USERNAME" "$SLIPWAY_GIT_SECRET"; }; f';
 

@@ -91,10 +91,7 @@ export function isUnder(prefix: GitUrl, url: GitUrl): boolean {
   );
 }
 
-/**
- * The identity of a repository, the same for all its addresses: host and path, lower case, without `.git`. Use it to
- * recognize the repository in a host's messages, never for permissions.
- */
+/** The same for all addresses of a repository: host and path without `.git`. For recognition, never permissions. */
 export function repositoryIdentity({ host, path }: GitUrl): string {
   return [host, ...path]
     .join('/')

@@ -4,10 +4,7 @@ import type { MiddlewareHandler } from 'hono';
 
 import { HttpProblem } from './problem.ts';
 
-/**
- * Middleware that requires the right `X-Api-Key` (contract 000, "Authentication"). No key answers 401, a wrong one
- * 403, each with `{detail}`. The comparison takes constant time.
- */
+/** Middleware that requires the right `X-Api-Key` (contract 000): 401 without, 403 with a wrong one. */
 export function requireApiKey(key: string): MiddlewareHandler {
   const expected = digest(key);
   return async (c, next) => {

@@ -62,10 +62,7 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   return c.json({ detail: 'Internal Server Error' }, 500);
 }
 
-/**
- * Answers a request to an agent with a problem, which pages of other origins may read too. The rest of the body is
- * not read: the connection is closed.
- */
+/** Answers a request to an agent with a problem that other origins may read, and closes the connection. */
 export function answerProblem(response: ServerResponse, problem: HttpProblem): void {
   if (response.destroyed || response.headersSent) return;
   response.writeHead(problem.status, {

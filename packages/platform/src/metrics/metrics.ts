@@ -6,10 +6,7 @@ export interface PlatformMetric {
   readonly kind: 'histogram' | 'gauge';
   /** Its meaning, in one sentence. */
   readonly help: string;
-  /**
-   * Each label with its values: a closed list, or the largest number of distinct ones. Any other value becomes
-   * `other`.
-   */
+  /** Each label's values: a closed list, or how many distinct ones. Others become `other`. */
   readonly labels: Readonly<Record<string, readonly string[] | number>>;
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];

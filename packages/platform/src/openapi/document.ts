@@ -60,10 +60,7 @@ export function controlPlaneDocument(): oas31.OpenAPIObject {
   });
 }
 
-/**
- * The OpenAPI 3.1 document of an agent's Run API. Decision: a separate document, because it is another service with
- * its own base URL per deployment.
- */
+/** The OpenAPI 3.1 document of an agent's Run API, which has its own base URL per deployment. */
 export function runApiDocument(): oas31.OpenAPIObject {
   const own = Object.entries(RUN_API_ENDPOINTS).filter(([, { service }]) => service === 'runApi');
   return documentOf({
@@ -188,10 +185,7 @@ function tagOf({ path, service }: Endpoint): string {
   );
 }
 
-/**
- * Describes answers as they are on the wire: if a client's schema transforms a value, the document shows the value
- * before that.
- */
+/** Describes answers as they are on the wire, before a client's schema transforms a value. */
 const overrideWithWireSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   const { def } = zodSchema._zod;
   if (io !== 'output' || def.type !== 'pipe' || def.out._zod.def.type !== 'transform') return;

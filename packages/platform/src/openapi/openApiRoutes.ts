@@ -28,10 +28,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * The build copies the files, because the package is not installed with the platform. Run from source, the package
- * itself is used.
- */
+/** The build copies the files, because the package is not installed with the platform. */
 const COPIED = fileURLToPath(new URL('../swagger-ui', import.meta.url));
 const FOLDER = existsSync(COPIED)
   ? COPIED

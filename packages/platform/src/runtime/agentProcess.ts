@@ -16,10 +16,7 @@ import { agentBaseEnvironment, packEnvironment } from './childEnvironment.ts';
 import { followOutput, waitForOutputEnd } from './outputLines.ts';
 import { killGroup, spawnGroup } from './command.ts';
 
-/**
- * Variables that are not masked in logs: the platform's facts about the agent, and settings with everyday values
- * (`info`, `production`), whose masking would make a log unreadable.
- */
+/** Variables that logs show: facts about the agent, and everyday values whose masking would hide too much. */
 const NOT_SECRET = new Set([
   'SLIPWAY_AGENT_TRACING_URL',
   'SLIPWAY_AGENT_DEPLOYMENT_ID',

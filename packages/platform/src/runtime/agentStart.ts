@@ -28,11 +28,7 @@ export interface RunningAgent {
   readonly url: string;
   /** Resolves when the agent has ended, for any reason; never rejects. */
   readonly exited: Promise<AgentExit>;
-  /**
-   * Asks the agent to finish its runs and end (SIGTERM), and kills it after `timeoutMs`. A process must hand over its
-   * runs some seconds before that. Resolves when nothing of it runs. A second call joins the first; the shorter
-   * timeout counts.
-   */
+  /** Asks the agent to end (SIGTERM), and kills it after `timeoutMs`. Resolves when nothing of it runs. */
   drain(timeoutMs: number): Promise<void>;
   /** Kills the agent and its children at once. */
   kill(): void;
@@ -48,10 +44,7 @@ export type AgentStartFailure =
   | { readonly kind: 'container'; readonly cause: string }
   | { readonly kind: 'aborted' };
 
-/**
- * The agent did not answer. Nothing of it keeps running.
- * `message` contains the agent's last lines of output (secrets masked), for people who read the revision.
- */
+/** The agent did not answer, and does not run. `message` contains its last lines of output, masked. */
 export class AgentStartError extends PlatformError {
   readonly failure: AgentStartFailure;
   /** The agent's last lines of output, oldest first, secrets masked. */

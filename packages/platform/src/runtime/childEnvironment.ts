@@ -76,10 +76,7 @@ export const CONTAINED_HOME = '/run/slipway-home';
 /** Names no file of this machine. */
 const OF_REGISTRY = /^npm_config_(registry|strict_ssl)$/i;
 
-/**
- * The environment of install and build commands in a container, besides the image's own: nothing of this machine but
- * the package registry's address.
- */
+/** The environment of commands in a container: nothing of this machine but the package registry's address. */
 export function containedBuildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const registry = Object.entries(from).filter(([name]) => OF_REGISTRY.test(name));
   return {
@@ -101,10 +98,7 @@ function searchPath(path: string): string {
   return [...new Set([dirname(process.execPath), ...directories])].join(delimiter);
 }
 
-/**
- * Carries variables whose names a shell drops (`my-key.x`): the agent is started through one, and secrets may have
- * such names. The agent restores them from this variable before its code runs.
- */
+/** Carries variables whose names a shell drops (`my-key.x`) to the agent, before its code runs. */
 const CARRIER = 'SLIPWAY_AGENT_FURTHER_ENVIRONMENT';
 
 /** The environment in a form that passes through a shell. */

@@ -23,10 +23,7 @@ export function containedEnvironment(env: Readonly<Record<string, string>>): Rec
   };
 }
 
-/**
- * Opens the outbound proxy inside the container before the agent's code is loaded, also for `fetch`. Returns its
- * address.
- */
+/** Opens the outbound proxy inside the container before the agent's code is loaded. Returns its address. */
 export async function openProxy(folder: string): Promise<string> {
   await openProxyPort(folder);
   setGlobalDispatcher(new EnvHttpProxyAgent());

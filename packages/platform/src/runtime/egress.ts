@@ -12,10 +12,7 @@ interface Addresses {
 /** The timeout of a connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/**
- * A proxy (HTTP, and CONNECT for everything else) that connects only to allowed addresses. It resolves names itself
- * and connects to the checked addresses.
- */
+/** A proxy (HTTP and CONNECT) that resolves names itself and connects only to checked, allowed addresses. */
 export function createEgress(addresses: Addresses): Server {
   const server = createServer((incoming, response) => {
     const url = incoming.url ?? '';

@@ -49,10 +49,7 @@ export function readLines(
 /** How long to wait for the last output, in ms. */
 const LAST_OUTPUT_MS = 1_000;
 
-/**
- * Waits for the remaining output of an ended process, with a limit, because a process that left its group may hold
- * the pipes.
- */
+/** Waits for the remaining output of an ended process; a process that left its group may hold the pipes. */
 export async function waitForOutputEnd(outputs: readonly Readable[]): Promise<void> {
   const closed = outputs.filter((output) => !output.closed).map((output) => once(output, 'close'));
   await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
@@ -60,10 +57,7 @@ export async function waitForOutputEnd(outputs: readonly Readable[]): Promise<vo
 
 /** The longest logged line, in characters. */
 const MAX_LINE_CHARS = 8_000;
-/**
- * How much of a line to read: more than is logged, because at a cut as many characters as the longest secret are
- * dropped.
- */
+/** How much of a line to read: more than is logged, because a cut drops as many characters as the longest secret. */
 const MAX_READ_CHARS = 32_000;
 const LINE_RATE = { perSecond: 200, burst: 2_000 };
 /** How many last lines to keep for the reason if the agent does not start. */

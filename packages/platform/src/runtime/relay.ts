@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 
-/**
- * Listens, and joins each connection to a new one from `connect`: bytes pass both ways, and the end of either side
- * ends both. Every user who can enter its folder may connect to a socket, so the folder controls access.
- */
+/** Listens, and joins each connection to a new one from `connect`. Access is controlled by the socket's folder. */
 export async function startRelay(at: ListenOptions, connect: () => Socket): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => pipeBoth(from, connect()));
   await listenAt(server, at);

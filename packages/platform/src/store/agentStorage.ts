@@ -94,10 +94,7 @@ async function migrateAndGrant<S>(kysely: Kysely<S>, isEmbedded: boolean): Promi
   for (const statement of statements) await sql.raw(statement).execute(kysely);
 }
 
-/**
- * The embedded engine is one superuser session, which sets an agent's role for each of its turns (`sessionTurns.ts`).
- * No agent may use what could end that from inside a statement.
- */
+/** What could end an agent's role inside a statement: all share the embedded engine's one superuser session. */
 const SHARED_SESSION_REVOKES = [
   'revoke execute on function pg_catalog.set_config(text, text, boolean) from public',
   'revoke update on pg_catalog.pg_settings from public',

@@ -16,10 +16,7 @@ const NETWORK_ERROR_CODES = new Set([
 const PG_CONNECTION_MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
-/**
- * Whether an error means that the database is unreachable now: Postgres' classes 08 (connection), 53 (resources), 57
- * (shutdown by the operator), or a network failure.
- */
+/** Whether an error means that the database is unreachable: a network failure, or classes 08, 53 and 57. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: string };

@@ -177,10 +177,7 @@ function describe(holder: Holder | undefined): string {
   return holder === undefined ? 'unknown' : `${holder.pid} on ${holder.host}`;
 }
 
-/**
- * Whether a process with that id runs on this machine, of any user. A zombie does not count, although its id stays
- * taken until its parent reads its exit code: in a container that may be never.
- */
+/** Whether a process with that id runs on this machine. A zombie does not count: its parent may never reap it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

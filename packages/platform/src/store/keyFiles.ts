@@ -29,8 +29,7 @@ export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv = proce
 }
 
 /**
- * The platform's API key: the given one, else `<home>/api.key`, created once with mode 0600. A key is `slipway_` and
- * 43 characters of base64url.
+ * The platform's API key: the given one, else `<home>/api.key` (mode 0600), created as `slipway_` and 43 characters.
  */
 export async function loadApiKey(home: string, given?: string): Promise<string> {
   if (given !== undefined && given !== '') return given;
@@ -83,10 +82,7 @@ export async function readIfExists(path: string): Promise<string | undefined> {
   return (await readFile(path, 'utf8').catch(undefinedIfMissing))?.trim();
 }
 
-/**
- * The file of the next master key. It exists from the start of a rotation until every stored secret is sealed with
- * it. Until then, opening secrets needs both keys.
- */
+/** The file of the next master key, until every secret is sealed with it. Until then, opening needs both keys. */
 const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
 
 /**

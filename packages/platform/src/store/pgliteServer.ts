@@ -28,10 +28,7 @@ export interface PgliteServer {
   close(): Promise<void>;
 }
 
-/**
- * How long a connection may hold the database between two messages of a transaction, in milliseconds. All share one
- * session, so a process that stops inside a transaction would block all others.
- */
+/** How long a connection may hold the database within a transaction, in milliseconds: all share one session. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**

@@ -66,10 +66,7 @@ async function compiledEngine(): Promise<Engine> {
   return engine;
 }
 
-/**
- * The thread's module, next to this one. Run from source, a thread does not inherit the process's TypeScript loader,
- * so a line of code registers it.
- */
+/** The thread's module. Run from source, a thread does not inherit the TypeScript loader. */
 function entryPoint(): URL {
   if (!import.meta.url.endsWith('.ts')) return new URL('./pgliteWorker.js', import.meta.url);
   const [tsx, module] = [

@@ -1,9 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/**
- * The messages of the Postgres wire protocol (version 3) that serving an embedded Postgres needs. See "Message
- * Formats" in the Postgres manual: a type byte, a length that includes itself, a body.
- */
+/** The messages of the Postgres wire protocol 3 that serving an embedded Postgres needs: type, length, body. */
 
 /** The kinds of start-up packets, which have no type byte. */
 export type StartupKind = 'encryption' | 'cancel' | 'startup' | 'unknown';
@@ -99,10 +96,7 @@ export function isPassword(message: WireMessage, password: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/**
- * Whether a message requests `COPY … FROM STDIN`. It checks only the text, so a literal that reads like it also
- * matches. The embedded engine would block forever on it, waiting for input that cannot arrive.
- */
+/** Whether a message may be `COPY … FROM STDIN`, by its text. The embedded engine would wait for input forever. */
 export function isCopyFromStdin(message: WireMessage): boolean {
   if (message.type !== 'Q' && message.type !== 'P') return false;
   return /\bcopy\b[^;]*\bfrom\s+stdin\b/i.test(message.bytes.toString('latin1'));
@@ -113,10 +107,7 @@ export function fatalError(sqlState: string, text: string): Buffer {
   return writeMessage('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));
 }
 
-/**
- * The message with its prepared statement's name replaced, if it has one. Unnamed statements stay unnamed. Parse,
- * Bind, Describe and Close name statements.
- */
+/** The message (Parse, Bind, Describe or Close) with its statement's name replaced, if it has one. */
 export function renameStatement(message: WireMessage, rename: (name: string) => string): Buffer {
   const body = message.bytes.subarray(5);
   const start = startOfStatementName(message.type, body);

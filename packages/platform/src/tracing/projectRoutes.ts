@@ -4,10 +4,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { parseQuery } from '../http/parse.ts';
 import type { TracingStore } from './tracingStore.ts';
 
-/**
- * The tracing projects of a tenant and their feedback, as the public API lists them: `GET /api/v1/sessions` and `GET
- * /api/v1/feedback`. Guards of releases read scores with them.
- */
+/** The tracing projects of a tenant and their feedback (public API), with which guards of releases read scores. */
 export function projectRoutes(options: {
   tracing: TracingStore;
   /** Admits only callers that may read feedback. */

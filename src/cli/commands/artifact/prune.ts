@@ -206,10 +206,7 @@ function goes({ state }: Pruned): boolean {
 
 /** How many records are read at once. */
 const AT_ONCE = 16;
-/**
- * `TARGET/TIME-RELEASE.json`. A target's name begins with a letter or a digit; other kinds of records are in other
- * folders.
- */
+/** `TARGET/TIME-RELEASE.json`, which no other kind of record is named like. */
 const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
 
 /**
@@ -221,9 +218,7 @@ export async function recordedReleases(store: ArtifactStore): Promise<readonly R
   return (await pLimit(AT_ONCE).map(names, (name) => readRelease(store, name))).flat();
 }
 
-/**
- * Empty for the record of a rollback, an image, a git ref, or a release without an artifact, and for a removed record.
- */
+/** Empty for a record that is removed, or has no tarball. */
 async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
   const record = await recordOf(store, name);
   if (record === undefined) return [];

@@ -126,9 +126,8 @@ interface AskAll {
 }
 
 /**
- * Asks several checks at once, and afterwards, one by one, those with a `maxLatency`, which the others would slow down, and
- * those over a dataset, which ask several rows at once. A budget is spent in the order of the file, so then all are asked one
- * by one.
+ * Asks several checks at once, then those with a `maxLatency` or a dataset, one by one. With a budget, all are asked
+ * one by one, because it is spent in the order of the file.
  */
 async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Promise<void> {
   let left = asking.budget;

@@ -46,7 +46,7 @@ function cut({ excerpt, column, length }: ConfigProblem): { readonly text: strin
 
 /**
  * Prints problems of `slipway.yaml`: one event each, and lines for people.
- * @param how - the stream of the lines: the command's result, or notes beside it.
+ * @param how - as the command's result, or as notes beside it.
  */
 export function printProblems(
   output: Output,

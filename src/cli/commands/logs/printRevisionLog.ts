@@ -30,10 +30,7 @@ export function logPrinter(
 
 const LINES = 20;
 
-/**
- * Prints the last lines of a revision's log if the release ended because the revision was not built or did not start.
- * Without the control plane's key it prints the command that shows them.
- */
+/** Prints the end of the log of a revision that was not built or did not start, or the command that shows it. */
 export async function printFailedRevision(
   context: CommandContext,
   { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,

@@ -88,9 +88,7 @@ export function keyLine(key: ApiKey): string {
 /** How long a rotation may take: it reads and writes every stored secret. */
 const ROTATION_TIMEOUT_MS = 600_000;
 
-/**
- * `slipway platform secrets rotate`: re-encrypts everything that the platform stores encrypted with a new master key.
- */
+/** `slipway platform secrets rotate`: re-encrypts all stored secrets with a new master key. */
 export async function runSecretsRotateCommand(
   context: CommandContext,
   options: PlatformClientOptions,

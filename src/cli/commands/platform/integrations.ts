@@ -11,10 +11,7 @@ interface IntegrationOptions extends PlatformClientOptions {
   readonly webhookSecret?: string;
 }
 
-/**
- * `slipway platform integrations add`: registers an integration, and prints the settings for deployments and for the
- * host.
- */
+/** `slipway platform integrations add`: registers one, and prints the settings for deployments and the host. */
 export async function runAddIntegration(
   context: CommandContext,
   name: string,

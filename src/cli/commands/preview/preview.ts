@@ -14,9 +14,7 @@ interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
   readonly pr?: number;
 }
 
-/**
- * `slipway preview [up|down|list]`: releases a pull request on a separate deployment, removes it, or lists the previews.
- */
+/** `slipway preview [up|down|list]`: releases a pull request separately, removes it, or lists the previews. */
 export async function runPreviewCommand(
   context: CommandContext,
   what: 'up' | 'down' | 'list',

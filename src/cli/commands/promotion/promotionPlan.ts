@@ -42,10 +42,7 @@ export async function planPromotionsOf(
   });
 }
 
-/**
- * The promotions that have a schedule. The schedule is the file's, applied or not; whether it is paused comes from
- * Temporal.
- */
+/** The promotions with a schedule, which is the file's; whether it is paused comes from Temporal. */
 async function plannedPromotions(
   context: CommandContext,
   file: LoadedConfig,

@@ -195,10 +195,7 @@ function unproved(approval: ApprovalPolicy | undefined): ApprovalPolicy | undefi
   return approval && { ...approval, identity: undefined };
 }
 
-/**
- * The target, without a call to its control plane. If the file has only the deployment's id, the id is used as its
- * name.
- */
+/** The target, without a call to its control plane. A deployment's id is used as its name if there is no other. */
 function specOf({ config }: LoadedConfig, name: string): TargetSpec {
   const { target } = releaseSettings(config, name);
   return { ...target, deployment: target.deployment ?? target.deploymentId ?? name };

@@ -85,10 +85,7 @@ export function requestKey(request: RequestIdentity): string {
   return `sha256:${createHash('sha256').update(canonicalJson(identity)).digest('hex')}`;
 }
 
-/**
- * The receivers of a release's notices. GitHub receivers without a repository get the source's repository, which git
- * reports; git is called only if one needs it.
- */
+/** The receivers of a release's notices, with the source's repository for GitHub ones that name none. */
 export async function notifyOf(
   receivers: readonly ReceiverSpec[],
   environment: Environment,

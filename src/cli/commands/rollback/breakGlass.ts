@@ -66,10 +66,7 @@ export async function breakGlass(
   });
 }
 
-/**
- * The newest revision before the active one that is known to be good. If there is none, the newest one that was
- * deployed and is not known to be bad.
- */
+/** The newest revision before the active one that is known to be good, else that was deployed and is not known bad. */
 async function previousGood(
   client: ControlPlaneClient,
   deployment: Deployment,
@@ -104,10 +101,7 @@ async function previousGood(
   );
 }
 
-/**
- * The newest recorded good revision before the active one. If the records do not contain the active one, all of them
- * count.
- */
+/** The newest recorded good revision before the active one, or of all if that is not recorded. */
 function previousInRecords(
   active: string | null,
   verified: ReadonlyMap<string, boolean>,

@@ -153,10 +153,7 @@ async function connectOrSayHow(context: CommandContext, target: string): Promise
 /** The limit for this read, in milliseconds. After that the worker reads it instead. */
 const READ_MS = 2_000;
 
-/**
- * The active revision: the one that the person wants to leave. `undefined`: none, no key to read it with, or no answer
- * in time.
- */
+/** The active revision, which the person wants to leave; `undefined`: none, no key, or no answer in time. */
 export async function readWhatServes(
   context: CommandContext,
   target: TargetSpec,

@@ -13,10 +13,7 @@ export interface Serves {
   readonly restoredHere?: string;
 }
 
-/**
- * The serving revision, for people: the control plane's answer. Without one, the last knowledge of this machine or of
- * the target.
- */
+/** The serving revision, for people: by the control plane, else as this machine or the target last knew it. */
 export function servesLines(
   { deployment, known, restoredHere }: Serves,
   describe: (revisionId: string) => string,

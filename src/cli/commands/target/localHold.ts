@@ -6,10 +6,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import type { Instant } from '../../../domain/scalars.ts';
 
-/**
- * A hold that `rollback --break-glass` left on this machine, because it does not use Temporal. `slipway release`
- * refuses until `slipway unhold`.
- */
+/** A hold that `rollback --break-glass` left on this machine. `slipway release` refuses until `slipway unhold`. */
 export interface LocalHold {
   readonly target: string;
   readonly since: Instant;

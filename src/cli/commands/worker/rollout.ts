@@ -85,10 +85,7 @@ async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: Rol
   output.print(what);
 }
 
-/**
- * Targets and promotions move to the version with their next workflow task. One that does not replay on it would be
- * stuck.
- */
+/** Targets and promotions move to the version with their next task. One that does not replay would be stuck. */
 async function requireReplay({ temporal, own, output }: Rollout, to: string): Promise<void> {
   requireBundle(own, to, 'or skip the replay with --no-replay');
   const running = await runningUnpinned(temporal);

@@ -219,7 +219,7 @@ const AT_ONCE = 'SLIPWAY_PROMOTIONS_AT_ONCE';
 const APART = 'SLIPWAY_PROMOTIONS_APART';
 
 /**
- * How many promotions run at once. A setting of the worker, because promotions of many repositories share it.
+ * How many promotions run at once: of the worker, because many repositories share it.
  * @throws SLIPWAY_USAGE if one of the two variables is invalid.
  */
 export function placeRules(environment: Readonly<Record<string, string | undefined>>): PlaceRules {

@@ -27,9 +27,7 @@ import { viewTarget } from '../target/targetClient.ts';
 /** The note for a message that was sent as a signal. */
 export const KEPT = 'no worker answers; Temporal keeps it until one does';
 
-/**
- * The result of a message to a release or a promotion. `signal`: no worker answered, so the message waits for one.
- */
+/** The result of a message. `signal`: no worker answered, so the message waits for one. */
 export interface Intervened {
   /** `null` for a promotion, or if it is not known yet which release runs. */
   readonly releaseId: string | null;

@@ -16,10 +16,7 @@ export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
   | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
-  /**
-   * Temporal or the worker has not answered since then (milliseconds since 1970). The release itself goes on if it
-   * can.
-   */
+  /** Temporal or the worker has not answered since then (milliseconds since 1970). The release goes on if it can. */
   | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
   | { readonly kind: 'answering' }
   | { readonly kind: 'ended'; readonly ending: Ending }
@@ -161,10 +158,7 @@ class Trail {
     }
   }
 
-  /**
-   * Reports the end with the whole progress, even if the release had ended before it was followed. A release that
-   * never started has only its row.
-   */
+  /** Reports the end with the whole progress; for a release that never started, with its row. */
   async #tellEnd(row: HistoryRow): Promise<readonly FollowEvent[]> {
     const known = this.#ended?.result;
     if (known?.releaseId === row.releaseId)
@@ -208,10 +202,7 @@ class Trail {
     return result?.releaseId === this.#id ? [{ kind: 'ended', ending: { from: 'result', result } }] : [];
   }
 
-  /**
-   * Sends a query, which only a worker can answer. If Temporal answers but the worker does not, throws {@link
-   * WorkerSilent}.
-   */
+  /** Sends a query. If Temporal answers but the worker does not, throws {@link WorkerSilent}. */
   async #query<T>(question: () => Promise<T>): Promise<T> {
     try {
       return await this.#call(question);
@@ -227,10 +218,7 @@ class Trail {
   }
 }
 
-/**
- * A result as the `progress` query would have returned it at the end, because the last steps end too fast to be
- * queried.
- */
+/** A result as the `progress` query would have returned it: the last steps end too fast to be queried. */
 function asProgress(result: ReleaseResult): Progress {
   const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
   const { instructions, interventions } = result;

@@ -10,9 +10,7 @@ const wholeHistories = pLimit(2);
 /** How long a wait takes at least whose call failed, in milliseconds. */
 const FAILED_PAUSE_MS = 1_000;
 
-/**
- * The new events of a workflow's history. The server holds the call until there are some, and no worker is needed.
- */
+/** The new events of a workflow's history. The server holds the call until there are some; no worker is needed. */
 export class HistoryNews {
   readonly workflowId: string;
   readonly #temporal: TemporalConnection;

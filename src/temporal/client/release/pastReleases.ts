@@ -18,10 +18,7 @@ import { isTemporalSilent, temporalError } from '../temporalError.ts';
 /** A target's past, newest first. */
 interface Past {
   readonly releases: readonly PastRelease[];
-  /**
-   * Why the target did not answer: then the releases come from histories, without those that never started. `null`:
-   * it did.
-   */
+  /** Why the target did not answer: the releases come from histories, without unstarted ones. `null`: it did. */
   readonly unanswered: SlipwayError | null;
 }
 

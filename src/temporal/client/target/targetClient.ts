@@ -94,10 +94,7 @@ export async function submitRelease(
   }
 }
 
-/**
- * Repeats the update until a worker accepts it, as long as workers poll and the target is not stuck. The id is the
- * same each time, so that Temporal treats all calls as one submission.
- */
+/** Repeats the update under one id until a worker accepts it, while workers poll and the target is not stuck. */
 async function submitWhilePolled(
   temporal: TemporalConnection,
   request: ReleaseRequest,
@@ -134,10 +131,7 @@ async function submitWhilePolled(
   }
 }
 
-/**
- * Whether no worker has accepted an update yet. Temporal also rejects one if workers on a busy machine do not finish
- * the workflow task in time.
- */
+/** Whether no worker has accepted an update yet, perhaps because the machine is busy. */
 function isUntaken(error: unknown): boolean {
   return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
 }

@@ -4,10 +4,7 @@ import { homedir, platform } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/**
- * The version of the `temporal` command that Slipway installs (server 1.29.1). `go install` cannot install newer
- * ones, because their module replaces a dependency.
- */
+/** The version that Slipway installs (server 1.29.1). `go install` cannot install newer ones. */
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 
 /**

@@ -5,10 +5,7 @@ import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './
 
 const LOOK_EVERY_MS = 1_000;
 
-/**
- * The SDK downloads a server when it starts it. This runs in its own process, because the SDK's native code cannot be
- * canceled.
- */
+/** Downloads a server by starting it, in its own process: the SDK's native code cannot be canceled. */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = (await import(process.argv[1])).default;
 const [, , start, downloadDir, version] = process.argv;

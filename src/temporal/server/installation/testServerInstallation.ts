@@ -63,10 +63,7 @@ const UNAVAILABLE = {
   hint: `Install Java 11 or newer and Maven, and try again; or put a ${testServerFileName()} on the PATH.`,
 } as const;
 
-/**
- * Creates a time-skipping test server from its Java archives: Maven fetches them, and a script starts Java with them.
- * They are kept beside the script, in the cache directory.
- */
+/** Creates the test server from its Java archives, which Maven fetches, and a script that starts them. */
 async function installWithMaven(task: InstallTask): Promise<InstallAttempt> {
   const { workspace, cacheDirectory, onProgress, env, signal } = task;
   if (platform() === 'win32') return { ok: false, reason: 'it starts Java from a shell script' };

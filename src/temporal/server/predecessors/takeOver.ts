@@ -13,10 +13,7 @@ export type TakeOverEvent =
   /** Abandoned steps could not be looked for. They fail at their deadlines. */
   | { readonly what: 'could_not_look'; readonly error: unknown };
 
-/**
- * Looks at once and again a little later. Temporal's lists show a release that was started just before the kill only
- * after a moment (Temporal Cloud takes a second or two). A worker that was killed just now may still be dying.
- */
+/** Looks twice: Temporal's lists and a killed worker's death may be late by a second or two. */
 const LOOK_AFTER_MS = [0, 3_000] as const;
 const LOOK_MAX_MS = 20_000;
 

@@ -90,10 +90,7 @@ function isDead(path: string): Promise<boolean> {
   });
 }
 
-/**
- * A socket's path is limited to about 100 characters. A relative path is often shorter, because the home is often
- * below the working directory.
- */
+/** A socket's path is limited to about 100 characters. A relative path is often shorter. */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.length < path.length ? fromHere : path;

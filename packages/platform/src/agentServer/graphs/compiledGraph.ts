@@ -1,9 +1,6 @@
 import type { StateSnapshot } from '@langchain/langgraph';
 
-/**
- * The part of a compiled graph that the agent server uses. Structural on purpose: an agent brings its own copy of
- * `@langchain/langgraph`, so `instanceof` would always be false.
- */
+/** What is used of a compiled graph. Structural, because an agent brings its own copy of `@langchain/langgraph`. */
 export interface CompiledGraph {
   /** The saver, or `false` if the graph's author wants nothing stored. */
   checkpointer?: unknown;

@@ -190,10 +190,7 @@ function wireTask(task: StateSnapshot['tasks'][number]): Record<string, unknown>
   };
 }
 
-/**
- * What each node wrote to make this state (contract 001, "Thread state": `metadata.writes`, per-node updates). The
- * runtime stores it in the tasks of the parent state, not with the state.
- */
+/** What each node wrote to make this state (contract 001, "Thread state"): stored in the parent state's tasks. */
 function writesOf(
   snapshot: StateSnapshot,
   parent: StateSnapshot | undefined,

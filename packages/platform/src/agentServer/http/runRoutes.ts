@@ -200,8 +200,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 
   /**
-   * The headers are already sent, so an error can only be reported in the body. If the run continues in another
-   * process, the connection is broken off instead, and the client asks again.
+   * The headers are sent, so the body reports the error. If another process continues the run, the client asks again.
    */
   function encodeEndingError(error: unknown): string {
     if (error instanceof RunMovedError) throw error;

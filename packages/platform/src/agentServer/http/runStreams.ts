@@ -54,10 +54,7 @@ function createEventFilter(modes: StreamModes): (event: string) => boolean {
 /** How often to poll the events of a run that another process executes, in milliseconds. */
 const POLL_INTERVAL_MS = 200;
 
-/**
- * The stream of a run that another process executes: the stored events after the last one seen, then new ones until
- * the run ends, in this process or another.
- */
+/** The stream of a run that another process executes: the stored events after the last one seen, then new ones. */
 async function* readStoredEvents(
   { service, events }: { service: RunService; events: EventStore },
   run: RunRecord,

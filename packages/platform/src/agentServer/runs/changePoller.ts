@@ -18,10 +18,7 @@ interface ChangePollerOptions {
   readonly log: Logger;
 }
 
-/**
- * Waits for changes that other processes make in the database, with one query for all waits. (The embedded database
- * has no LISTEN.)
- */
+/** Waits for changes by other processes, with one query for all waits. (The embedded database has no LISTEN.) */
 export class ChangePoller {
   readonly #options: ChangePollerOptions;
   readonly #waiters = new Map<string, Set<Waiter>>();

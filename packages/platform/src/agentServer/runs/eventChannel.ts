@@ -105,10 +105,7 @@ export class Subscriber implements EventReader {
     this.#onClose(this);
   }
 
-  /**
-   * Lets the reader read: first the given events, then those that were published meanwhile. Events up to the id
-   * `throughId` are among the given ones, so they are dropped.
-   */
+  /** Lets the reader read: the given events, then those published meanwhile whose id is above `throughId`. */
   startReading(firstFrames: readonly Uint8Array[], throughId = 0): void {
     const waiting = this.#queue.splice(0);
     this.#queuedBytes = 0;

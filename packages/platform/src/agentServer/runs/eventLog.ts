@@ -12,10 +12,7 @@ export interface EventLogOptions {
   readonly sendToReaders: (event: StreamEvent) => void;
   /** The id of the newest event sent to readers here, for an attempt that began without a log. */
   readonly lastSentId?: () => number;
-  /**
-   * How much of a run to keep for readers that come back, in bytes of JSON; the oldest are dropped first. Default 8
-   * MiB.
-   */
+  /** How much of a run to keep for readers that come back, in bytes of JSON. Default 8 MiB; the oldest go first. */
   readonly maxStoredBytes?: number;
   /** How much may wait to be stored before the run has to wait, in bytes. Default 1 MiB. */
   readonly maxPendingBytes?: number;
@@ -41,10 +38,7 @@ export class EventLog {
     this.#lastId = kept.at(-1)?.id ?? 0;
   }
 
-  /**
-   * Opens the log after the events of earlier attempts. A further attempt that opens its log at its start publishes
-   * `metadata`.
-   */
+  /** Opens the log after the events of earlier attempts. A further attempt then publishes `metadata`. */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { runId, attempt } = options.fence;
     if (attempt <= 1) return new EventLog(options, []);

@@ -105,10 +105,7 @@ function presetOf(body: RunCreate, assistant: AssistantRecord) {
   };
 }
 
-/**
- * Clients cannot set keys that begin with `__`: LangGraph and this server use them for the checkpointer, resumption
- * and the attempt.
- */
+/** Clients cannot set keys that begin with `__`: LangGraph and this server use them. */
 function withoutReserved(configurable: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith('__')));
 }

@@ -11,9 +11,7 @@ import { jittered } from './changePoller.ts';
 /** How often this process looks for unowned runs, in milliseconds. */
 const CLAIM_INTERVAL_MS = 1_000;
 
-/**
- * How often to read other processes' requests about this process's runs, in milliseconds, while there are such runs.
- */
+/** How often to read other processes' requests about this process's runs, in milliseconds. */
 const REQUEST_POLL_INTERVAL_MS = 500;
 
 /** How often expired rows are removed, in milliseconds. */

@@ -212,9 +212,7 @@ export async function openAgentDatabase(
 const PREPARED_MAX = 200;
 
 /**
- * A connection that prepares statements with parameters. Postgres parses and plans them once, which halves the
- * processor time of beginning a run. A pooler before Postgres must support prepared statements (PgBouncer from 1.21
- * on).
+ * Prepares statements, which halves the processor time of beginning a run. A pooler (PgBouncer 1.21) must support it.
  */
 class PreparingClient extends pg.Client {
   readonly #names = new Map<string, string>();

@@ -49,10 +49,7 @@ export class CheckpointStore extends PostgresSaver {
     return writer;
   }
 
-  /**
-   * Lets a run store its completed steps, and then nothing more. Resolves when no write is pending, with the error if
-   * one failed.
-   */
+  /** Lets a run store its completed steps, then no more. Resolves with the first error once no write is pending. */
   async closeWriter(runId: string): Promise<unknown> {
     const failure = await this.#writers.get(runId)?.waitUntilSettled();
     this.#writers.delete(runId);
@@ -184,10 +181,7 @@ function rejectValuesWithoutJson(serde: SerializerProtocol): SerializerProtocol 
   };
 }
 
-/**
- * The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own per-task
- * notes.
- */
+/** The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own notes. */
 function runMetadata(config: RunnableConfig): Record<string, unknown> {
   const kept = Object.entries(config.metadata ?? {}).filter(
     ([name, value]) =>

@@ -18,10 +18,7 @@ const READ_BYTES = 1_048_576;
 /** How long the events of a run can be read after its end, in minutes. */
 const RETENTION_MINUTES = 10;
 
-/**
- * Stores events for readers in other processes than the run's: of resumable runs from the start, of others from the
- * moment such a reader asks for them.
- */
+/** Stores the events of resumable runs from the start, of others once a reader in another process asks for them. */
 export class EventStore extends DeploymentStore {
   /**
    * Stores events of an attempt in one statement, and drops those up to `dropThrough`. Safe to repeat. Returns

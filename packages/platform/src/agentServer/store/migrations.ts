@@ -154,10 +154,7 @@ const CHECKPOINTS = [
   `create index writes_before_run_by_run on slipway_checkpoints.writes_before_run (run_id)`,
 ];
 
-/**
- * Row-level security for the agents' roles (`agentStorage.ts`): a role sees its deployment's rows. The tables' owner
- * sees all.
- */
+/** Row-level security for the agents' roles (`agentStorage.ts`): a role sees its deployment's rows. */
 const ROWS_BY_ROLE = [
   ...['threads', 'runs', 'processes', 'assistants', 'assistant_versions', 'store_items'].flatMap((table) =>
     rowsOf(`slipway_agent.${table}`, `deployment_id = ${DEPLOYMENT_OF_ROLE}`),

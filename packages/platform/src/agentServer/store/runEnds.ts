@@ -19,10 +19,7 @@ export interface ThreadOutcome {
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
 const STOPPED_STATUSES = ['interrupted', 'timeout'];
 
-/**
- * Ends runs and frees their threads, in one statement each. Returns whether this process owned the run in this
- * attempt.
- */
+/** Ends runs and frees their threads. Returns whether this process owned the run in this attempt. */
 export class RunEnds extends DeploymentStore {
   readonly #processId: string;
 

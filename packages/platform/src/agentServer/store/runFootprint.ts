@@ -74,10 +74,7 @@ export class RunFootprint extends DeploymentStore {
   }
 }
 
-/**
- * The statement that keeps the pending writes of a thread's newest checkpoints for the run that `run` selects (one
- * row with `run_id`, or none).
- */
+/** The statement that keeps the newest checkpoints' pending writes for the run that `run` selects, if any. */
 export function savePendingWrites(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
   const key = storedThreadId(deploymentId, threadId);
   return sql`

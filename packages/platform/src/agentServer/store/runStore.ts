@@ -188,10 +188,7 @@ export class RunStore extends DeploymentStore {
     return rows.map((row) => row.run_id);
   }
 
-  /**
-   * Claims runs that no process executes, oldest first: those without a living owner, and this process's own
-   * `dropped` ones (their end could not be stored).
-   */
+  /** Claims runs without a living owner, oldest first, and this process's own whose end could not be stored. */
   async claim(dropped: readonly string[]): Promise<RunRecord[]> {
     const { rows } = await sql<RunRecord>`
       WITH free AS (

@@ -24,10 +24,7 @@ interface RepositoryState {
   notBefore: number;
 }
 
-/**
- * Polls the repositories of followed branches. Repositories are queried concurrently, so one that hangs delays no
- * other. Without a deployment with `build_on_push`, nothing is queried.
- */
+/** Polls the repositories of followed branches concurrently, so that one that hangs delays no other. */
 export function createBranchPoller(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
@@ -175,10 +172,7 @@ export function createBranchPoller(options: {
   };
 }
 
-/**
- * Whether to follow a branch to a commit from its repository. Not if anything has changed since the query: the answer
- * may be older than the change, and the next one is not.
- */
+/** Whether to follow a branch to a commit. Not if anything has changed since the query, which may be outdated. */
 function shouldFollow(commit: string, seen: FollowedBranch, now: FollowedBranch): boolean {
   return (
     now.commit !== commit &&

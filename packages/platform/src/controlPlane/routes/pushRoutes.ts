@@ -112,10 +112,7 @@ function payloadOf(c: Context, body: Uint8Array): unknown {
   }
 }
 
-/**
- * Whether a body was signed with a secret: `sha256=` and the HMAC-SHA256 in hexadecimal digits, as in GitHub's
- * `X-Hub-Signature-256`. The comparison takes constant time.
- */
+/** Whether a body was signed as in GitHub's `X-Hub-Signature-256`. The comparison takes constant time. */
 function isSigned(body: Uint8Array, secret: string, signature: string): boolean {
   const given = /^sha256=(?<digits>[0-9a-f]{64})$/i.exec(signature)?.groups?.['digits'];
   if (given === undefined) return false;

@@ -5,10 +5,7 @@ import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../../runtime/docker/containers.ts';
 import type { ImageSource, SourceConfiguration } from './source.ts';
 
-/**
- * Variables for agents that run as the platform's own processes. An image is third-party code, so it gets neither the
- * platform's key nor its database. Their addresses would not work inside a container anyway.
- */
+/** Variables for the platform's own processes. An image is third-party code, and may not reach their addresses. */
 const PROCESS_ONLY_FIELDS = [
   'SLIPWAY_AGENT_API_KEY',
   'SLIPWAY_AGENT_DATABASE_URL',
@@ -78,10 +75,7 @@ const APPLIED_RESOURCES = ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', '
 /** Fields of the `source_config` that a container engine does not use. */
 const UNUSED_FIELDS = ['install_command', 'build_command'];
 
-/**
- * The fields of an image's deployment that are set but not applied by a container engine, by their names in contract
- * 000, for a warning. Null and an empty list or object count as not set.
- */
+/** The fields that are set but not applied by a container engine, by their names in contract 000, for a warning. */
 function unappliedFields(revision: SourceConfiguration, secretReferences: unknown): string[] {
   const config = revision.source_config;
   const resources = Object.entries((config['resource_spec'] ?? {}) as Record<string, unknown>);

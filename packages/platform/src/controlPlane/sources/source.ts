@@ -39,9 +39,7 @@ export interface ImageSource {
   deployBlocker(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
   /** Lines for the revision's log before the start. */
   logNotes(revision: Selectable<RevisionsTable>): Promise<string[]>;
-  /**
-   * Runs it and resolves once it answers. `env` contains secrets. @throws an error that says why it does not answer.
-   */
+  /** Runs it and resolves once it answers. `env` contains secrets. @throws why it does not answer. */
   start(
     revision: Selectable<RevisionsTable>,
     start: StartLimits & { readonly env: Record<string, string>; readonly log: (line: string) => void },

@@ -8,9 +8,7 @@ import { image } from './image.ts';
 import { repoHost } from './repoHost.ts';
 import type { Source, TreeSource } from './source.ts';
 
-/**
- * The sources by their names on the wire. Requests with other names were rejected before, so an unknown name throws.
- */
+/** The sources by their names on the wire. Other names were rejected before. */
 export type Sources = (name: string) => Source;
 
 /** Makes {@link Sources}: those of contract 000, "Deployment". */

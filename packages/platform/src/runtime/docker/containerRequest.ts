@@ -20,9 +20,7 @@ export interface ContainerRequest {
   readonly resources: ContainerResources;
   /** The cores of the engine's machine, which rejects more. Undefined: not known. */
   readonly cores: number | undefined;
-  /**
-   * Isolates it from the machine and from other containers (`--isolation container`). Default: the engine's defaults.
-   */
+  /** Isolates it from the machine and other containers (`--isolation container`). Default: the engine's settings. */
   readonly hardened?: boolean;
   /** The name of its network; `none` for no network; `container:NAME` for that of another one. Default: the engine's. */
   readonly network?: string;
@@ -154,10 +152,7 @@ function fitsLine(name: string, value: string): boolean {
   return !name.startsWith('#') && !/[\r\n]/.test(value) && Buffer.byteLength(name + value) < LINE_MAX_BYTES;
 }
 
-/**
- * Requests are a container's share under contention; limits are its maximum. Zero means no request or limit. Cores
- * are capped, because the engine rejects more than it has.
- */
+/** Requests are shares under contention, limits maxima, zero is none. The engine rejects more cores than it has. */
 function resourceArguments(resources: ContainerResources, cores = Infinity): string[] {
   const { cpu, cpu_limit: cpuLimit, memory_mb: memory, memory_limit_mb: memoryLimit, labels } = resources;
   const args: string[] = [];
@@ -200,10 +195,7 @@ function labelArguments(owner: ContainerOwner): string[] {
   ]);
 }
 
-/**
- * The arguments that list the containers of a platform, or of one of its processes: the id and the name of each. No
- * labels, because Docker and Podman do not share a format for them.
- */
+/** The arguments that list the ids and names of a platform's or process's containers, for Docker and Podman. */
 export function listArguments(part: 'platform' | 'process', value: string): string[] {
   return ['ps', '--all', '--filter', `label=${LABELS[part]}=${value}`, '--format', '{{.ID}} {{.Names}}'];
 }

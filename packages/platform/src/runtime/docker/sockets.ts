@@ -65,10 +65,7 @@ export async function openSockets(
   };
 }
 
-/**
- * Removes the folders of earlier processes of a platform: a killed process removes none. They have ended, because its
- * home has one owner at a time (`lockHome`).
- */
+/** Removes the sockets of earlier processes of a platform, which have ended: its home has one owner (`lockHome`). */
 export async function removeLeftSockets(owner: SocketOwner): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(ofPlatform(owner)) || name.startsWith(ofProcess(owner))) continue;
