@@ -63,7 +63,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     }
     const hooksOfFile = hooks?.ofFile ?? [];
     const app = createApp({ ...context, files, watches, rooms, record, hooksOfFile, hooks: hooks?.routes });
-    const answer = getRequestListener(app.fetch);
+    // A health check by HTTP/1.0 has no Host.
+    const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
     const page = await listen((request, response) => void answer(request, response), {
       host,
       port,

@@ -31,7 +31,7 @@ import {
 } from './http/answeredRequests.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
-import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
+import { answerProblem, HttpProblem, problemHandler, unservedHandler } from './http/problem.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
@@ -231,7 +231,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     };
     app.use(reportAnswers(onAnswered));
     app.onError(problemHandler(log));
-    app.notFound(respondWithNotFound);
+    app.notFound(unservedHandler(app));
     app.get('/health', async (c) => {
       const ok = await isDatabaseReachable(database);
       return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
@@ -317,7 +317,8 @@ function listenerOf(
   log: Logger,
   onAnswered: (answered: AnsweredRequest) => void,
 ): RequestListener {
-  const toApp = getRequestListener(app.fetch);
+  // A health check by HTTP/1.0 has no Host.
+  const toApp = getRequestListener(app.fetch, { hostname: 'localhost' });
   return (request, response) => {
     const agent = agentPath(request.url ?? '');
     if (agent === undefined) {

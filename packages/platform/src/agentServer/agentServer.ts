@@ -8,7 +8,7 @@ import { requireApiKey } from '../http/apiKey.ts';
 import { listen } from '../http/listen.ts';
 import { createLogger } from '../http/logger.ts';
 import { limitBody } from '../http/parse.ts';
-import { HttpProblem, problemHandler, respondWithNotFound } from '../http/problem.ts';
+import { HttpProblem, problemHandler, unservedHandler } from '../http/problem.ts';
 import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
 import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing } from '../tracing/tracingStore.ts';
@@ -170,7 +170,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const app = new Hono();
     if (spans !== undefined) app.use(traceRequests(spans));
     app.onError(problemHandler(log));
-    app.notFound(respondWithNotFound);
+    app.notFound(unservedHandler(app));
     const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
     app.route('/', feedbackRoutes({ tracing, guard, readerOf: () => ({ deploymentId }) }));
     app.use(browserAccess(cors, guard !== undefined));
@@ -201,7 +201,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 
     // Before the server accepts runs: others claim a run whose owner is not in the list of processes.
     await lease.start();
-    const answer = getRequestListener(app.fetch);
+    // A health check by HTTP/1.0 has no Host.
+    const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
     const listening = await listen((request, response) => void answer(request, response), {
       port: options.port,
       host: options.host,

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -10,11 +12,11 @@ const LEVELS_MAX = 1_000;
 
 /**
  * The validated JSON body. The content type is ignored, because several clients leave it out.
- * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body, invalid JSON, or more than 1,000
- * levels.
+ * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body, invalid UTF-8 or JSON, or more
+ * than 1,000 levels.
  */
 export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Promise<z.output<S>> {
-  const text = await c.req.text();
+  const text = await readText(c);
   if (text.trim() === '') {
     throw invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   }
@@ -33,6 +35,12 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
   return check(schema, value, 'body');
 }
 
+/** The body's text. @throws HttpProblem 422 if it is not UTF-8, because a decoder would replace what it cannot read. */
+export async function readText(c: Context): Promise<string> {
+  if (isUtf8(await c.req.arrayBuffer())) return c.req.text();
+  throw invalid([{ loc: ['body'], msg: 'The body is not valid UTF-8', type: 'json_invalid' }]);
+}
+
 /** Level by level, because the value may be nested deeper than the stack. */
 function isTooDeep(value: unknown): boolean {
   let level = [value];
@@ -47,7 +55,7 @@ function isTooDeep(value: unknown): boolean {
 
 /** Like {@link parseBody}, but an absent body counts as `{}`, for endpoints with only optional fields. */
 export async function parseOptionalBody<S extends z.ZodType>(schema: S, c: Context): Promise<z.output<S>> {
-  const text = await c.req.text();
+  const text = await readText(c);
   return text.trim() === '' ? check(schema, {}, 'body') : parseBody(schema, c);
 }
 

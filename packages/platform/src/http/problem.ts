@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { Context, ErrorHandler } from 'hono';
+import type { Context, ErrorHandler, Hono, NotFoundHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { routePath } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -29,9 +29,12 @@ export class HttpProblem extends Error {
     this.name = 'HttpProblem';
     this.status = status;
     this.detail = detail;
-    this.headers = options.headers ?? {};
+    this.headers = options.headers ?? (status === 401 ? CHALLENGE : {});
   }
 }
+
+/** What RFC 9110 requires of a 401: the kind of credential to send. */
+const CHALLENGE = { 'www-authenticate': 'ApiKey' };
 
 /** A 422 with the given issues. */
 export function invalid(issues: ValidationIssue[]): HttpProblem {
@@ -79,9 +82,22 @@ export function problemHandler(log: Logger): ErrorHandler {
   return (error, c) => respondWithProblem(error, c, log);
 }
 
-/** The answer for an unknown path, for Hono's `app.notFound`. */
-export function respondWithNotFound(c: Context): Response {
-  return c.json({ detail: 'Not Found' }, 404);
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * The answer to a request that no route of the app serves, for Hono's `app.notFound`: 405 with `Allow` if other
+ * methods are served on its path, else 404.
+ */
+export function unservedHandler(app: Hono): NotFoundHandler {
+  return (c) => {
+    const served = METHODS.filter((method) =>
+      // Middleware matches every method.
+      app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
+    );
+    if (served.length === 0) return c.json({ detail: 'Not Found' }, 404);
+    const allow = served.join(', ').replace('GET', 'GET, HEAD');
+    return c.json({ detail: `${c.req.method} is not allowed here. Allowed: ${allow}.` }, 405, { allow });
+  };
 }
 
 const PG_DISK_FULL = '53100';

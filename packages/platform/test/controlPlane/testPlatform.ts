@@ -17,7 +17,7 @@ import { isSettled, type RevisionStatus } from '../../src/controlPlane/revisionS
 import type { BuildResult } from '../../src/builder/buildRevision.ts';
 import type { BuildRevision, StartAgent } from '../../src/controlPlane/dependencies.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import { problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
+import { problemHandler, unservedHandler } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 import type { Database } from '../../src/store/databaseOwner.ts';
@@ -177,7 +177,7 @@ export class TestPlatform {
     });
     this.app = this.controlPlane.app;
     this.app.onError(problemHandler(log));
-    this.app.notFound(respondWithNotFound);
+    this.app.notFound(unservedHandler(this.app));
     await this.controlPlane.start();
   }
 

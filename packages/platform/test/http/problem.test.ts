@@ -7,7 +7,7 @@ import { requireApiKey } from '../../src/http/apiKey.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
-import { HttpProblem, problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
+import { HttpProblem, problemHandler, unservedHandler } from '../../src/http/problem.ts';
 
 const Body = z.object({ name: z.string(), size: z.int().optional() });
 
@@ -16,7 +16,7 @@ function app(): { app: Hono; logged: string[] } {
   const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
   const hono = new Hono();
   hono.onError(problemHandler(log));
-  hono.notFound(respondWithNotFound);
+  hono.notFound(unservedHandler(hono));
   hono.use('/private/*', requireApiKey('right'));
   hono.get('/private/x', (c) => c.text('in'));
   hono.post('/body', limitBody(100), async (c) => c.json(await parseBody(Body, c)));
@@ -75,6 +75,14 @@ describe('an error response', () => {
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ detail: 'Not Found' });
   });
+
+  it('is a 405 that names the methods of the path for another method', async () => {
+    const put = await app().app.request('/things/1', { method: 'PUT' });
+    expect(put.status).toBe(405);
+    expect(put.headers.get('allow')).toBe('GET, HEAD');
+    expect(await put.json()).toEqual({ detail: expect.stringContaining('PUT is not allowed') });
+    expect((await app().app.request('/body', { method: 'HEAD' })).headers.get('allow')).toBe('POST');
+  });
 });
 
 describe('a request that does not match its schema', () => {
@@ -96,6 +104,11 @@ describe('a request that does not match its schema', () => {
     const response = await app().app.request('/body', post('{"value": "s3cret'));
     expect(response.status).toBe(422);
     expect(await response.text()).not.toContain('s3cret');
+  });
+
+  it('gets a 422 for a body that is not UTF-8, instead of other text', async () => {
+    const body = Buffer.from('{"name":"\xe9"}', 'latin1');
+    expect((await app().app.request('/body', { method: 'POST', body })).status).toBe(422);
   });
 
   it('gets a 422 without a body, unless the body is optional', async () => {
@@ -125,6 +138,7 @@ describe('the API key', () => {
   it('is required', async () => {
     const response = await app().app.request('/private/x');
     expect(response.status).toBe(401);
+    expect(response.headers.has('www-authenticate')).toBe(true);
     expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
   });
 

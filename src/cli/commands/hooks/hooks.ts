@@ -30,7 +30,8 @@ export async function runHooksCommand(
     const { hooks, routes } = await openHooks(context, path, signal);
     await makeHome(home);
     return withTemporal(context, async (temporal) => {
-      const answer = getRequestListener(routes(temporal).fetch);
+      // A health check by HTTP/1.0 has no Host.
+      const answer = getRequestListener(routes(temporal).fetch, { hostname: 'localhost' });
       const listening = await listen((request, response) => void answer(request, response), {
         host,
         port,

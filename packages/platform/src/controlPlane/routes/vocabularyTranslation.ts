@@ -10,6 +10,7 @@ import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Kysely } from 'kysely';
 
+import { readText } from '../../http/parse.ts';
 import { invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
 
@@ -85,7 +86,7 @@ const RESOURCE = /^\/v2\/(?:deployments|listeners)(?:\/[^/]+)?$/u;
 async function resourceRequest(c: Context): Promise<unknown> {
   if (!['POST', 'PATCH'].includes(c.req.method) || !RESOURCE.test(c.req.path)) return undefined;
   try {
-    return JSON.parse(await c.req.text());
+    return JSON.parse(await readText(c));
   } catch (error) {
     // The parser rejects invalid JSON later.
     if (error instanceof SyntaxError) return undefined;
