@@ -2,7 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
 
 import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
-import { INTERVENTION_SIGNALS, progressQuery } from '../../src/messages/release.ts';
+import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, progressQuery } from '../../src/messages/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { replayFailures } from './harness.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
@@ -18,35 +18,38 @@ const TRIED = [
   'listRevisions',
   'recordRelease',
 ] as const satisfies readonly ActivityName[];
-const SIGNALS = ['pause', 'resume', 'pause', 'resume', 'abort'] as const;
+const INTERVENTIONS = ['pause', 'resume', 'pause', 'resume', 'abort'] as const;
 const ROUNDS = 84;
 const TRY_MAX_MS = 60;
 
-describeWorkflows('a release that gets queries and signals while local activities run', (harness) => {
-  // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
-  // on microseconds.
-  it.concurrent.each(Array.from({ length: ROUNDS }, (_, round) => round))(
-    'replays: round %i',
-    async (round) => {
-      const { target } = harness.newServingTarget();
-      for (const name of TRIED) {
-        target.world.nextTries(name, async (perform) => {
-          await atMost(TRY_MAX_MS);
-          return perform();
-        });
-      }
-      const { releaseId } = await target.submit('a');
-      const asking = askUntilClosed(target, releaseId);
-      const signaling = signalFrom(target, releaseId, TRIED[round % TRIED.length]!);
-      await target.result(releaseId);
-      await Promise.all([asking, signaling]);
+describeWorkflows(
+  'a release that gets queries, signals and updates while local activities run',
+  (harness) => {
+    // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
+    // on microseconds.
+    it.concurrent.each(Array.from({ length: ROUNDS }, (_, round) => round))(
+      'replays: round %i',
+      async (round) => {
+        const { target } = harness.newServingTarget();
+        for (const name of TRIED) {
+          target.world.nextTries(name, async (perform) => {
+            await atMost(TRY_MAX_MS);
+            return perform();
+          });
+        }
+        const { releaseId } = await target.submit('a');
+        const asking = askUntilClosed(target, releaseId);
+        const signaling = interveneFrom(target, releaseId, TRIED[round % TRIED.length]!, round % 3 === 0);
+        await target.result(releaseId);
+        await Promise.all([asking, signaling]);
 
-      const histories = await target.histories();
-      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
-      for (const { history } of histories) expect(readFailedTasks(history.events ?? [])).toEqual([]);
-    },
-  );
-});
+        const histories = await target.histories();
+        expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+        for (const { history } of histories) expect(readFailedTasks(history.events ?? [])).toEqual([]);
+      },
+    );
+  },
+);
 
 async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promise<void> {
   const release = target.child(releaseId);
@@ -68,13 +71,20 @@ async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promi
   await Promise.all([ask(), ask(), ask()]);
 }
 
-/** Sends a release one signal after the other until it has ended, starting with the first call of an activity. */
-async function signalFrom(target: TargetUnderTest, releaseId: string, from: ActivityName): Promise<void> {
+/** Sends a release one intervention after the other until it has ended, starting with the first call of an activity. */
+async function interveneFrom(
+  target: TargetUnderTest,
+  releaseId: string,
+  from: ActivityName,
+  bySignal: boolean,
+): Promise<void> {
+  const release = target.child(releaseId);
   await target.world.called(from);
-  for (const kind of SIGNALS) {
+  for (const kind of INTERVENTIONS) {
     await atMost(TRY_MAX_MS);
     try {
-      await target.child(releaseId).signal(INTERVENTION_SIGNALS[kind], { who: 'ada' });
+      if (bySignal) await release.signal(INTERVENTION_SIGNALS[kind], { who: 'ada' });
+      else await release.executeUpdate(INTERVENTION_UPDATES[kind], { args: [{ who: 'ada' }] });
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return;
       throw error;
