@@ -37,6 +37,16 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).toBeNull();
   });
 
+  it('says why the target refused a request that it answered late, and claims no hold', async () => {
+    void meet(on, REQUESTS.poll, { kind: 'hold', until: new Promise(() => undefined) });
+    const { code, text } = await rollBack('--to', '7b1f3c5e-0000-4000-8000-000000000001');
+    on.rule = PASS;
+    expect(code, text).toBe(1);
+    expect(text).toContain('the target has not answered within 5 s');
+    expect(text).toContain('the control plane was asked in vain');
+    expect(text).not.toContain('hold');
+  });
+
   it('aborts an uploading release, and leaves the serving revision', async () => {
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
@@ -55,9 +65,19 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).not.toBeNull();
   });
 
-  it('accepts a prefix of an id, also on a hold', async () => {
-    const { code, text } = await rollBack('--to', revisions[1]!.slice(0, 8));
+  it('accepts a prefix of an id, also on a hold; the same request joins it and follows it to its end', async () => {
+    let release = (): void => undefined;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    const redeployed = meet(on, REQUESTS.poll, { kind: 'hold', until });
+    const first = rollBack('--to', revisions[1]!.slice(0, 8));
+    await redeployed;
+    const second = on.project.run('rollback', 'staging', '--to', 'release-2', '--json');
+    expect(await second.line(({ event }) => event === 'submitted')).toMatchObject({ disposition: 'joined' });
+    release();
+    const [{ code, text }] = await Promise.all([first, second.exited]);
+    on.rule = PASS;
     expect(code, text).toBe(0);
+    expect(second.lines.at(-1)).toMatchObject({ event: 'ended', outcome: 'rolled_back', exitCode: 0 });
     expect(await on.active()).toBe(revisions[1]);
   });
 

@@ -70,7 +70,7 @@ export function lineActivities(
         if (found === null)
           throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
         if (found.state === 'ended') return { found: found.row };
-        return { insteadOf: found.state === 'queued' ? found.reason : `${found.releaseId} runs` };
+        return { insteadOf: 'reason' in found ? found.reason : `${id} runs` };
       });
       await place.leave();
       return { row };

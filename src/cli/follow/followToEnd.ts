@@ -2,13 +2,21 @@ import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
-import { type Asked, endedOf, endingExitCode, endingLines, type Links } from '../ui/endingText.ts';
+import {
+  answerEnding,
+  type Asked,
+  endedOf,
+  endingExitCode,
+  endingLines,
+  type Links,
+} from '../ui/endingText.ts';
 import { tailBuildLog } from './buildLog.ts';
 import { FollowView } from './followView.ts';
 
@@ -35,6 +43,8 @@ export interface FollowedToEnd {
   readonly ending: Ending | undefined;
   /** Why the command stopped following, and what happens to the release. */
   readonly gaveUp?: string;
+  /** The target's answer to a rollback that needs no work. */
+  readonly answer?: FinalAnswer;
 }
 
 /** The exit code of a command that timed out while the release continues (design, "The command"). */
@@ -80,6 +90,10 @@ export async function followToEnd(
         tellEnding(output, ending, exitCode, links);
         for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
         return { exitCode, ending };
+      }
+      if (event.kind === 'answered') {
+        const { answer } = event;
+        return { exitCode: answerEnding(answer).exitCode, ending: undefined, answer };
       }
       if (event.kind === 'gave_up') {
         const { why } = event;

@@ -66,6 +66,7 @@ export class FollowView {
         this.#live.say(style.faint('  answering again'));
         return;
       case 'ended':
+      case 'answered':
       case 'gave_up':
         this.#live.hide();
         return;

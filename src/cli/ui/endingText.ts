@@ -2,6 +2,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
 import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { MARKS, type Style } from './style.ts';
 
@@ -16,6 +17,16 @@ export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
     asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
   if (stoppedInTime && outcome === 'aborted' && code !== 'SLIPWAY_REVISION_NOT_REACHED') return 0;
   return outcomeExitCode(asked, outcome, code);
+}
+
+/** How a rollback ended that nothing runs for. */
+export function answerEnding({ disposition }: FinalAnswer): {
+  readonly outcome: Outcome;
+  readonly exitCode: 0 | 4;
+} {
+  return disposition === 'done'
+    ? { outcome: 'rolled_back', exitCode: 0 }
+    : { outcome: 'rejected', exitCode: 4 };
 }
 
 /** How it ended, in lines: the outcome and why, what serves, where to look, and what a person must do. */

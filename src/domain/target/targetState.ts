@@ -235,6 +235,18 @@ export interface RollbackAnswer {
   readonly onHold: boolean;
 }
 
+/** An answer to a rollback request that nothing runs for. */
+export interface FinalAnswer extends Pick<RollbackAnswer, 'reason'> {
+  readonly disposition: 'done' | 'ignored';
+  readonly onHold: boolean | null;
+}
+
+export function isFinal<Answer extends Pick<RollbackAnswer, 'disposition'>>(
+  answer: Answer,
+): answer is Answer & Pick<FinalAnswer, 'disposition'> {
+  return answer.disposition === 'done' || answer.disposition === 'ignored';
+}
+
 export const EMPTY_TARGET: TargetState = {
   spec: null,
   lastGood: null,
@@ -313,7 +325,10 @@ export type NextWork =
 export type Lookup =
   | { readonly state: 'queued'; readonly reason: string }
   | { readonly state: 'running'; readonly releaseId: string; readonly workflowId: string }
-  | { readonly state: 'ended'; readonly row: HistoryRow };
+  | { readonly state: 'ended'; readonly row: HistoryRow }
+  /** A rollback request without a rollback of its own: it joined another one, was not needed, or was refused. */
+  | { readonly state: 'answered'; readonly answer: RollbackAnswer }
+  | { readonly state: 'refused'; readonly reason: string };
 
 /** Looks up a release by its id, or a rollback request by its request id. */
 export function lookUp(state: TargetState, running: Running | null, id: string): Lookup | undefined {

@@ -65,9 +65,14 @@ export function refusal(error: unknown): SlipwayError | undefined {
   if (type === 'SLIPWAY_WRONG_MOMENT') return wrongMoment(message, error);
   if (type === 'SLIPWAY_TARGET_UNREADABLE' || type === 'SLIPWAY_IDENTITY_UNPROVED')
     return new SlipwayError(type, message, { cause: error });
+  return rejected(message, error);
+}
+
+/** SLIPWAY_USAGE: the target rejected a message. */
+export function rejected(message: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, {
     hint: 'correct it; what the target knows: slipway history',
-    cause: error,
+    cause,
   });
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../../domain/rollback/targetRollback.ts';
 import {
   ignoreMessage,
+  type Lookup,
   noteAccepted,
   type RollbackAnswer,
   type TargetState,
@@ -20,15 +21,21 @@ export class RollbackRequests {
   readonly #target: TargetCore;
   /** By request id, because a client that does not wait for the answer sends the same request as a signal. */
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
+  /** The first answer to each request of this run, by request id. */
+  readonly #answers = new Map<string, Taken<RollbackAnswer>>();
   #looking: ReturnType<typeof readWhatServes> | undefined;
 
   constructor(target: TargetCore) {
     this.#target = target;
   }
 
-  /** Whether a request waits for a read. */
-  isTaking(requestId: string): boolean {
-    return this.#taking.has(requestId);
+  /** The state of a request without a rollback of its own. */
+  lookUp(requestId: string): Lookup | undefined {
+    if (this.#taking.has(requestId)) return LOOKING;
+    const taken = this.#answers.get(requestId);
+    if (taken === undefined) return undefined;
+    if ('refused' in taken) return { state: 'refused', reason: taken.refused };
+    return { state: 'answered', answer: taken.answer };
   }
 
   take(request: RollbackRequest): Promise<Taken<RollbackAnswer>> {
@@ -44,10 +51,11 @@ export class RollbackRequests {
     const target = this.#target;
     const { lastRequest } = target.state;
     const meant = asked.to === undefined ? undefined : findRevision(target.state, asked.to);
-    if (meant !== undefined && 'problem' in meant) return { refused: meant.problem };
+    if (meant !== undefined && 'problem' in meant) return this.#answer(asked, { refused: meant.problem });
     if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
       const problem = await whyNoRevision(lastRequest, meant.askFor);
-      if (problem !== undefined) return { refused: noRevision(target.state, meant.askFor, problem) };
+      if (problem !== undefined)
+        return this.#answer(asked, { refused: noRevision(target.state, meant.askFor, problem) });
     }
     const to = meant && ('askFor' in meant ? meant.askFor : meant.revisionId);
     const request = { ...asked, to };
@@ -57,7 +65,13 @@ export class RollbackRequests {
     const taken = requestRollback({ state, running, now: now(), active }, request);
     target.change(recorded(taken, request));
     if (taken.preempt !== undefined) await target.preempt(taken.preempt);
-    return { answer: taken.answer };
+    return this.#answer(asked, { answer: taken.answer });
+  }
+
+  /** Keeps the answer, because a client that does not wait for it looks it up. */
+  #answer({ requestId }: RollbackRequest, taken: Taken<RollbackAnswer>): Taken<RollbackAnswer> {
+    if (!this.#answers.has(requestId)) this.#answers.set(requestId, taken);
+    return taken;
   }
 
   /** Reads what serves from the control plane. Requests that arrive together share one read. */
@@ -68,6 +82,8 @@ export class RollbackRequests {
     return this.#looking;
   }
 }
+
+const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };
 
 /** The state after a request. Records the request unless it joined an earlier one. */
 function recorded(

@@ -161,7 +161,8 @@ function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
       const request = readRollbackMessage(raw, origin, newId());
       if (typeof request === 'string') return request;
       if (target.state.spec === null) return 'this target has never taken a release';
-      if (request.to === undefined) return request;
+      // A refusal by `take` is kept as the answer, which the sender of a signal can look up.
+      if (request.to === undefined || origin === 'signal') return request;
       const meant = findRevision(target.state, request.to);
       return 'problem' in meant ? meant.problem : request;
     },
@@ -354,11 +355,10 @@ function answerQueries(target: Target, rollbacks: RollbackRequests): void {
   setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
   const find = (id: string): Lookup | null => {
     if (doorway().door !== 'open') return READING;
-    return lookUp(target.state, target.running, id) ?? (rollbacks.isTaking(id) ? LOOKING : null);
+    return lookUp(target.state, target.running, id) ?? rollbacks.lookUp(id) ?? null;
   };
   setHandler(lookupQuery, find, { description: 'The state of a release or rollback request' });
 }
 
 /** The target does not know more yet, so a client that follows keeps waiting. */
 const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
-const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };

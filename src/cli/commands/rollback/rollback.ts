@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
-import type { Outcome } from '../../../domain/release/outcome.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { UNFOLLOWED } from '../../follow/followToEnd.ts';
@@ -14,7 +14,7 @@ import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
-import { endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { answerEnding, endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
@@ -35,14 +35,6 @@ interface RollbackOptions {
   /** Milliseconds. */
   readonly timeout: number;
 }
-
-/** The endings of a rollback that needs no work by the target. */
-const ENDED_AT_ONCE: Partial<
-  Record<RollbackTaken['disposition'], { readonly outcome: Outcome; readonly exitCode: number }>
-> = {
-  done: { outcome: 'rolled_back', exitCode: 0 },
-  ignored: { outcome: 'rejected', exitCode: 4 },
-};
 
 /**
  * `slipway rollback [TARGET]`: restores an earlier verified revision, ahead of all running and queued releases, and
@@ -86,11 +78,10 @@ export async function runRollbackCommand(
         'slipway.disposition': disposition,
       });
       output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
-      const ended = ENDED_AT_ONCE[disposition];
-      const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
-      const onPage = ended === undefined ? onPageLines(dashboardUrl) : [];
-      for (const line of [answered, ...onPage]) {
-        if (options.wait && ended === undefined) output.info(line);
+      if (isFinal(taken)) return await tellAnswer(context, name, taken);
+      const onPage = onPageLines(dashboardUrl);
+      for (const line of [answerText(context, name, taken), ...onPage]) {
+        if (options.wait) output.info(line);
         else output.print(line);
       }
       if (via === 'signal') {
@@ -98,34 +89,54 @@ export async function runRollbackCommand(
           output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),
         );
       }
-      if (ended !== undefined) {
-        output.event({ event: 'ended', releaseId: null, reason: taken.reason, ...UNFOLLOWED, ...ended });
-        tellHold(context, name, onHold === true);
-        const { exitCode, outcome } = ended;
-        const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
-        await reportInCi(context, { exitCode, title, why: [taken.reason], outputs: { outcome } });
-        return exitCode;
-      }
       if (!options.wait) {
         const title = `rollback of ${name}: ${disposition}`;
         await reportInCi(context, { exitCode: 0, title, why: [taken.reason, ...onPage], outputs: {} });
         return 0;
       }
-      const followed = { id: requestId, asked: 'rollback', targetName: name, spec, workflowId } as const;
-      const { exitCode, ending } = await followInCi(
+      const followed = {
+        id: taken.requestId,
+        asked: 'rollback',
+        targetName: name,
+        spec,
+        workflowId,
+      } as const;
+      const { exitCode, ending, answer } = await followInCi(
         context,
         temporal,
         { ...followed, timeoutMs: options.timeout },
         signal,
       );
+      if (answer !== undefined) return await tellAnswer(context, name, answer);
       // A rollback that found nothing to restore ends its own hold.
       const foundNothing = ending !== undefined && endedOf(ending).outcome === 'failed';
-      if (!foundNothing) tellHold(context, name, onHold !== false);
+      const isHoldKnown = onHold !== null || ending !== undefined;
+      if (isHoldKnown && !foundNothing) tellHold(context, name, onHold !== false);
       return exitCode;
     } finally {
       await temporal.close();
     }
   });
+}
+
+function answerText(
+  { output }: CommandContext,
+  name: string,
+  answer: Pick<RollbackTaken, 'disposition' | 'reason'>,
+): string {
+  return `rollback of ${output.style.strong(name)}: ${answer.disposition}, ${answer.reason}`;
+}
+
+/** Reports the answer to a rollback that nothing runs for. */
+async function tellAnswer(context: CommandContext, name: string, answer: FinalAnswer): Promise<number> {
+  const { reason, onHold } = answer;
+  const { exitCode, outcome } = answerEnding(answer);
+  context.output.print(answerText(context, name, answer));
+  context.output.event({ event: 'ended', releaseId: null, reason, ...UNFOLLOWED, outcome, exitCode });
+  tellHold(context, name, onHold === true);
+  const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
+  await reportInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
+  return exitCode;
 }
 
 function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {

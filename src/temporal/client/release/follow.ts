@@ -2,11 +2,17 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
-import type { HistoryRow, Lookup } from '../../../domain/target/targetState.ts';
+import {
+  type FinalAnswer,
+  type HistoryRow,
+  isFinal,
+  type Lookup,
+} from '../../../domain/target/targetState.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
 import { progressQuery } from '../../../messages/release.ts';
 import { lookupQuery } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../connection.ts';
+import { rejected } from '../ask.ts';
 import { refuseStuck } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { HistoryNews, pause } from './historyNews.ts';
@@ -20,6 +26,8 @@ export type FollowEvent =
   | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
   | { readonly kind: 'answering' }
   | { readonly kind: 'ended'; readonly ending: Ending }
+  /** The target answered the rollback request only now, and nothing runs for it. */
+  | { readonly kind: 'answered'; readonly answer: FinalAnswer }
   | { readonly kind: 'gave_up'; readonly why: 'timeout' | 'stopped' | 'unknown' };
 
 /** How it ended: the whole result, or only the target's row if the release never started or broke. */
@@ -48,9 +56,10 @@ const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
  * Follows a release or a rollback to its end. If the worker or Temporal does not answer, reports that and keeps
- * asking. The last event is `ended` or `gave_up`.
+ * asking. The last event is `ended`, `answered` or `gave_up`.
+ *
  * @param workflowId - the target's.
- * @throws SlipwayError if Temporal rejects all calls (credentials, namespace).
+ * @throws SlipwayError if Temporal rejects all calls (credentials, namespace), or the target the request.
  */
 export async function* follow(
   temporal: TemporalConnection,
@@ -80,7 +89,7 @@ export async function* follow(
       silentSince = reported = undefined;
       for (const event of events) {
         yield event;
-        if (event.kind === 'ended' || event.kind === 'gave_up') return;
+        if (event.kind === 'ended' || event.kind === 'answered' || event.kind === 'gave_up') return;
       }
     } catch (error) {
       const who = whoIsSilent(error);
@@ -100,7 +109,8 @@ export async function* follow(
 class Trail {
   readonly #temporal: TemporalConnection;
   readonly #targetId: string;
-  readonly #id: string;
+  /** Changes if the request joins an earlier one. */
+  #id: string;
   #queueReason: string | undefined;
   #running: { readonly releaseId: string; readonly workflowId: string } | undefined;
   /** The last workflow that ended, and its result. A rollback has ended only once the target says so. */
@@ -155,6 +165,15 @@ class Trail {
         this.#progress = '';
         return [{ kind: 'started', releaseId, workflowId }];
       }
+      case 'answered': {
+        const { answer } = lookup;
+        if (isFinal(answer)) return [{ kind: 'answered', answer }];
+        if (answer.requestId === this.#id) return [{ kind: 'gave_up', why: 'unknown' }];
+        this.#id = answer.requestId;
+        return [];
+      }
+      case 'refused':
+        throw rejected(lookup.reason);
     }
   }
 

@@ -198,7 +198,7 @@ export async function rollBack(
   return {
     requestId: identified.requestId,
     disposition: 'queued',
-    reason: 'no worker answers; Temporal keeps the request until one does',
+    reason: 'the target has not answered within 5 s; Temporal keeps the request until a worker takes it',
     serves: null,
     onHold: null,
     via: 'signal',
