@@ -40,6 +40,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_ARTIFACT_TOO_LARGE: { exitCode: 1, title: 'The artifact is larger than 200 MB' },
   SLIPWAY_ARTIFACT_CORRUPT: { exitCode: 1, title: 'The artifact does not match its digest' },
   SLIPWAY_ARTIFACT_HOLDS_SECRET: { exitCode: 1, title: 'The source contains a suspected secret' },
+  SLIPWAY_ARTIFACT_UNMERGED: { exitCode: 1, title: 'A file of the source has a merge conflict' },
   SLIPWAY_ARTIFACT_UNREADABLE: { exitCode: 1, title: 'A file of the source could not be read' },
   SLIPWAY_ARTIFACT_STORE_UNAVAILABLE: {
     exitCode: 6,

@@ -9,6 +9,7 @@ import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
+import { gitIn } from '../../provenance.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {
@@ -66,14 +67,28 @@ export interface SourceToPack {
 
 /**
  * The source that `slipway.yaml` names, resolved relative to that file.
- * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE.
+ * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE, SLIPWAY_ARTIFACT_UNMERGED.
  */
 export async function sourceToPack({
   config,
   folder,
 }: Pick<LoadedConfig, 'config' | 'folder'>): Promise<SourceToPack> {
   const root = resolve(folder, config.artifact.path);
-  return { root, entries: await sourceFiles(root, config.artifact.ignore) };
+  const entries = await sourceFiles(root, config.artifact.ignore);
+  await requireMerged(root, entries);
+  return { root, entries };
+}
+
+/** An unfinished merge, rebase or `stash pop` leaves conflict markers in files. Without git, nothing is checked. */
+async function requireMerged(root: string, entries: readonly SourceEntry[]): Promise<void> {
+  const listed = await gitIn(root)('diff', '--name-only', '--diff-filter=U', '--relative', '-z');
+  const unmerged = new Set(listed?.split('\0'));
+  const place = entries.find(({ path }) => unmerged.has(path))?.path;
+  if (place === undefined) return;
+  throw new SlipwayError('SLIPWAY_ARTIFACT_UNMERGED', `${place} has an unresolved merge conflict`, {
+    place,
+    hint: 'resolve it, and run git add on the file',
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,5 +79,20 @@ describe('the artifact of a target', () => {
       never,
     );
     expect(prepared.artifact).toEqual(artifact);
+  });
+
+  it('is refused while a file of it has an unresolved merge conflict, but not one that is ignored', async () => {
+    const git = (input: string, ...args: string[]): string =>
+      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim();
+    git('', 'init', '--quiet');
+    const blob = git('{}', 'hash-object', '-w', '--stdin');
+    const ours = (path: string): string => `100644 ${blob} 2\t${path}\n100644 ${blob} 3\t${path}\n`;
+    git(ours('graph.json') + ours('notes.md'), 'update-index', '--index-info');
+    await writeFile(join(folder, 'notes.md'), '<<<<<<<');
+    const config = parseConfig(`${TARGET}artifact: { ignore: [notes.md] }\n`, 'slipway.yaml');
+    const prepare = () => artifactOf({ config, folder }, 'a', { home: folder, environment: {} }, never);
+    await expect(prepare()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNMERGED', place: 'graph.json' });
+    git('', 'add', 'graph.json');
+    await expect(prepare()).resolves.toBeDefined();
   });
 });
