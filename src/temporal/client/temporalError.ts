@@ -33,6 +33,11 @@ export function isTemporalSilent(error: unknown): boolean {
   return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
 }
 
+/** Whether Temporal answered, but the answer is encrypted with a key that this process does not have. */
+export function isSealed(error: unknown): error is SlipwayError {
+  return error instanceof SlipwayError && error.code.startsWith('SLIPWAY_PAYLOAD_');
+}
+
 /** Whether a call timed out. The status depends on which side noticed first. */
 export function isOutOfTime(error: unknown): boolean {
   const status = grpcStatus(error);
@@ -100,10 +105,15 @@ export function unreachable(
 }
 
 /**
- * Explains a failed request to people. If Temporal did not answer, it may have accepted the request.
+ * Explains a failed request to people. If Temporal did not answer, or its answer cannot be read, it may have accepted
+ * the request.
  * @param outcome - what may follow: `the promotion may still start`.
  */
 export function unansweredRequest(error: unknown, place: Place, outcome: string): unknown {
+  if (isSealed(error)) {
+    const { code, message, place: variable, hint } = error;
+    return new SlipwayError(code, `${message}: ${outcome}`, { place: variable, hint, cause: error });
+  }
   if (!isTemporalSilent(error)) return temporalError(error, place);
   const message = `Temporal at ${place.address} did not answer: ${outcome}`;
   const hint = 'look with "slipway status"';

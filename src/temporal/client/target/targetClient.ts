@@ -34,7 +34,7 @@ import { currentTrace } from '../../../traces/trace.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
 import { findStuckTask, refuseStuck } from '../stuckTask.ts';
-import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
+import { isOutOfTime, isSealed, isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
 
 /** The result of a rollback request. `signal`: no worker answered, so Temporal keeps it until one does. */
@@ -87,7 +87,7 @@ export async function submitRelease(
     const failed = silent
       ? noWorker(settings, `no worker took the release within ${waitedS} s`, error)
       : (refusal(error) ?? temporalError(error, settings));
-    if (!silent && !isTemporalSilent(error)) throw failed;
+    if (!silent && !isTemporalSilent(error) && !isSealed(error)) throw failed;
     const delivered = await withdrawSubmission(temporal, request, submission);
     if (silent) await refuseStuck(temporal, targetWorkflowId(request.target));
     throw withdrawn(failed, delivered);

@@ -10,10 +10,15 @@ import {
   viewTarget,
 } from '../../../../src/temporal/client/target/targetClient.ts';
 import { request } from '../../../domain/target/targets.ts';
+import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 /** It has no pending workflow task. */
 const NOT_STUCK = { raw: {}, status: { name: 'RUNNING' } };
+
+const away = (): Promise<never> =>
+  Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+const sealed = (): Promise<never> => Promise.reject(keyMissing({ metadata: {}, data: new Uint8Array() }));
 
 /** gRPC's two errors for a call that timed out. */
 const OUT_OF_TIME = [
@@ -59,13 +64,11 @@ describe('a submission without an answer', () => {
     Promise.reject(Object.assign(new Error('9 FAILED_PRECONDITION'), { code: 9, details: '', metadata: {} }));
   const timedOut = (): Promise<never> =>
     Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time'));
-  const away = (): Promise<never> =>
-    Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
-
   it.each([
-    ['SLIPWAY_NO_WORKER', timedOut],
-    ['SLIPWAY_TEMPORAL_UNREACHABLE', away],
-  ])('is withdrawn under its own id before the command ends with %s', async (code, submit) => {
+    ['SLIPWAY_NO_WORKER', 6, timedOut],
+    ['SLIPWAY_TEMPORAL_UNREACHABLE', 6, away],
+    ['SLIPWAY_PAYLOAD_KEY_MISSING', 1, sealed],
+  ])('is withdrawn under its own id before the command ends with %s', async (code, exitCode, submit) => {
     const ids: unknown[] = [];
     const temporal = submitting(
       (updateId) => {
@@ -79,7 +82,7 @@ describe('a submission without an answer', () => {
     );
     await expect(submitted(temporal)).rejects.toMatchObject({
       code,
-      exitCode: 6,
+      exitCode,
       message: expect.stringContaining('the release was withdrawn') as string,
     });
     expect(new Set(ids).size).toBe(1);
@@ -113,13 +116,13 @@ describe('a submission without an answer', () => {
   });
 });
 
-it('a rollback that Temporal does not answer may still happen, and the error says so', async () => {
-  const away = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} });
-  const temporal = answeringTemporal({
-    workflow: { getHandle: () => ({ executeUpdate: () => Promise.reject(away) }) },
-  });
+it.each([
+  ['that Temporal does not answer', 'SLIPWAY_TEMPORAL_UNREACHABLE', away],
+  ['whose answer has a key that is missing here', 'SLIPWAY_PAYLOAD_KEY_MISSING', sealed],
+])('a rollback %s may still happen, and the error says so', async (_, code, executeUpdate) => {
+  const temporal = answeringTemporal({ workflow: { getHandle: () => ({ executeUpdate }) } });
   await expect(rollBack(temporal, 'target:x:greeter', {})).rejects.toMatchObject({
-    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    code,
     message: expect.stringContaining('may still happen') as string,
   });
 });
