@@ -5,13 +5,20 @@ import type { MeasureSinks } from '../messages/measureSinks.ts';
 import { activityQueues } from '../domain/taskQueues.ts';
 
 /**
- * Disables the SDK's interruption of workflow code after 5 s of wall-clock time (an undocumented option). The limit
- * would also apply while the process is suspended: SIGSTOP, Ctrl-Z, a machine that sleeps or is overloaded. Callbacks
- * of an interrupted workflow then run in the next workflow of the same V8 context and issue their commands there.
- * Without a next workflow, they end the worker's thread. Code that continues late is harmless, because Temporal has
- * given its task to another worker. The value is the highest possible.
+ * A worker without the SDK's interruption of workflow code after 5 s of wall-clock time, which the SDK cannot disable. The
+ * limit would also apply while the process is suspended: SIGSTOP, Ctrl-Z, a machine that sleeps or is overloaded. Callbacks
+ * of an interrupted workflow then run in the next workflow of the same V8 context and issue their commands there. Without
+ * a next workflow, they end the worker's thread. Code that continues late is harmless, because Temporal has given its task
+ * to another worker. With a limit, Node would also start a thread for each of about 90 calls into a workflow in a release.
  */
-const NEVER_INTERRUPT = { isolateExecutionTimeout: 4_294_967_295 };
+export class UninterruptedWorker extends Worker {
+  protected static override createWorkflowCreator(
+    ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
+  ): ReturnType<typeof Worker.createWorkflowCreator> {
+    const isolateExecutionTimeoutMs = undefined as unknown as number;
+    return super.createWorkflowCreator(bundle, { ...options, isolateExecutionTimeoutMs }, logger);
+  }
+}
 
 /** The sinks with which workflows record metrics. */
 export function measureSinks(measure: Measure = () => undefined): InjectedSinks<MeasureSinks> {
@@ -33,7 +40,7 @@ export async function createWorkers(options: WorkerOptions, measure?: Measure): 
   const { workflowBundle: _, ...activitiesAlone } = options;
   const workers: Worker[] = [];
   try {
-    workers.push(await Worker.create({ ...options, ...NEVER_INTERRUPT, sinks: measureSinks(measure) }));
+    workers.push(await UninterruptedWorker.create({ ...options, sinks: measureSinks(measure) }));
     for (const taskQueue of activityQueues(options.taskQueue)) {
       workers.push(await Worker.create({ ...activitiesAlone, taskQueue }));
     }

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lockActivities } from '../../src/activities/deployment/lockActivities.ts';
@@ -20,7 +20,7 @@ import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { createClient, queryAgain } from '../../src/temporal/client/connection.ts';
-import { createWorkers, measureSinks } from '../../src/temporal/createWorkers.ts';
+import { createWorkers, measureSinks, UninterruptedWorker } from '../../src/temporal/createWorkers.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
@@ -156,7 +156,7 @@ export async function replayFailures(
   const begun = histories.filter(({ history }) =>
     history.events?.some((event) => isTaskCompleted(event.eventType)),
   );
-  const results = Worker.runReplayHistories(
+  const results = UninterruptedWorker.runReplayHistories(
     { workflowBundle: { codePath: workflowBundle }, sinks: measureSinks() },
     begun,
   );

@@ -1,8 +1,6 @@
-import { Worker } from '@temporalio/worker';
-
 import type { TemporalConnection } from '../client/connection.ts';
 import { temporalError } from '../client/temporalError.ts';
-import { measureSinks } from '../createWorkers.ts';
+import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
 import { fetchHistory } from '../history/fetchHistories.ts';
 import type { Execution } from './runningWork.ts';
 
@@ -26,7 +24,7 @@ export async function replayFailures(
   bundlePath: string,
 ): Promise<readonly ReplayFailure[]> {
   const failures: ReplayFailure[] = [];
-  const results = Worker.runReplayHistories(
+  const results = UninterruptedWorker.runReplayHistories(
     { workflowBundle: { codePath: bundlePath }, sinks: measureSinks() },
     histories(temporal, executions),
   );
