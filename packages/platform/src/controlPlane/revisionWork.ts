@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { BuildResult } from '../builder/buildRevision.ts';
 import { messageOf } from '../errors.ts';
 import { isDiskFull } from '../http/problem.ts';
+import { isDatabaseUnavailable } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import type { AgentSpec, Fleet } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
@@ -111,6 +112,7 @@ export function createRevisionWork(options: {
       });
     } catch (error) {
       if (signal.aborted) return BUILD_CANCELED;
+      if (isDatabaseUnavailable(error)) throw error;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
       options.log.error({ err: error, ...logFields(ids) }, 'the builder failed');
       return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
@@ -228,7 +230,7 @@ export function createRevisionWork(options: {
     handover.finish();
   };
 
-  /** If the platform itself fails, ends the revision as failed if that can still be stored. */
+  /** If the platform itself fails, ends the revision as failed, unless only its database did not answer. */
   const endAsFailedOnError =
     <T>(work: (ids: RevisionIds, signal: AbortSignal) => Promise<T>, otherwise: T) =>
     async (ids: RevisionIds, signal: AbortSignal): Promise<T> => {
@@ -236,7 +238,8 @@ export function createRevisionWork(options: {
         return await work(ids, signal);
       } catch (error) {
         options.log.error({ err: error, ...logFields(ids) }, 'work on a revision failed');
-        await endAsFailed(ids);
+        // A database that was away for a moment says nothing about the revision: the next pass resumes it.
+        if (!isDatabaseUnavailable(error)) await endAsFailed(ids);
         return otherwise;
       }
     };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 
 import { DEFAULT_TENANT_ID } from '../../src/access/caller.ts';
@@ -103,6 +104,37 @@ describe('a revision', () => {
       expect(platform.serving.get(id)).toBe(revision);
     },
   );
+
+  it.each(['AWAITING_DEPLOY', 'DEPLOYED'])(
+    'continues if the database did not answer for a moment when it became %s',
+    async (status) => {
+      const id = await platform.create(`a moment before ${status}`);
+      const { kysely } = platform;
+      for (const statement of [
+        'CREATE SEQUENCE moments',
+        `CREATE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('moments') = 1 THEN RAISE 'not now' USING ERRCODE = '57P03'; END IF; RETURN NEW; END $$`,
+        `CREATE TRIGGER not_now BEFORE INSERT ON revision_transitions FOR EACH ROW
+          WHEN (NEW.to_status = '${status}') EXECUTE FUNCTION not_now()`,
+      ]) {
+        await sql.raw(statement).execute(kysely);
+      }
+      const revision = await platform.release(id, 'DEPLOYED');
+      expect(platform.serving.get(id)).toBe(revision);
+      await sql.raw('DROP FUNCTION not_now CASCADE').execute(kysely);
+      await sql.raw('DROP SEQUENCE moments').execute(kysely);
+    },
+  );
+
+  it('is built again if the database did not answer during its build', async () => {
+    const id = await platform.create('asked during a build');
+    const build = platform.onBuild;
+    platform.onBuild = () => {
+      platform.onBuild = build;
+      return Promise.reject(new Error('timeout exceeded when trying to connect'));
+    };
+    await platform.release(id, 'DEPLOYED');
+  });
 
   it('ends BUILD_FAILED if the builder itself fails, also on a full disk', async () => {
     const id = await platform.create('builder breaks');
