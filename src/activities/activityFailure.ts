@@ -5,7 +5,7 @@ import { ServiceError } from '../clients/serviceError.ts';
 import { cutText } from '../domain/bounds.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { FailureDetail } from '../domain/failure.ts';
-import { grantedPauseMs } from '../domain/step.ts';
+import { backoffMs, grantedPauseMs } from '../domain/step.ts';
 
 /** Failures that another attempt may fix. All others are final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -64,10 +64,19 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
   });
 }
 
-/** Limits the pause that a service requested, so that the step gets one more attempt before its deadline. */
+/**
+ * The pause that a service requested, limited so that the step gets one more attempt before its deadline. Never shorter
+ * than the step's own pause: during an outage, short pauses would use its attempts up.
+ */
 function retryDelayMs(askedMs: number): number {
-  const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = Context.current().info;
-  return grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs);
+  const { attempt, retryPolicy = {}, ...info } = Context.current().info;
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = info;
+  const { initialInterval = 0, backoffCoefficient = 1, maximumInterval = initialInterval } = retryPolicy;
+  const own = { initialIntervalMs: Number(initialInterval), maximumIntervalMs: Number(maximumInterval) };
+  return Math.max(
+    backoffMs({ ...own, backoffCoefficient }, attempt),
+    grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs),
+  );
 }
 
 /** The error's message, with its hint. */

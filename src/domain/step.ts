@@ -89,6 +89,12 @@ export function overrideStep(policy: StepPolicy, override: StepOverride | undefi
   return { ...policy, ...deadlines, retry: { ...merged, initialIntervalMs, maximumIntervalMs } };
 }
 
+/** The step's own pause after its first, second … failed attempt, in milliseconds. */
+export function backoffMs(retry: Omit<RetryPolicy, 'maximumAttempts'>, attempts: number): number {
+  const interval = retry.initialIntervalMs * retry.backoffCoefficient ** (attempts - 1);
+  return Math.min(interval, retry.maximumIntervalMs);
+}
+
 /** The longest time for the last attempt before a deadline and for handling its answer. */
 const LAST_LOOK_MS = 30_000;
 

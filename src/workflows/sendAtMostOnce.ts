@@ -1,7 +1,7 @@
 import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
 import type { ErrorCode } from '../domain/errors.ts';
-import { grantedPauseMs, type StepPolicy } from '../domain/step.ts';
+import { backoffMs, grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
 /** Failures after which the same request can never succeed. */
@@ -66,11 +66,10 @@ export async function sendAtMostOnce<T>(call: {
       failure = explain(error);
     }
     if (failure.mayHaveBeenTaken) unknownAnswers++;
-    const { retryAfterMs } = failure;
-    const delayMs =
-      retryAfterMs === undefined
-        ? backoff(retry, attempts)
-        : grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
+    // Never sooner than the step's own pause: during an outage, short pauses would use its attempts up.
+    const { retryAfterMs = 0 } = failure;
+    const askedMs = grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
+    const delayMs = Math.max(backoffMs(retry, attempts), askedMs);
     const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code);
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;
@@ -116,10 +115,4 @@ async function settle<T>(
       true,
     );
   }
-}
-
-/** The delay before the next attempt, in milliseconds. */
-export function backoff(retry: StepPolicy['retry'], attempts: number): number {
-  const interval = retry.initialIntervalMs * retry.backoffCoefficient ** (attempts - 1);
-  return Math.min(interval, retry.maximumIntervalMs);
 }

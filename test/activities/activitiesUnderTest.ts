@@ -112,6 +112,7 @@ export function activitiesUnderTest(
       | 'scheduleToCloseTimeoutMs'
       | 'heartbeatDetails'
       | 'heartbeatTimeoutMs'
+      | 'retryPolicy'
     >
   > = {},
   shuttingDown: AbortSignal = new AbortController().signal,

@@ -71,6 +71,14 @@ describe('a service that fails', () => {
     expect(failure.details?.[0]).toMatchObject({ retryAfterMs: 7_000 });
   });
 
+  it('by asking to wait for less than the step’s own pause is retried after that pause', async () => {
+    const plane = await startService((_, response) => json(response, 503, {}, { 'retry-after': '1' }));
+    const retryPolicy = { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 15_000 };
+    const activities = activitiesUnderTest({ attempt: 4, retryPolicy });
+    const input = { target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID };
+    expect((await failureOf(activities.readDeployment(input))).nextRetryDelay).toBe(4_000);
+  });
+
   it('by asking to wait past the step’s deadline is retried once before it', async () => {
     const plane = await startService((_, response) => json(response, 429, {}, { 'retry-after': '3600' }));
     const target = targetOn(plane.url);

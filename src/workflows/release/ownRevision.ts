@@ -3,9 +3,9 @@ import { type ApplicationFailure, condition, sleep } from '@temporalio/workflow'
 import type { Activities } from '../../activities/activities.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, ReleaseRequest } from '../../domain/release/release.ts';
-import type { StepPolicy } from '../../domain/step.ts';
+import { backoffMs, type StepPolicy } from '../../domain/step.ts';
 import { explain, pipelineFailure } from '../failure.ts';
-import { backoff, OUTCOME_UNKNOWN } from '../sendAtMostOnce.ts';
+import { OUTCOME_UNKNOWN } from '../sendAtMostOnce.ts';
 
 /** How many times to look for the revision of an answered PATCH. */
 const LOOKS_FOR_OURS = 6;
@@ -94,7 +94,7 @@ export async function awaitOurs(
     if (typeof found === 'string') return found;
     if (looks === LOOKS_FOR_OURS) break;
     if (stopped()) await sleep(STOPPING_PAUSE_MS);
-    else await condition(stopped, backoff(policy.retry, looks));
+    else await condition(stopped, backoffMs(policy.retry, looks));
   }
   throw unknown('reading the deployment does not show which new revision it made');
 }

@@ -41,10 +41,14 @@ describeWorkflows('a request that changes the deployment', (harness) => {
       expect(target.world.revisionsOf(tarball('b'))).toHaveLength(1);
     });
 
-    it('is sent again no sooner than a 429 requires', async () => {
+    it.each([
+      ['a 429 requires', 400, 30],
+      ['its own pause, if a 429 requires less', 30, 400],
+    ])('is sent again no sooner than %s', async (_, askedMs, initialIntervalMs) => {
       const { target } = harness.newServingTarget();
-      target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', 400));
-      await target.release('b');
+      target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', askedMs));
+      const steps = { ...QUICK, patch: { ...QUICK.patch, retry: { initialIntervalMs } } };
+      await target.release('b', { steps });
       const [first, second] = target.world.calls.filter(({ activity }) => activity === 'patchDeployment');
       expect((second?.startedAt ?? 0) - (first?.endedAt ?? 0)).toBeGreaterThan(350);
     });
