@@ -96,7 +96,7 @@ export function releaseActivities(
   { pollUntil, poller, now = () => Promise.resolve(Date.now()), lookEveryMs }: Waiting,
 ) {
   const deployments = deploymentActivities(outside);
-  const checks = checkActivities(outside);
+  const checks = checkActivities(outside, pollUntil);
   return {
     ...deployments,
     ...uploadActivities(outside),

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import type { ErrorCode } from '../domain/errors.ts';
 import { notYet } from './activityFailure.ts';
-import { reportProgress } from './heartbeat.ts';
+import { knownSoFar, reportProgress } from './heartbeat.ts';
 
 /** How long one attempt polls. Then it ends and is retried, which adds no event and frees the slot. */
 const ATTEMPT_MS = 60_000;
@@ -44,7 +44,7 @@ export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): Pol
       for (;;) {
         const seen = await look();
         if ('found' in seen) return seen.found;
-        reportProgress(seen.insteadOf);
+        reportProgress(seen.insteadOf, knownSoFar());
         const ageMs = Date.now() - started;
         if (shuttingDown.aborted || ageMs >= attemptMs) throw notYet(code, seen.insteadOf, SHORTEST_PAUSE_MS);
         await pause(Math.max(pauseAfter(ageMs), polls * PAUSE_PER_POLL_MS));

@@ -72,6 +72,12 @@ export function notOffered(error: unknown): boolean {
   );
 }
 
+/** Whether a service did not answer, or only a gateway did without the service behind it. */
+export function isSilence(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) return false;
+  return error.status === undefined || [502, 503, 504].includes(error.status);
+}
+
 /** The longest wait to accept, in milliseconds: a day. */
 const LONGEST_MS = 86_400_000;
 

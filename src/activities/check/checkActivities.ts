@@ -8,6 +8,7 @@ import {
   type ConversationThread,
   removeThread,
 } from '../../check/askAgent.ts';
+import { isSilence } from '../../clients/serviceError.ts';
 import { carryOut, type CheckProgress, NOTHING_MADE } from '../../check/carryOut.ts';
 import { cutText } from '../../domain/bounds.ts';
 import type { Check } from '../../domain/check/check.ts';
@@ -17,17 +18,21 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
-import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
+import { knownBefore, knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
+import type { PollUntil } from '../polling.ts';
 import { scrubText, scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 import { runDatasetCheck } from './datasetCheck.ts';
 
 /** Runs a check: stateless streamed runs, which leave nothing at the agent, or conversations. */
-export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
+export function checkActivities(
+  outside: Outside,
+  pollUntil: PollUntil,
+): Untracked<Pick<Activities, 'runCheck'>> {
   return {
     runCheck: async ({ agentUrl, store, check, budget, restoring = false, ...revision }) => {
-      noteProgress(`check "${check.name}" runs`, knownBefore());
-      await requireActive(outside, revision);
+      await awaitActive(outside, pollUntil, revision);
+      noteProgress(`check "${check.name}" runs`, knownSoFar());
       const agent = outside.agent(revision.target, agentUrl);
       const { revisionId } = revision;
       const evaluating = { pool: outside.evaluators(), revisionId, passesWithoutScore: restoring };
@@ -190,6 +195,22 @@ async function keepAnswer(outside: Outside, store: string, answer: string): Prom
     Context.current().log.warn('an answer could not be kept in the artifact store', { error: String(error) });
     return undefined;
   }
+}
+
+/**
+ * {@link requireActive}, once the control plane answers. Its silence says nothing about the revision, and it could not
+ * restore another one meanwhile: a check waits for it for up to a minute in each of its attempts.
+ */
+async function awaitActive(outside: Outside, pollUntil: PollUntil, revision: RevisionInput): Promise<void> {
+  await pollUntil('SLIPWAY_UNREACHABLE', async () => {
+    try {
+      await requireActive(outside, revision);
+      return { found: undefined };
+    } catch (error) {
+      if (!isSilence(error)) throw error;
+      return { insteadOf: error.message };
+    }
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
 
-import { ServiceError } from '../../clients/serviceError.ts';
+import { isSilence, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
@@ -150,12 +150,6 @@ async function whySilent(
     if (!(error instanceof ServiceError)) throw error;
     return isSilence(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
-}
-
-/** Whether there was no answer, or only one from a gateway without an agent behind it. */
-function isSilence(error: SlipwayError): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  return error.status === undefined || [502, 503, 504].includes(error.status);
 }
 
 function noAgentUrl(target: TargetSpec): SlipwayError {

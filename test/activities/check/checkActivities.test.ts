@@ -10,6 +10,8 @@ import type { Check } from '../../../src/domain/check/check.ts';
 import { json, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
   failureOf,
   OTHER_REVISION_ID,
   REVISION_ID,
@@ -75,6 +77,17 @@ describe('a check’s verdict', () => {
     const stack = await startStack(runOf(['values', { __interrupt__: [{ value: 'sure?' }] }]));
     const check: Check = { ...CHECK, expect: { status: 'interrupted' } };
     expect((await activitiesUnderTest().runCheck(inputOn(stack, check))).verdict.passed).toBe(true);
+  });
+
+  it('waits within one attempt for a control plane that does not answer', async () => {
+    let looks = 0;
+    const stack = await startStack(runOf(GREETED), {
+      [`GET ${DEPLOYMENT_PATH}`]: (response: ServerResponse) =>
+        json(response, looks++ < 3 ? 503 : 200, deploymentAnswer()),
+    });
+    const { verdict, attempt } = await activitiesUnderTest().runCheck(inputOn(stack));
+    expect({ passed: verdict.passed, attempt }).toEqual({ passed: true, attempt: 1 });
+    expect(runsOf(stack)).toHaveLength(1);
   });
 
   it('is none where the stream ends before any values: it is asked again', async () => {
