@@ -70,7 +70,8 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     ...HEARTBEAT,
     startToCloseMs: 10 * MINUTE,
     scheduleToCloseMs: 30 * MINUTE,
-    retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 10 },
+    // Five minutes. Each attempt may send 200 MB.
+    retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 24 },
   },
   patch: { ...SENT_ONCE, startToCloseMs: 20 * SECOND, scheduleToCloseMs: 5 * MINUTE },
   // One attempt polls for up to a minute and then returns its slot.
