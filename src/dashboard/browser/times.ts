@@ -14,7 +14,8 @@ export function showTimes(): void {
   for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-tells]')) {
     const at = Date.parse(time.dateTime);
     time.title ||= EXACT.format(at);
-    const text = textOf(time.dataset['tells'], at, now);
+    const isExact = time.dataset['exact'] !== undefined;
+    const text = isExact ? time.title : textOf(time.dataset['tells'], at, now);
     if (text !== time.textContent) time.textContent = text;
   }
 }
@@ -27,10 +28,15 @@ function showSoaks(now: number): void {
   }
 }
 
-/** Updates the times every second. */
+/** Updates the times every second. A tap shows the exact time, because a finger cannot point at it for its title. */
 export function keepTimes(): void {
   showTimes();
   window.setInterval(showTimes, 1_000);
+  document.addEventListener('click', ({ target }) => {
+    if (!(target instanceof HTMLTimeElement)) return;
+    target.toggleAttribute('data-exact');
+    showTimes();
+  });
 }
 
 function textOf(tells: string | undefined, at: number, now: number): string {

@@ -35,8 +35,10 @@ export async function readDevState(home: string): Promise<DevState | undefined> 
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} could not be read`, {
+    const why = (error as Error).message;
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the state of "slipway dev" could not be read: ${why}`, {
       place: file,
+      hint: 'run as the user of "slipway dev", or choose another folder with --home or SLIPWAY_HOME',
       cause: error,
     });
   }

@@ -34,6 +34,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const rows = page.locator('table.history tbody tr');
     await expect.poll(async () => (await page.reload(), rows.count()), { timeout: 20_000 }).toBe(5);
     expect(await rows.first().textContent()).toContain('rolled back');
+    const time = rows.first().locator('time[data-tells=ago]').first();
+    await time.click();
+    expect(await time.textContent(), 'the exact time, after a tap').toContain(
+      String(new Date().getUTCFullYear()),
+    );
     const measures = page.getByRole('region', { name: 'Delivery measures' });
     for (const definition of Object.values(DEFINITIONS)) await measures.getByText(definition).waitFor();
     expect(await measures.textContent()).toContain('1 of 5 releases.');

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -103,6 +103,14 @@ describe('the Temporal to use', () => {
     // No process id is as large as this.
     await writeDevState(home, devState(2 ** 30));
     expect((await temporalSettings(home, noFile)).origin).toBe('default');
+  });
+
+  it('is rejected with the reason and a way out if the state of `slipway dev` cannot be read', async () => {
+    await mkdir(join(home, 'dev.json'));
+    await expect(temporalSettings(home, noFile)).rejects.toMatchObject({
+      message: expect.stringContaining('EISDIR') as string,
+      hint: expect.stringContaining('SLIPWAY_HOME') as string,
+    });
   });
 
   it('is rejected with the place if a profile does not exist', async () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
+import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -152,7 +153,11 @@ async function readPayload(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'the payload could not be read', { place: path, cause: error });
+    throw new SlipwayError('SLIPWAY_USAGE', `the payload could not be read: ${systemReason(error)}`, {
+      place: path,
+      hint: 'name a file with the body of a delivery',
+      cause: error,
+    });
   }
 }
 
