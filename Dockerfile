@@ -22,7 +22,9 @@ FROM ${NODE_IMAGE}
 # git: sources from repositories. curl: the health check.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates curl git \
-  && rm -rf /var/lib/apt/lists/*
+  && rm -rf /var/lib/apt/lists/* \
+  # Git reads no commit of a checkout of another user, as one on the host is (docs/containers.md, "Release").
+  && git config --system --add safe.directory /source
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules

@@ -145,9 +145,14 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
       answers: `JSON.stringify(await reached(${JSON.stringify([...temporal, postgres])}))`,
       expects: { contains: `["${postgres}"]` },
     });
+    // A checkout of another user than the container's.
+    const checkOut =
+      'git init -q; git add -A; git -c user.name=Ada -c user.email=ada@example.com commit -qm one';
+    execFileSync('sh', ['-ec', checkOut], { cwd: `${folder}/reaching` });
     const released = await composition.run('worker', ['slipway', 'release', 'staging'], `${folder}/reaching`);
     expect(released.code, released.text).toBe(0);
     expect(released.text).toContain('released');
+    expect(released.text).toMatch(/, commit [0-9a-f]{12} on staging/);
   });
 
   it('records the client’s own address behind the proxy, not one that a client claims', async () => {
