@@ -200,8 +200,14 @@ export const JoinQuery = z.object({
   on_disconnect: CancelOnDisconnect.optional(),
 });
 
-/** The query of `GET …/runs/{run_id}/stream`: as join, and the public client's modes. */
-export const JoinStreamQuery = z.object({ ...JoinQuery.shape, stream_mode: StreamModes.optional() });
+/**
+ * The query of `GET …/runs/{run_id}/stream`: as join, and the public client's modes. The public Python client sends an
+ * empty `stream_mode` for all of them.
+ */
+export const JoinStreamQuery = z.object({
+  ...JoinQuery.shape,
+  stream_mode: z.preprocess((value) => (value === '' ? undefined : value), StreamModes.optional()),
+});
 
 /** The query of requests that create a run and follow it: `on_disconnect` "may be given in the query". */
 export const FollowQuery = z.object({
