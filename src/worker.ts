@@ -23,7 +23,6 @@ export interface RunWorkerOptions {
   readonly identity: string;
   /** Shuts the worker down: it accepts no more tasks, and running activities get {@link SHUTDOWN_GRACE} to finish. */
   readonly signal?: AbortSignal;
-  /** Called when the worker polls. */
   readonly onReady?: () => void;
   /** How many promotions work at once. Default: {@link PLACE_RULES}. */
   readonly places?: PlaceRules;

@@ -263,13 +263,11 @@ export interface Activities {
     readonly by: Actor;
   }): Promise<Attempted<{ releaseId: string | null }>>;
 
-  /** Asks a target to roll back. */
   rollBackTarget(input: {
     readonly target: TargetSpec;
     readonly message: RollbackMessage;
   }): Promise<Attempted<{ answer: RollbackAnswer }>>;
 
-  /** Puts a target on hold. */
   holdTarget(input: {
     readonly target: TargetSpec;
     readonly by: Actor;

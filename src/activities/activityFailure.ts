@@ -79,7 +79,6 @@ function retryDelayMs(askedMs: number): number {
   );
 }
 
-/** The error's message, with its hint. */
 function withHint({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }

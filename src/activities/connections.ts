@@ -38,7 +38,6 @@ export interface Outside {
   controlPlane(target: TargetSpec): DeploymentsClient;
   agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok'> & CheckedAgent;
   feedback(): Pick<FeedbackClient, 'submit'>;
-  /** The connection pool for evaluators. */
   evaluators(): Agent;
   openStore(url: string): ReleaseStore;
 }

@@ -80,7 +80,6 @@ export function createActivities(
 /** How long a release polls by itself, in milliseconds. Many revisions are deployed within that time. */
 const POLLED_MS = 10_000;
 
-/** How activities wait. */
 interface Waiting {
   readonly pollUntil: PollUntil;
   readonly poller?: Poller;

@@ -68,7 +68,6 @@ export function observedActivity(context: Context): ActivityInterceptors {
   };
 }
 
-/** What an activity works on. */
 interface Subject {
   readonly release?: string;
   readonly target?: string;

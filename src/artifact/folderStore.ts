@@ -32,7 +32,6 @@ export function folderStore(path: string): ArtifactStore {
     if (found !== digest) throw corrupt(digest, file);
   };
 
-  /** The paths of the files below a path of the store, sorted. */
   const filesBelow = async (path: string): Promise<string[]> => {
     const options = { recursive: true, withFileTypes: true } as const;
     const found = await ask(() => readdir(fileAt(path), options), { instead: [] });

@@ -16,7 +16,6 @@ export interface Answered {
   readonly judgement: Judgement;
   /** The last run, with its time. Of a conversation: the time of all its runs. */
   readonly seen: ObservedStream;
-  /** How many runs it took. */
   readonly runs: number;
   /** The tokens that the agent's messages report. 0 if they report none. */
   readonly tokens: number;

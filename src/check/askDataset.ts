@@ -24,7 +24,6 @@ import { evaluate, type Evaluated, type Evaluating } from './evaluate.ts';
 export interface AskDataset {
   readonly check: Check;
   readonly dataset: Dataset;
-  /** The rows to ask, in their order. */
   readonly rows: readonly DatasetRow[];
   /** The progress of an earlier process. */
   readonly begun: DatasetProgress;

@@ -45,7 +45,6 @@ export interface CarryOutOptions {
   readonly thread: (repetition: number) => ConversationThread;
   /** Stores the result of a repetition, and returns what its verdict shows. */
   readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
-  /** Called after each repetition. */
   readonly onProgress: (progress: CheckProgress) => void;
   readonly signal: AbortSignal;
 }

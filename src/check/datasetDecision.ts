@@ -5,7 +5,6 @@ import { clopperPearson } from '../judge/statistics/compare.ts';
 export interface RowTally {
   readonly passed: number;
   readonly made: number;
-  /** How many are to be asked. */
   readonly planned: number;
 }
 

@@ -83,7 +83,6 @@ export async function* readRows(
   }
 }
 
-/** What is known of the rows before. */
 interface RowsBefore {
   /** Their lines, by their ids. */
   readonly lineOf: Map<string, number>;

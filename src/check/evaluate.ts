@@ -17,7 +17,6 @@ import type { Answered } from './askAgent.ts';
 
 /** What calling evaluators needs. */
 export interface Evaluating {
-  /** The connection pool. */
   readonly pool: Agent;
   /** Where references to secrets are resolved. Default: this process's. */
   readonly environment?: Readonly<Record<string, string | undefined>>;

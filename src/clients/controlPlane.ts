@@ -136,12 +136,10 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     /** The output of a revision's agent, without its build. */
     getDeployLogs: (id: string, revisionId: string, body: Partial<BuildLogsRequest>, call?: CallOptions) =>
       ask(ENDPOINTS.getDeployLogs, { params: projectOf(id, revisionId), body }, call),
-    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }
 
-/** The answer of every list. */
 interface Page<T> {
   readonly resources: readonly T[];
   readonly offset: number;

@@ -143,7 +143,6 @@ export class Exchange {
     this.#span?.end();
   }
 
-  /** Explains an error of the transport. */
   failure(cause: unknown): ServiceError {
     const { signal, timeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;

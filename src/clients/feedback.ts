@@ -42,7 +42,6 @@ export function createFeedbackClient() {
       await exchange.open();
       await exchange.text(ANSWER_MAX_BYTES);
     },
-    /** Closes the connections after the running requests have ended. */
     close: () => agent.close(),
   };
 }

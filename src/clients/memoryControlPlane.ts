@@ -21,7 +21,6 @@ export interface MemoryRevision {
 export interface MemoryDeployment {
   readonly id: string;
   readonly name: string;
-  /** The agent's address. */
   readonly agentUrl: string;
   activeRevisionId: string | null;
   /** Oldest first. */

@@ -25,7 +25,6 @@ export function createPlatformAccessClient(options: ServiceOptions) {
     listAudit: (query: Partial<AuditQuery>) => ask(ENDPOINTS.listAudit, { query }),
     /** Encrypts the stored secrets with a new master key. Only for the platform's own key. */
     rotateSecrets: (call: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
-    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }

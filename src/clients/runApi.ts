@@ -4,7 +4,6 @@ import { RunFailure, type RunRequest, type RunsQuery } from '@slipway/contract/r
 import type { ThreadCreate, ThreadSearch } from '@slipway/contract/runApi/thread';
 import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
-/** The result of a run that was waited for. */
 interface RunResult {
   /** The run's final values as received; the failure if it failed. */
   readonly output: unknown;
@@ -42,11 +41,9 @@ export function createRunApiClient(options: ServiceOptions) {
       stream(ENDPOINTS.streamStatelessRun, { body }, call),
     searchAssistants: (body: Partial<AssistantSearch>, call?: CallOptions) =>
       ask(ENDPOINTS.searchAssistants, { body }, call),
-    /** Returns when the agent answers that it is ready. */
     ok: async (call?: CallOptions): Promise<void> => {
       await ask(ENDPOINTS.getOk, {}, call);
     },
-    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }

@@ -92,7 +92,6 @@ interface CallParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  /** Headers of this call only. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -127,7 +127,6 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
 /** GitHub's API, if the file gives no other. */
 const GITHUB_API = 'https://api.github.com';
 
-/** The receivers that get a target's notices. */
 function notifySettings(receivers: readonly ReceiverConfig[], target: string): readonly ReceiverSpec[] {
   return receivers
     .filter(({ targets }) => targets === undefined || targets.includes(target))

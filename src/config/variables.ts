@@ -5,7 +5,6 @@ import { isSecretName } from './configPlace.ts';
 /** The environment of the process that reads the file. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The prefix of environment variables that a file may use. */
 const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
 
 /** `${vars.NAME}`, or with a default `${vars.NAME:-text}`. No shell variable contains a dot, so shell commands are unaffected. */

@@ -15,7 +15,6 @@ import { promotionRoutes } from './promotions/promotionRoutes.tsx';
 import { releaseRoutes } from './releases/releaseRoutes.tsx';
 import { targetRoutes } from './targets/targetRoutes.tsx';
 
-/** What the dashboard is made of. */
 interface AppOptions extends PageContext {
   readonly access: AccessSettings;
   /** Other routes that are open to everyone: they verify signatures themselves. Absent: none. */

@@ -14,11 +14,8 @@ import { loadPageFiles } from './pageFiles.ts';
 /** The options of a dashboard. */
 export interface DashboardOptions {
   readonly temporal: TemporalConnection;
-  /** The folder with the state of this machine's `slipway dev`. */
   readonly home: string;
-  /** Resolves references to keys: `env:NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The host to listen on. */
   readonly host: string;
   /** 0: a free port. */
   readonly port: number;

@@ -216,7 +216,6 @@ async function recordVerdict(
 /** The measurements of a run, without its place in the judgement. */
 type Measured = Omit<Trial, 'place' | 'side' | 'repeated' | 'feedback'>;
 
-/** Measures a run against its expectation. */
 function measure(
   run: ObservedRun,
   firstTokenMs: number | null,

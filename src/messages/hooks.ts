@@ -35,7 +35,6 @@ export const hookEventsQuery = defineQuery<HookEvents>('hookEvents');
 
 /** What a person may send as `answerHook`. */
 export interface AnswerHookMessage extends Sender {
-  /** The event's id. */
   readonly event: string;
   readonly approved: boolean;
 }

@@ -5,7 +5,6 @@ import { isRecord } from './fields.ts';
 
 /** A release or a rollback that waits until its revision is deployed or has failed. */
 export interface WaitingRevision {
-  /** The waiting workflow. */
   readonly workflowId: string;
   readonly deploymentId: string;
   readonly revisionId: string;
@@ -28,7 +27,6 @@ export const UNREADABLE = 'unreadable';
 
 /** The input of a control plane's poller. */
 export interface RevisionPollerInput {
-  /** How to call the control plane. */
   readonly target: TargetSpec;
   /** Default: none. */
   readonly waiting?: readonly WaitingRevision[];

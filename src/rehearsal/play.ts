@@ -281,7 +281,6 @@ export class Play {
 
 /** The events of a rehearsal. Instants are milliseconds since 1970, in skipped time. */
 export type RehearsalEvent =
-  /** A release that the rehearsal requested has ended. */
   | {
       readonly kind: 'release';
       readonly target: string;
@@ -290,7 +289,6 @@ export type RehearsalEvent =
     }
   /** A release that the rehearsal requested was rejected. */
   | { readonly kind: 'refused'; readonly target: string; readonly at: number; readonly reason: string }
-  /** A promotion has ended. */
   | {
       readonly kind: 'promotion';
       readonly name: string;

@@ -185,7 +185,6 @@ class Sentence {
     return this.#next >= this.#words.length;
   }
 
-  /** The position of the next word. */
   get here(): Word {
     return this.#words[this.#next] ?? { text: '', column: this.#endColumn };
   }

@@ -37,9 +37,7 @@ export interface Span {
 /** Creates spans (`openTelemetry.ts`). */
 export interface Tracer {
   start(span: SpanStart): Span;
-  /** Runs work within a span. */
   within<T>(span: Span, work: () => T): T;
-  /** The current span. */
   current(): Span | undefined;
   /** Sends the ended spans and stops. Never throws. */
   close(): Promise<void>;

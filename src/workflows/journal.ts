@@ -40,7 +40,6 @@ export interface StepDone<T> {
 
 /** Runs the steps of a release or rollback, and records them for `progress`, Temporal's UI, and the record. */
 export class Journal {
-  /** Whether a revision is being restored. */
   restoring = false;
   /** The artifact store that records are kept in. */
   readonly store: string;
@@ -66,7 +65,6 @@ export class Journal {
     return this.restoring ? patiently(this.#overrides) : this.#overrides;
   }
 
-  /** Notes a fact about the release. */
   note(fact: {
     deploymentId?: string;
     revisionId?: string;
@@ -81,7 +79,6 @@ export class Journal {
     this.#update(fact);
   }
 
-  /** Notes a check's verdict. */
   verdict(verdict: CheckVerdict): void {
     this.#update({ verdicts: boundedVerdicts([...this.#progress.verdicts, verdict]) });
     measure('slipway_checks', 1, {
@@ -99,7 +96,6 @@ export class Journal {
     this.#update({ waiting, phase: waiting?.note ?? this.#progress.phase });
   }
 
-  /** Records an intervention. */
   intervention(record: InterventionRecord): void {
     this.#update({ interventions: addIntervention(this.#progress.interventions, record) });
   }
@@ -112,7 +108,6 @@ export class Journal {
     });
   }
 
-  /** Records that a step was skipped. */
   skipped(step: StepName, subject: string): void {
     const at = now();
     const record: StepRecord = {

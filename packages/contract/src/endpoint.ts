@@ -10,7 +10,6 @@ export interface Endpoint {
   readonly query?: z.ZodObject;
   /** The headers that it uses, by lower-case name, besides the key and the tenant. */
   readonly headers?: z.ZodObject;
-  /** The JSON body. */
   readonly request?: z.ZodType;
   /** The JSON answer; `stream` for server-sent events; `null` for no content. */
   readonly response: z.ZodType | 'stream' | null;

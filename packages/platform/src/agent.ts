@@ -191,7 +191,6 @@ function printFailure(error: unknown): number {
   return error instanceof PlatformError ? error.exitCode : 1;
 }
 
-/** One line: code, message and hint. */
 function describeError(error: unknown): string {
   if (!(error instanceof PlatformError))
     return error instanceof Error ? (error.stack ?? error.message) : String(error);

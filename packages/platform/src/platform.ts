@@ -279,7 +279,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 /** The default image of builds and agents in containers: this Node. */
 const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 
-/** What the start logs for the operator. */
 const ISOLATION_LOG_LINES: Readonly<Record<Isolation, string>> = {
   container: 'builds and agents run in containers that are kept apart (isolation: container)',
   process:

@@ -107,7 +107,6 @@ function resumes(): boolean {
   return Context.current().info.activityType === 'runCheck';
 }
 
-/** The progress of the previous attempt. */
 function begunBefore({ repeat = 1 }: Check): CheckProgress {
   const known = repeat > 1 && resumes() ? knownBefore() : undefined;
   return known === undefined ? NOTHING_MADE : (known as CheckProgress);

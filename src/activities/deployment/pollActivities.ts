@@ -19,7 +19,6 @@ import { leaveToPoller } from './revisionPoller.ts';
 
 /** The poller to which a release hands over a revision that takes long. */
 export interface Poller {
-  /** The workflows' task queue. */
   readonly taskQueue: string;
   /** How long the release polls by itself, in milliseconds. */
   readonly afterMs: number;

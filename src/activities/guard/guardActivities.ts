@@ -41,7 +41,6 @@ const METRIC_MS = 20_000;
 
 /** What guards call, beside the control plane. */
 export interface GuardOutside extends Pick<Outside, 'controlPlane'> {
-  /** The connections to services that metrics come from. */
   metrics(): Agent;
 }
 
@@ -85,7 +84,6 @@ export function guardActivities(outside: GuardOutside): Untracked<Pick<Activitie
 
 /** What the rounds pass on. */
 interface Known {
-  /** What was measured last. */
   readonly says: string;
   /** The mean of the hour before by metric; `null` if that hour has no data. Absent: not known yet. */
   readonly before: Readonly<Record<string, number | null>>;

@@ -127,7 +127,6 @@ class KeptTrials {
     if (this.#waiting.length >= BATCH) await this.flush();
   }
 
-  /** Stores the runs that are not stored yet. */
   flush(): Promise<void> {
     const batch = this.#waiting;
     this.#waiting = [];

@@ -10,7 +10,6 @@ import { isUploadGone } from './s3Client.ts';
 /** The size of a part: the smallest that S3 accepts, so that little is lost if the connection breaks. */
 export const PART_BYTES = 5 << 20;
 
-/** A part of a file to send. */
 interface Part {
   /** From 1. */
   readonly number: number;

@@ -21,7 +21,6 @@ import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 
 interface DemoOptions {
-  /** Leave everything running at the end, until Ctrl-C. */
   readonly keep?: boolean;
 }
 

@@ -18,7 +18,6 @@ export interface DatasetSource {
   readonly name: string;
   readonly digest: string;
   open(): Promise<Readable>;
-  /** Puts it into the artifact store. */
   put(signal?: AbortSignal): Promise<void>;
 }
 

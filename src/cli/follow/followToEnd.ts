@@ -29,7 +29,6 @@ export interface Followed {
   readonly spec: TargetSpec;
   /** The target's workflow. */
   readonly workflowId: string;
-  /** How long to follow, in milliseconds. */
   readonly timeoutMs: number;
   /** Called with the ending, before it is printed: the outcome is the last output. */
   readonly onEnd?: (ending: Ending) => Promise<void>;
@@ -157,7 +156,6 @@ interface Abortable {
   readonly id: string;
   /** The command that aborts it later: `slipway abort staging`. */
   readonly command: string;
-  /** Requests the abort. */
   readonly ask: () => Promise<Intervened>;
 }
 

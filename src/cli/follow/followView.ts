@@ -73,7 +73,6 @@ export class FollowView {
     }
   }
 
-  /** Shows the newest build log lines of the awaited revision. */
   showBuildLog(lines: readonly string[]): void {
     if (lines.at(-1) === this.#buildLog.at(-1) && lines.length === this.#buildLog.length) return;
     const begins = this.#buildLog.length === 0;

@@ -16,9 +16,7 @@ export type Runs = (
 
 /** Adds commands with the common options, help and error reporting. */
 export interface CommandTable {
-  /** The program that the commands belong to. */
   readonly program: Command;
-  /** Slipway's. */
   readonly version: string;
   /** A command with the common options, and its examples below its help. */
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;

@@ -13,7 +13,6 @@ interface ProgramOptions {
   readonly version: string;
   /** What `--version` prints. Default: `version`. */
   readonly versionText?: string;
-  /** Called with the exit code of the command that ran. */
   readonly onExit: (exitCode: number) => void;
 }
 

@@ -25,7 +25,6 @@ export class LiveLines {
     this.#timer.unref();
   }
 
-  /** Removes the lines. */
   hide(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -13,7 +13,6 @@ export interface FeedbackScores {
   readonly url: string;
   readonly apiKey: string;
   readonly tenantId?: string | undefined;
-  /** The project's name. */
   readonly project: string;
   readonly key: string;
   /** The fewest scores that make a value. */

@@ -10,7 +10,6 @@ export interface PageEnv {
     readonly address: Address;
     readonly viewer: Viewer;
     readonly session: Session;
-    /** Makes the viewer's proofs of identity. */
     readonly prove: KeepProof;
   };
 }

@@ -20,7 +20,6 @@ export class SealedCookies {
     return value !== undefined && isSession(value) && value.ends > Date.now() ? value : undefined;
   }
 
-  /** Sends a session to the browser. */
   startSession(c: Context<PageEnv>, session: Session): void {
     this.write(c, 'session', { ...session }, session.ends);
   }
@@ -31,7 +30,6 @@ export class SealedCookies {
     return sealed === undefined ? undefined : this.#sealer.open(name, sealed);
   }
 
-  /** The size of a cookie with its sealed value, in bytes. */
   size(name: string, value: Readonly<Record<string, unknown>>): number {
     return this.#sealer.seal(name, value).length;
   }

@@ -111,7 +111,6 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   return routes;
 }
 
-/** The content of a form. */
 interface Sent {
   readonly requestId: string;
   readonly fields: Readonly<Record<string, string>>;

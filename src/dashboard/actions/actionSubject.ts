@@ -46,7 +46,6 @@ export interface Order {
   readonly sentences: readonly string[];
   /** What must be chosen, as a field of the form. The first choice is the default. Absent: nothing. */
   readonly choose?: { readonly field: string; readonly legend: string; readonly choices: readonly Choice[] };
-  /** The button's label. */
   readonly button: string;
   /** Hidden fields of the form. */
   readonly carried?: Readonly<Record<string, string>>;

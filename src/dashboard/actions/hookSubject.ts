@@ -7,7 +7,6 @@ import type { PageContext } from '../pageContext.ts';
 import type { HookAnswerKind } from './actionAddresses.ts';
 import type { ActionSubject } from './actionSubject.ts';
 
-/** The event that a person answers. */
 interface Answered {
   /** The workflow ids of the target whose page the person came from, and of the hook. */
   readonly targetId: string;

@@ -7,7 +7,6 @@ import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './actionSubject.ts';
 
-/** The release or promotion that an intervention applies to. */
 interface IntervenedIn {
   /** `release-3 on production`, or `the promotion nightly`. */
   readonly name: string;

@@ -17,7 +17,6 @@ import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
 import { sendOnce } from './sendOnce.ts';
 
-/** The release that an intervention applies to. */
 interface Said {
   readonly targetId: string;
   readonly releaseId: string;

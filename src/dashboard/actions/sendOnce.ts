@@ -2,9 +2,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 
-/** How an intervention is sent. */
 interface Sending {
-  /** The label of the pressed button. */
   readonly button: string;
   readonly requestId: string;
   readonly send: () => Promise<Pick<Intervened, 'note'>>;

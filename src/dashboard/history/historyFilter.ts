@@ -15,7 +15,6 @@ export interface NamedRelease extends TargetRelease {
 
 /** Which releases the history shows, from its address. Empty texts match all. */
 export interface HistoryFilter {
-  /** A target's name. */
   readonly target: string;
   readonly outcome: string;
   /** The beginning of a commit. */

@@ -11,7 +11,6 @@ import {
 } from './historyFilter.ts';
 
 const DAY_MS = 86_400_000;
-/** The number of rows on one page. */
 const ROWS = 50;
 const SPANS = [
   ['7 days', 7],
@@ -20,10 +19,8 @@ const SPANS = [
   ['a year', 365],
 ] as const;
 
-/** What the history shows. */
 interface HistoryProps {
   readonly filter: HistoryFilter;
-  /** The names of all targets. */
   readonly targets: readonly string[];
   /** The releases that match the filter, newest first. */
   readonly releases: readonly NamedRelease[];

@@ -44,7 +44,6 @@ export function MeasuresView({
   );
 }
 
-/** A measure as text. */
 interface MeasureText {
   readonly name: string;
   readonly figure: string;

@@ -7,7 +7,6 @@ export type Fragments = ReadonlyMap<string, string>;
 
 /** A page that changes while it is open. */
 export interface LivePage {
-  /** The present parts. */
   readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
   /** Calls back when a part may have changed. @returns a function that unsubscribes. */
   readonly subscribe: (changed: () => void) => () => void;
@@ -24,7 +23,6 @@ const RENDER_EVERY_MS = 100;
 const encoder = new TextEncoder();
 const PING = encoder.encode(':\n\n');
 
-/** One open page. */
 class Reader {
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -82,7 +80,6 @@ export class LiveRooms {
     this.#version = version;
   }
 
-  /** The present numbers of rooms and pages. */
   get counts(): { readonly rooms: number; readonly pages: number } {
     return { rooms: this.#rooms.size, pages: this.#openPages };
   }

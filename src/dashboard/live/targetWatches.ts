@@ -107,7 +107,6 @@ export class TargetWatches {
     return target === undefined ? undefined : (await this.snapshots([target], ONLY_READ_MS))[0];
   }
 
-  /** The present snapshots of some targets. */
   current(targets: readonly ListedTarget[]): readonly TargetSnapshot[] {
     return targets.map((target) => this.#of(target).watch.snapshot);
   }
@@ -134,7 +133,6 @@ export class TargetWatches {
     };
   }
 
-  /** Ends all watches. */
   close(): void {
     for (const workflowId of [...this.#watched.keys()]) this.#end(workflowId);
   }

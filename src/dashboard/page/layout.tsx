@@ -16,7 +16,6 @@ const PARTS = [
 
 export type PartName = (typeof PARTS)[number]['name'];
 
-/** What the frame shows of a page. */
 interface PageProps {
   readonly title: string;
   /** The part that the page belongs to. Absent: none. */
@@ -25,7 +24,6 @@ interface PageProps {
   readonly live?: string;
   /** `false`: something has not been read yet, so a browser without the script reloads the page. Default: `true`. */
   readonly isWhole?: boolean;
-  /** Whether the page has charts. */
   readonly charts?: boolean;
 }
 

@@ -14,7 +14,6 @@ export interface Judgement {
   readonly reasons: readonly string[];
   /** The answer as the check read it, cut to {@link ANSWER_MAX_BYTES}. */
   readonly answer: string;
-  /** The whole answer. */
   readonly wholeAnswer: string;
 }
 
@@ -38,7 +37,6 @@ export function judge(expect: Expectation, run: ObservedRun, schemaCheck: Schema
   return { passed: reasons.length === 0, reasons, answer: shorten(text), wholeAnswer: text };
 }
 
-/** One thing that did not hold. */
 interface Finding {
   readonly reason: string;
   /** Whether the run does not show if it held: then its opposite did not hold either. */

@@ -11,7 +11,6 @@ export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
  */
 export type JudgeVerdict = MetricVerdict | 'errored';
 
-/** A metric's verdict and its reason. */
 interface MetricDecision {
   readonly metric: MetricName;
   readonly verdict: MetricVerdict;

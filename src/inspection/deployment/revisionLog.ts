@@ -21,7 +21,6 @@ export interface RevisionOf {
   readonly revisionId: string;
 }
 
-/** The end of a log. */
 interface LogEnd {
   /** Oldest first. */
   readonly lines: readonly LogLine[];

@@ -4,7 +4,6 @@ import type { Change } from '../../domain/judge/metric.ts';
 
 await compiled;
 
-/** The result of the Mann-Whitney U test of two samples. */
 interface MannWhitney {
   /** The number of pairs in which the candidate's value is larger. A tie counts half. */
   readonly u: number;

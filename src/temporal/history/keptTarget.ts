@@ -81,7 +81,6 @@ function servesOf(memo: Readonly<Record<string, unknown>> | undefined): string |
 
 /** A signal that no worker has handled yet. Temporal keeps it until one does. */
 export interface KeptMessage {
-  /** The id of the workflow that it was sent to. */
   readonly workflowId: string;
   /** The signal's name: `rollback`, `hold`, `abort`. */
   readonly message: string;

@@ -18,10 +18,8 @@ import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workf
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readMessages } from './readMessages.ts';
 
-/** The prefix of the workflow ids of promotions. */
 const PROMOTION = 'promotion:';
 
-/** The prefix of the workflow ids of guards. */
 const GUARD = 'guard:';
 
 /** One history, with its workflow id. */

@@ -86,7 +86,6 @@ class Hook {
     this.#runLength = new RunLength(input.continueAsNewAfterEvents);
   }
 
-  /** Registers the handlers. */
   takeMessages(): void {
     setHandler(deliverEventsUpdate, (delivery) => this.#take(delivery), {
       description: 'Take events; each counts once',
@@ -276,7 +275,6 @@ class Hook {
   }
 }
 
-/** What a hook has seen of a target. */
 interface Look {
   /** When it was begun, in milliseconds since 1970. */
   readonly at: number;

@@ -87,7 +87,6 @@ export class Interventions {
     }
   }
 
-  /** Whether the forward steps are still running. */
   goesForward(): boolean {
     return this.#phase === 'forward';
   }
@@ -102,12 +101,10 @@ export class Interventions {
     return this.#requestedBy;
   }
 
-  /** The checks that people skipped. */
   get skippedChecks(): readonly string[] {
     return this.#skips.checks;
   }
 
-  /** Whether a person skipped it. */
   wasSkipped(what: string): boolean {
     return this.#skips.has(what);
   }
@@ -194,7 +191,6 @@ export class Interventions {
     this.#requesterKnown = true;
   }
 
-  /** Waits for the required approvals. */
   async approval(): Promise<void> {
     const policy = this.#request.approval;
     if (policy === undefined || policy.required <= 0) return;

@@ -28,12 +28,10 @@ export class Skips {
     return this.#ahead.filter((what) => !this.#skipped.has(what));
   }
 
-  /** The checks that people skipped. */
   get checks(): readonly string[] {
     return [...this.#skipped].filter((what) => what !== SOAK && what !== FREEZE && what !== JUDGE);
   }
 
-  /** Whether a person skipped it. */
   has(what: string): boolean {
     return this.#skipped.has(what);
   }

@@ -3,7 +3,6 @@ import type { PreviewResult, PreviewSpec, PreviewState } from '../../domain/prev
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** The part of the preview that the comment reads and changes. */
 interface Commented {
   readonly spec: PreviewSpec;
   readonly state: PreviewState;
@@ -22,7 +21,6 @@ export class PreviewComment {
     this.#preview = preview;
   }
 
-  /** Whether the comment is up to date. */
   get isWritten(): boolean {
     return this.#written === this.#wanted;
   }

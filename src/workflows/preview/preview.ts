@@ -58,7 +58,6 @@ export class Preview {
     return this.#state;
   }
 
-  /** Changes the state, and updates the memo. */
   change(next: Partial<PreviewState>): void {
     this.#state = { ...this.#state, ...next };
     this.#runLength.note();

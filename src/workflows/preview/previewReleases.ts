@@ -14,7 +14,6 @@ import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 import { judgePreview } from './judgePreview.ts';
 
-/** The part of the preview that the releases read and change. */
 interface Released {
   readonly spec: PreviewSpec;
   readonly state: PreviewState;

@@ -64,7 +64,6 @@ export async function promotion({ request, schedule }: PromotionInput): Promise<
   return endWorkflow(await CancellationScope.nonCancellable(() => conclude(run, ending)));
 }
 
-/** The steps of a promotion, in order. */
 async function goForward(run: PromotionRun): Promise<Ending> {
   const { request, journal, interventions } = run;
   const { from, to, bakeMs } = request;

@@ -50,7 +50,6 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   return endWorkflow(result);
 }
 
-/** The steps of a release, in order. */
 async function goForward(run: Run): Promise<void> {
   const { journal, request, interventions } = run;
 
@@ -131,7 +130,6 @@ function isHeldBack({ approval, freezes = [] }: ReleaseRequest): boolean {
   return (approval?.required ?? 0) > 0 || freezes.length > 0;
 }
 
-/** Waits for the required approvals, then for freezes to end. */
 async function passApprovalAndFreezes({ journal, request, interventions }: Run): Promise<void> {
   await interventions.approval();
   await passFreezes(journal, request, interventions);

@@ -28,7 +28,6 @@ export interface Setback {
   readonly stopped: boolean;
   /** Who asked and why, or why it stopped by itself; `null` for Temporal's own cancellation. */
   readonly stopReason: string | null;
-  /** The rollback that the release makes way for. */
   readonly preemptedBy: RollbackRequest | null;
 }
 
@@ -78,7 +77,6 @@ export class Run implements Shipment {
     );
   }
 
-  /** Whether the release was asked to stop. */
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
   /** The revisions that the target knew and those that the release found, oldest first. */

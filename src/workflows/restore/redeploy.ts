@@ -4,7 +4,6 @@ import type { Journal } from '../journal.ts';
 import { sendAtMostOnce } from '../sendAtMostOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 
-/** Where a revision is redeployed. */
 interface RedeployOrder extends DeploymentInput {
   /** The upload path that the release shipped: a revision that carries it is not the result of a redeploy. */
   readonly shippedPath: string | null;

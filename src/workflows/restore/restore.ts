@@ -207,7 +207,6 @@ function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attem
   return { ...word, revisionId, ...(isCopy ? { copyOf: originalOf(known, original) } : {}) };
 }
 
-/** One attempt to restore one revision. */
 class Attempt {
   readonly original: string;
   /** The revision to follow. */

@@ -25,7 +25,6 @@ export class StateKeeper {
     this.#kept = kept;
   }
 
-  /** Waits until all changes are written. */
   async written(): Promise<void> {
     if (!this.isWritten) await condition(() => this.isWritten);
   }

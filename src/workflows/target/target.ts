@@ -93,19 +93,16 @@ export class Target implements TargetCore {
     for (const notice of news) this.#notices.send(notice, this.#state.lastRequest);
   }
 
-  /** Replaces the state without notices. */
   replace(next: TargetState): void {
     this.#state = next;
     this.#runLength.note();
     setCurrentDetails(describeTarget(this.#state, this.#running));
   }
 
-  /** Records a message that was ignored, and why. */
   ignore(message: string, reason: string): void {
     this.change(ignoreMessage(this.#state, message, reason, now()));
   }
 
-  /** Notes that this workflow task accepts an update. */
   updateTaken(): void {
     this.#runLength.updateTaken();
   }

@@ -60,7 +60,6 @@ export const ListenerPatch = z.object({
 });
 export type ListenerPatch = z.infer<typeof ListenerPatch>;
 
-/** The path of every request about one listener. */
 const ListenerPath = z.object({ listener_id: Uuid });
 
 /** `GET /v2/listeners`. The contract shows no shape; as in the public API: newest first, with the next offset. */

@@ -89,7 +89,6 @@ export const BuildLogs = z.looseObject({
   next_offset: z.union([z.string(), z.int()]).nullish(),
 });
 
-/** The path of a request for build logs. */
 const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
 
 const PROJECT = '/v1/projects/{project_id}';

@@ -62,10 +62,8 @@ export const ResourceRequirements = z.object({
   requests: z.record(text(), text()).nullish(),
 });
 
-/** When to pull a container's image. */
 const ImagePullPolicy = oneOf(['Always', 'Never', 'IfNotPresent']);
 
-/** When to restart a sidecar. */
 const RestartPolicy = oneOf(['Always', 'OnFailure']);
 
 /** An init container or a sidecar. */

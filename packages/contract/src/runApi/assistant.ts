@@ -121,7 +121,6 @@ const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
 /** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
 const Subgraphs = z.record(z.string(), GraphSchemas);
 
-/** The path of a request about one subgraph. */
 const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
 
 /** Whether to include subgraphs of subgraphs. */

@@ -6,7 +6,6 @@ import { STORE_ENDPOINTS } from './store.ts';
 import { STREAM_ENDPOINTS } from './stream.ts';
 import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './thread.ts';
 
-/** Endpoints about the server itself. */
 const SERVER_ENDPOINTS = {
   getOk: publicRunApiEndpoints.get('/ok', ServerOk),
   getInfo: publicRunApiEndpoints.get('/info', ServerInfo),

@@ -71,7 +71,6 @@ const NamespaceSearch = z.object({
   offset: integer(0, INTEGER_MAX).default(0),
 });
 
-/** An item of the long-term store. */
 const Item = z.looseObject({
   namespace: z.array(z.string()),
   key: z.string(),
@@ -83,10 +82,8 @@ const Item = z.looseObject({
 /** `GET /store/items` answers null if the item does not exist. */
 const ItemOrNull = Item.nullable();
 
-/** The answer of a search. */
 const ItemsFound = z.looseObject({ items: z.array(Item) });
 
-/** The answer of a search for namespaces. */
 const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
 
 /** Namespace and key form one index row of limited size; each label adds overhead to its bytes. */

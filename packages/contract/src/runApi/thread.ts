@@ -34,7 +34,6 @@ export const Thread = z.looseObject({
   values: JsonObject.nullish().transform((value) => value ?? null),
 });
 
-/** `POST /threads/search` answers a list of threads. */
 const Threads = z.array(Thread);
 
 /** A point of a thread's history, as the public client names it. */
@@ -144,7 +143,6 @@ const ThreadPrune = z.object({
   strategy: oneOf(['delete', 'keep_latest']).default('delete'),
 });
 
-/** The answer of `POST /threads/prune`. */
 const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
 
 /** The public client's `POST /threads/{thread_id}/state`: writes values as the node `as_node` would. */
@@ -171,7 +169,6 @@ export const HistoryQuery = z.object({
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-/** The query of `GET /threads/{thread_id}/history`. */
 const HistoryUrl = z.object({
   limit: queryInteger(1, 1000).default(10),
   before: nonEmptyText().optional(),
@@ -189,7 +186,6 @@ export const StateSearch = z.object({
 /** The path of every request about one thread. */
 export const ThreadPath = z.object({ thread_id: Uuid });
 
-/** The path of a request about one of a thread's states. */
 const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
 
 const THREAD = '/threads/{thread_id}';

@@ -49,7 +49,6 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
 
 const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
 
-/** The requests that an agent answers without a key. */
 function isPublicRequest(method: string | undefined, path: string): boolean {
   if (FEEDBACK_LINK.test(path)) return true;
   return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);

@@ -153,7 +153,6 @@ export function auditChanges(kysely: Kysely<Schema>, log: Logger): MiddlewareHan
   };
 }
 
-/** The ids in a request's path, by the route's parameter names. */
 function idsIn(c: Context): Record<string, string> {
   const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
   const names = route?.path.split('/') ?? [];

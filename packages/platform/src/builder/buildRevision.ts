@@ -230,7 +230,6 @@ function describeEnd(end: CommandEnd, limits: BuildLimits): string {
   }
 }
 
-/** Why a build was stopped: a cancellation, or its timeout. */
 function reasonOfStop(isCalledOff: boolean, limits: BuildLimits): string {
   if (isCalledOff) return 'The build was called off.';
   return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${describeLimit('buildTimeoutMs')}.`;

@@ -9,7 +9,6 @@ import { BuildFailure, quoteName } from './buildFailure.ts';
 
 /** A graph configuration file is read into memory up to this size. */
 const MAX_BYTES = 1024 ** 2;
-/** How many issues of a file a reason lists. */
 const NAMED_ISSUES = 5;
 
 /** Resolves a deployment's `graph_config_path` inside the source. @throws BuildFailure if it is outside. */

@@ -8,15 +8,12 @@ import type { Shell } from '../runtime/command.ts';
 export interface InstallPlan {
   readonly command: string;
   readonly cwd: string;
-  /** The lock file in it, if any. */
   readonly lockFile: string | undefined;
-  /** The reason for this command, for the log. */
   readonly because: string;
 }
 
 /** Options for planning an installation. */
 export interface PlanContext {
-  /** Where the command runs. */
   readonly shell: Shell;
   readonly signal: AbortSignal;
 }

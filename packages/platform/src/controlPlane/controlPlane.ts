@@ -87,10 +87,8 @@ export interface ControlPlaneOptions {
 
 /** The control plane of contract 000. */
 export interface ControlPlane {
-  /** The routes of its endpoints and of signed uploads. */
   readonly app: Hono;
   readonly agents: Fleet['count'];
-  /** How many revisions wait for a build slot. */
   readonly buildQueue: () => number;
   /** Registers every deployment with the gateway. Call it before the listener opens: until then, all are unknown. */
   registerDeployments(): Promise<void>;
@@ -236,7 +234,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
   );
 
-  /** Restarts the agents that served before. */
   const restoreAgents = async (): Promise<void> => {
     for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
       if (row.active_revision_id === null || row.status === 'AWAITING_DELETE') continue;

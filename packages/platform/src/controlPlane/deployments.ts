@@ -223,7 +223,6 @@ export function createDeployments(options: {
   };
 }
 
-/** The ids of a changed deployment for the audit log. */
 function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
   return {
     deployment_id: row.id,

@@ -44,7 +44,6 @@ export function createOrchestrator(options: {
   const stopping = new AbortController();
   let currentPasses: Promise<void> | undefined;
   let isPassNeeded = false;
-  /** How many revisions wait for a build slot. */
   let queued = 0;
 
   const requestPass = (): void => {
@@ -193,7 +192,6 @@ export function createOrchestrator(options: {
     },
     /** Call it after storing something that may need work. */
     requestPass,
-    /** How many revisions wait for a build slot. */
     queued: (): number => queued,
     /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
     interrupt: (revisionId: string): void => {

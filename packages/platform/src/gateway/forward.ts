@@ -209,7 +209,6 @@ export function first(value: string | string[] | undefined): string | undefined 
 
 /** An agent that the gateway can send requests to. */
 export interface GatewayAgent {
-  /** Its address. */
   readonly url: string;
   /** Its revision, in the header `x-slipway-revision-id` of every answer. */
   readonly revisionId: string;

@@ -127,7 +127,6 @@ function gitEnvironment(scratch: string, remote: Remote | null): Record<string, 
 
 /** Limits for reading a repository. Exceeding one fails with a reason that names it. */
 export interface GitLimits {
-  /** The timeout of one fetch, in ms. */
   readonly fetchTimeoutMs: number;
   /** The timeout of listing refs, in ms. */
   readonly askTimeoutMs: number;
@@ -230,7 +229,6 @@ const KNOWN_FAILURES: readonly (readonly [said: RegExp, meaning: (repository: st
 /** How many of git's last lines a reason includes. */
 const LINES_IN_REASON = 5;
 
-/** Makes the failure from git's output. */
 function failureOf(repository: string, lines: readonly string[]): GitFailure {
   const all = lines.join('\n');
   const [, meaning] = KNOWN_FAILURES.find(([said]) => said.test(all)) ?? [];

@@ -4,7 +4,6 @@ import { REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
 export interface PlatformMetric {
   /** `histogram` counts values in buckets; `gauge` is read on each scrape. */
   readonly kind: 'histogram' | 'gauge';
-  /** Its meaning, in one sentence. */
   readonly help: string;
   /** Each label's values: a closed list, or how many distinct ones. Others become `other`. */
   readonly labels: Readonly<Record<string, readonly string[] | number>>;

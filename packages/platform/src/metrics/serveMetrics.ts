@@ -23,7 +23,6 @@ export async function serveMetrics(where: { readonly host: string; readonly port
     onQuery: (seconds: number, result: 'ok' | 'error'): void =>
       record('slipway_platform_database_query_duration_seconds', seconds, { result }),
     onAnswered: (answered: AnsweredRequest): void => measureAnswer(record, answered),
-    /** Wraps a builder to measure builds. */
     builds:
       (build: BuildRevision): BuildRevision =>
       async (options) => {
@@ -39,7 +38,6 @@ export async function serveMetrics(where: { readonly host: string; readonly port
           throw error;
         }
       },
-    /** Sets what is read on a scrape. */
     readFrom: async (from: Omit<Parameters<typeof createGaugeReader>[0], 'record'>): Promise<void> => {
       const read = createGaugeReader({ ...from, record });
       metrics.readFrom(read);

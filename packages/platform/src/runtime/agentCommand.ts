@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** This package's folder. */
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The command that serves an agent's Run API: this package's built one, with this Node. */

@@ -8,7 +8,6 @@ import { messageOf, PlatformError } from '../errors.ts';
 export interface AgentStart {
   /** Its variables. Values are masked in the log. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its output, line by line. */
   readonly log: (line: string) => void;
   /** Cancels the start. No effect once the agent runs. */
   readonly signal: AbortSignal;
@@ -128,7 +127,6 @@ export function limitStart(cancelSignal: AbortSignal, readyTimeoutMs: number, la
   cancelSignal.addEventListener('abort', onCancel, { once: true });
   return {
     signal: startAbort.signal,
-    /** Ends the start; the first failure counts. */
     fail,
     /** The error to throw for a start that threw `error`. */
     errorOf: (error: unknown, lastLines: readonly string[]): unknown =>

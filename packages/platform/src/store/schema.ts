@@ -65,7 +65,6 @@ export interface RevisionsTable {
   updated_at: Time;
 }
 
-/** Every change of a revision's status. */
 interface RevisionTransitionsTable {
   id: Generated<string>;
   revision_id: string;
@@ -76,7 +75,6 @@ interface RevisionTransitionsTable {
   at: Time;
 }
 
-/** The output of a revision's builder and agent. */
 interface RevisionLogsTable {
   id: Generated<string>;
   revision_id: string;
@@ -213,7 +211,6 @@ interface AuditEntriesTable {
   user_agent: string | null;
 }
 
-/** The tables of API keys and the audit log. */
 interface AccessTables {
   api_keys: ApiKeysTable;
   audit_entries: AuditEntriesTable;

@@ -16,11 +16,8 @@ import { warnOfSecrets } from './warnOfSecrets.ts';
 
 interface PackCommandOptions {
   readonly config?: string;
-  /** Print every path that is packed. */
   readonly list?: boolean;
-  /** Where the tarball is written. Default: nowhere. */
   readonly output?: string;
-  /** Refuse a source that contains a suspected secret. */
   readonly strict?: boolean;
 }
 

@@ -27,7 +27,6 @@ import { artifactStoreOf } from './artifactOf.ts';
 
 interface PruneOptions {
   readonly config?: string;
-  /** Only show what would be removed. */
   readonly dryRun?: boolean;
   /** Milliseconds. Default: the file's. */
   readonly olderThan?: number;

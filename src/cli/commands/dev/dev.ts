@@ -139,11 +139,9 @@ function printEvent(output: Output, event: SupervisorEvent): void {
 }
 
 interface DevPlace {
-  /** The folder of its state. */
   readonly home: string;
   /** Whether every other command that is started in the same folder has that home, too. */
   readonly usualHome: boolean;
-  /** Whether `slipway.yaml` stands there, or in a folder above. */
   readonly hasConfig: boolean;
 }
 

@@ -21,7 +21,6 @@ import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
 
 export interface LocalStackOptions {
-  /** Where all state is kept. */
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Each `undefined`: the usual port where it is free, else any; 0: any. */
@@ -36,7 +35,6 @@ export interface LocalStackOptions {
   readonly hooksFile?: string;
   /** The same file, if its hooks can be read without a control plane: then the page shows their rules. */
   readonly pageHooksFile?: string;
-  /** A line about the way there. */
   readonly onProgress: (line: string) => void;
   readonly onEvent: (event: SupervisorEvent) => void;
   readonly signal: AbortSignal;
@@ -49,7 +47,6 @@ export interface LocalStack {
   readonly apiKey: string;
   /** Where hooks are listened for; `null`: nowhere. */
   readonly hooks: string | null;
-  /** Where the services' logs are. */
   readonly logs: string;
   /** Ends everything, the worker first. */
   stop(): Promise<void>;

@@ -23,7 +23,6 @@ export interface CommandService extends Service {
 }
 
 interface CommandServiceOptions {
-  /** `platform`, `worker`, with their arguments; `--json` is added. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What it says on stderr is appended here. */

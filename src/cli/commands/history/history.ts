@@ -8,7 +8,6 @@ import { historyLines } from './historyLines.ts';
 
 interface HistoryOptions {
   readonly config?: string;
-  /** How many releases are shown. */
   readonly last: number;
 }
 

@@ -10,7 +10,6 @@ import { listeningHooks } from './listeningHooks.ts';
 
 interface HookListOptions {
   readonly config?: string;
-  /** How many events of each hook to print. */
   readonly last: number;
 }
 

@@ -23,9 +23,7 @@ import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
 /** The options of `slipway init`. */
 export interface InitOptions {
-  /** Ask nothing. */
   readonly yes?: boolean;
-  /** Overwrite existing files. */
   readonly force?: boolean;
   readonly ci?: CiKind;
   readonly target?: string;

@@ -54,7 +54,6 @@ export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<Init
   return { target, controlPlane, deployment, assistant, ci: CI_KINDS.find((kind) => kind === ci) ?? 'none' };
 }
 
-/** Asks until the answer is valid. */
 async function asked(
   ask: Ask,
   question: string,

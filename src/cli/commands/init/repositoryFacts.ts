@@ -9,7 +9,6 @@ import type { Git } from '../../provenance.ts';
 export interface RepositoryFacts {
   /** The graph configuration, relative to the folder; `undefined`: none. */
   readonly graphConfig: string | undefined;
-  /** The names of its graphs. */
   readonly graphs: readonly string[];
   /** According to its lock file; `undefined`: none. */
   readonly packageManager: string | undefined;

@@ -17,11 +17,8 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 export interface InterventionOptions {
   readonly config?: string;
   readonly reason?: string;
-  /** The release. Default: the running one. */
   readonly release?: string;
-  /** The promotion, instead of a release. */
   readonly promotion?: string;
-  /** What `skip` leaves out: one of these four. */
   readonly check?: string;
   readonly soak?: boolean;
   readonly judge?: boolean;

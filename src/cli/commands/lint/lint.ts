@@ -13,7 +13,6 @@ import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
 
 interface LintOptions {
-  /** Warnings are errors. */
   readonly strict?: boolean;
 }
 

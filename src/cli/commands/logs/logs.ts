@@ -29,17 +29,13 @@ import { printReleaseLog } from './releaseLog.ts';
 /** The options of `slipway logs [TARGET]`. */
 export interface LogsOptions {
   readonly config?: string;
-  /** The revision. Default: the newest. */
   readonly revision?: string;
   /** A release, or `latest`: print what all processes logged about it. */
   readonly release?: string;
-  /** The revision that serves, instead of the newest. */
   readonly serving?: true;
   /** Default: both. */
   readonly stage?: LogStage;
-  /** How many of the last lines are shown. */
   readonly tail: number;
-  /** Keep printing new lines. */
   readonly follow?: boolean;
 }
 

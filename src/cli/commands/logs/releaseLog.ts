@@ -30,7 +30,6 @@ interface ReleaseLog {
   readonly releaseId: string;
   /** Oldest first. */
   readonly lines: readonly ReleaseLine[];
-  /** The sources that could not be read, and why. */
   readonly problems: readonly { readonly source: string; readonly problem: string }[];
   readonly hasEnded: boolean;
 }
@@ -40,7 +39,6 @@ interface Asked {
   readonly store: ArtifactStore;
   /** Its id, or `latest`. */
   readonly release: string;
-  /** How many of the last lines are printed. */
   readonly tail: number;
 }
 

@@ -26,7 +26,6 @@ export interface ChosenPullRequest {
   readonly terms: PreviewTerms;
   /** The name of the deployment, and of the target in `file`. */
   readonly deployment: string;
-  /** The file with the preview's target. */
   readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
 }
 

@@ -16,9 +16,7 @@ const LOOK_MS = 400;
 export interface FollowedPromotion {
   readonly name: string;
   readonly workflowId: string;
-  /** The promotion's page. */
   readonly dashboardUrl: string | null;
-  /** How long to follow, in milliseconds. */
   readonly timeoutMs: number;
   /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the promotion continues. */
   readonly onStopped?: () => Promise<string>;

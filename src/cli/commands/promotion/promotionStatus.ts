@@ -25,7 +25,6 @@ export interface PromotionStatus {
   readonly to: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
-  /** The promotion's page. */
   readonly dashboardUrl: string | null;
   readonly view: PromotionView;
   /** Absent: Temporal has none. */

@@ -117,7 +117,6 @@ async function read(file: string): Promise<string> {
 const REHEARSAL: Actor = { who: 'rehearsal', from: 'slipway rehearse' };
 
 interface RehearsalWish {
-  /** The promotions. */
   readonly names: readonly string[];
   readonly days: number;
   readonly injections: readonly Injection[];

@@ -9,7 +9,6 @@ import { releasePlanLines } from './releasePlanLines.ts';
 /** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
 export interface PlanOptions {
   readonly config?: string;
-  /** How many days of promotions are planned. */
   readonly days: number;
 }
 

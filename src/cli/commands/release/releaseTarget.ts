@@ -44,11 +44,9 @@ export interface ReleaseOrder {
   readonly overrideHold?: boolean;
   /** Refuse a source that contains a suspected secret, instead of warning. */
   readonly strict?: boolean;
-  /** Release in spite of a freeze; needs a reason. */
   readonly overrideFreeze?: boolean;
   /** `false`: return once the release is queued. */
   readonly wait: boolean;
-  /** How long to follow the release, in milliseconds. */
   readonly timeout: number;
   /** Ctrl-C aborts the release. Default: it only ends the following. */
   readonly abortOnInterrupt?: boolean;

@@ -29,7 +29,6 @@ interface RollbackOptions {
   readonly reason?: string;
   /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */
   readonly to?: string;
-  /** Without Temporal. */
   readonly breakGlass?: boolean;
   readonly wait: boolean;
   /** Milliseconds. */

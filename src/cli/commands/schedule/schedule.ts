@@ -23,7 +23,6 @@ import { declaredSchedule } from './declaredSchedule.ts';
 interface ScheduleOptions {
   readonly config?: string;
   readonly reason?: string;
-  /** Only show the difference. */
   readonly dryRun?: boolean;
   /** Remove schedules of the file's targets that the file does not declare. */
   readonly prune?: boolean;

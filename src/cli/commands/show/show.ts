@@ -22,9 +22,7 @@ import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
 interface ShowOptions {
   readonly config?: string;
-  /** Show how two releases differ. */
   readonly diff?: boolean;
-  /** Count what Temporal Cloud bills for it. */
   readonly cost?: boolean;
 }
 

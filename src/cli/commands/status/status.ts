@@ -16,7 +16,6 @@ import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus
 
 interface StatusOptions {
   readonly config?: string;
-  /** How many ended releases are shown. */
   readonly last: number;
 }
 

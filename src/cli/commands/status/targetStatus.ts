@@ -20,7 +20,6 @@ export interface TargetStatus extends UnderWay {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
-  /** The target's page. */
   readonly dashboardUrl: string | null;
   /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
@@ -29,7 +28,6 @@ export interface TargetStatus extends UnderWay {
   readonly localHold: LocalHold | undefined;
   /** What the guard of the last release measured last; `null` if it measures nothing. */
   readonly measured: RunningCall | null;
-  /** The hooks whose rules may control the target. */
   readonly hooks: readonly TargetHook[];
   /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
@@ -45,7 +43,6 @@ export interface Unanswered {
 }
 
 interface StatusQuestion {
-  /** How many ended releases to include. */
   readonly last: number;
   /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;

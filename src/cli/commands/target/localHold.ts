@@ -11,7 +11,6 @@ export interface LocalHold {
   readonly target: string;
   readonly since: Instant;
   readonly by: Actor;
-  /** The restored revision. */
   readonly to: string;
 }
 

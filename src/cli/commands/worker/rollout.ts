@@ -20,11 +20,9 @@ import { logOnStderr } from './workerLog.ts';
 
 /** The options of `slipway worker rollout`; at most one of the first four. */
 export interface RolloutOptions {
-  /** The share of new work in percent; 0 ends the ramp. */
   readonly ramp?: number;
   readonly current?: boolean;
   readonly back?: boolean;
-  /** The build id (or its first characters) whose releases are moved. */
   readonly moveFrom?: string;
   /** `false`: changes the routing without replaying running workflows. */
   readonly replay: boolean;

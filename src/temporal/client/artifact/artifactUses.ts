@@ -17,7 +17,6 @@ export interface KnownUses {
   readonly targets: readonly AskedTarget[];
 }
 
-/** A target that reported its needs. */
 interface AskedTarget {
   readonly name: string;
   /** The store for the records of its releases: a URL. */

@@ -31,7 +31,6 @@ import { noWorker, requireWorker } from '../workerPresence.ts';
 
 /** A hook of a `slipway.yaml`, as Temporal knows it. */
 export interface HookPlace {
-  /** Its name in the file. */
   readonly name: string;
   readonly workflowId: string;
   /** The workflow ids of the targets that its rules may control, by target name. */

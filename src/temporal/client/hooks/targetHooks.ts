@@ -80,7 +80,6 @@ export function inOrder<T extends Pick<ListedHook, 'workflowId'>>(hooks: readonl
 
 /** An event that waits for a person's approval on a target. */
 export interface HookApproval extends Pick<HookRow, 'id' | 'title'>, Omit<HookDecision, 'state'> {
-  /** The hook's name. */
   readonly hook: string;
 }
 

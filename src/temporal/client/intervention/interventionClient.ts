@@ -168,7 +168,6 @@ export async function setQuarantine(
   });
 }
 
-/** The release that runs on a target. */
 async function runningRelease(
   temporal: TemporalConnection,
   workflowId: string,

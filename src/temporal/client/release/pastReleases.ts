@@ -15,7 +15,6 @@ import { isUnanswered, viewTarget } from '../target/targetClient.ts';
 import type { TemporalSettings } from '../temporalSettings.ts';
 import { isTemporalSilent, temporalError } from '../temporalError.ts';
 
-/** A target's past, newest first. */
 interface Past {
   readonly releases: readonly PastRelease[];
   /** Why the target did not answer: the releases come from histories, without unstarted ones. `null`: it did. */

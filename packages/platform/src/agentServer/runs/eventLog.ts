@@ -8,7 +8,6 @@ export interface EventLogOptions {
   readonly lease: Lease;
   /** Called when events can no longer be stored because another process owns the run. */
   readonly onRunLost: () => void;
-  /** Sends a stored event to the readers in this process. */
   readonly sendToReaders: (event: StreamEvent) => void;
   /** The id of the newest event sent to readers here, for an attempt that began without a log. */
   readonly lastSentId?: () => number;

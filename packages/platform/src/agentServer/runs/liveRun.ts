@@ -29,7 +29,6 @@ export class LiveRun {
   readonly runId: string;
   readonly threadId: string;
   readonly stateless: boolean;
-  /** Whether readers may resume its stream. */
   readonly resumable: boolean;
   readonly channel = new EventChannel();
   /** Whether this process executes it, or is about to. */

@@ -204,7 +204,6 @@ export const LOST_ENDING: RunEnding = { status: 'lost', values: 'null', failure:
 /** The longest that one timer can wait, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Waits until a time, or until the signal is aborted. */
 async function waitUntil(time: Date | null, signal: AbortSignal): Promise<void> {
   const remaining = () => (time === null ? 0 : time.getTime() - Date.now());
   for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {

@@ -8,7 +8,6 @@ import type { RunStore } from '../store/runStore.ts';
 import type { CancelAction, RunService } from './runService.ts';
 import { jittered } from './changePoller.ts';
 
-/** How often this process looks for unowned runs, in milliseconds. */
 const CLAIM_INTERVAL_MS = 1_000;
 
 /** How often to read other processes' requests about this process's runs, in milliseconds. */

@@ -32,7 +32,6 @@ import { wireRun } from '../http/wire.ts';
 export type CancelAction = 'interrupt' | 'rollback';
 
 export interface RunServiceParts extends RunLifecycleParts {
-  /** Waits for the ends of runs in other processes. */
   readonly remoteRunEnds: ChangePoller;
   readonly createFeedbackLinks: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;

@@ -32,7 +32,6 @@ export interface ThreadsTable {
   error: Json<RunFailure> | null;
 }
 
-/** A run (contract 001, "Run"), and what its execution needs. */
 interface RunsTable {
   run_id: string;
   deployment_id: string;
@@ -91,7 +90,6 @@ export interface RunFailure {
   readonly message: string;
 }
 
-/** An assistant that a client created, and its current version. */
 interface AssistantsTable {
   deployment_id: string;
   assistant_id: string;

@@ -26,7 +26,6 @@ interface CheckpointRow {
   readonly isInput: boolean;
 }
 
-/** The value of a channel at one version. */
 interface ValueRow {
   readonly namespace: string;
   readonly channel: string;
@@ -35,7 +34,6 @@ interface ValueRow {
   readonly blob: Uint8Array | undefined;
 }
 
-/** A task's write to a checkpoint. */
 interface WriteRow {
   readonly namespace: string;
   readonly checkpointId: string;

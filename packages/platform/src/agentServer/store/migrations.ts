@@ -1,7 +1,6 @@
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../../store/agentRole.ts';
 import type { Migration } from '../../store/migrate.ts';
 
-/** Threads, their runs, and the processes that execute them. */
 const THREADS_RUNS_PROCESSES = [
   'create schema if not exists slipway_agent',
   `create table slipway_agent.threads (
@@ -65,7 +64,6 @@ const THREADS_RUNS_PROCESSES = [
   )`,
 ];
 
-/** Assistants that clients created, and their versions. */
 const ASSISTANTS = [
   `create table slipway_agent.assistants (
     deployment_id text not null,

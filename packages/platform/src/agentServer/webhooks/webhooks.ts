@@ -9,7 +9,6 @@ import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 
 import { messageOf } from '../../errors.ts';
 
-/** How long one delivery may take, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
 const RETRY_AFTER_MS = [500, 5_000];

@@ -18,7 +18,6 @@ const RETRY_DELAY_MAX_MS = 15 * 60_000;
 /** One repository through one integration: one query for all of its followed branches. */
 interface RepositoryState {
   isQuerying: boolean;
-  /** Query again after the current query. */
   queryAgain: boolean;
   failures: number;
   notBefore: number;
@@ -32,7 +31,6 @@ export function createBranchPoller(options: {
   log: Logger;
   /** Milliseconds between two queries of one repository, a fifth more or less; 0: only on request. */
   intervalMs: number;
-  /** Called after revisions were created. */
   onRevisionsCreated: () => void;
 }) {
   const { kysely, log, intervalMs } = options;

@@ -33,9 +33,7 @@ export type Pushes = ReturnType<typeof createPushes>;
 /** Makes {@link Pushes}. */
 export function createPushes(options: {
   kysely: Kysely<Schema>;
-  /** Called after revisions were created. */
   onRevisionsCreated: () => void;
-  /** Queries the repositories of these branches. */
   queryBranches: (branches: readonly FollowedBranch[]) => void;
 }) {
   const { kysely } = options;
@@ -184,7 +182,6 @@ type PushMeaning =
   /** Another push was missed or arrived early: only the repository knows the branch's commit. */
   | 'unclear';
 
-/** Why a push concerns no branch; undefined if it concerns one. */
 function reasonNoBranch({ ref, after }: Push): string | undefined {
   if (!ref.startsWith(BRANCH_PREFIX)) return `${ref} is no branch: nothing is built.`;
   return /^0+$/.test(after) ? `The branch ${ref} was deleted: nothing is built.` : undefined;

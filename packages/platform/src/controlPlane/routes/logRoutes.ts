@@ -52,7 +52,6 @@ const LogsRequest = BuildLogsRequest.extend({
   offset: z.union([z.string().regex(/^\d{1,18}$/), z.int().min(0)]).nullish(),
 });
 
-/** The page that a log request of the public API asks for. */
 function postedPage(request: z.infer<typeof LogsRequest>, stage: LogStage | undefined): LogPage {
   const { order, limit, offset, query, start_time: start, end_time: end } = request;
   return {

@@ -48,7 +48,6 @@ export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
 }
 
 interface Variables {
-  /** The called integration and its webhook secret. */
   Variables: { webhook: { readonly id: string; readonly secret: string } };
 }
 

@@ -94,7 +94,6 @@ async function resourceRequest(c: Context): Promise<unknown> {
   }
 }
 
-/** Replaces the body that the routes read. */
 function replaceBody(c: Context, body: unknown): void {
   const { url, method, headers } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, body: JSON.stringify(body) });
@@ -142,7 +141,6 @@ export function createPublicResources(kysely: Kysely<Schema>) {
       }
       return ids;
     },
-    /** Call it after a resource may have been created. */
     changed: (): void => {
       reading = undefined;
     },

@@ -16,7 +16,6 @@ export type Source = TreeSource | ImageSource;
 /** A source with a tree to build: unpack, install, check. */
 export interface TreeSource {
   readonly kind: 'tree';
-  /** Whether it has something to build. */
   hasSource(configuration: SourceConfiguration): boolean;
   /** Fetches the tree. A failure of the source is a result; a full disk and faults of the platform are thrown. */
   fetch(revision: Selectable<RevisionsTable>, context: FetchContext): Promise<FetchedTree>;
@@ -33,7 +32,6 @@ interface FetchContext {
 /** A source that runs as it is: its revisions are never built. */
 export interface ImageSource {
   readonly kind: 'image';
-  /** Whether it has something to run. */
   hasSource(configuration: SourceConfiguration): boolean;
   /** Why a revision ends as `DEPLOY_FAILED` before anything is started; undefined if nothing prevents the start. */
   deployBlocker(revision: Selectable<RevisionsTable>): Promise<string | undefined>;

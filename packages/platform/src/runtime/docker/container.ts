@@ -22,7 +22,6 @@ export class Container {
   readonly #options: AgentStart;
   #removed: Promise<void> | undefined;
   #onRemoved: () => void = () => undefined;
-  /** Resolves once it has been removed. */
   readonly removed = new Promise<void>((resolve) => (this.#onRemoved = resolve));
 
   constructor(docker: Docker, name: string, options: AgentStart) {

@@ -72,7 +72,6 @@ export function createContainers(options: { command: string; platform: string; c
   const docker = createDocker(options.command);
   const { contained } = options;
   const owner = { platform: options.platform, process: randomUUID() };
-  /** The names of containers that this process could not remove. */
   const notRemoved = new Set<string>();
   return {
     /** @throws AgentStartError as `startContainer` does. */
@@ -125,7 +124,6 @@ export function createContainers(options: { command: string; platform: string; c
       await removeLeftSockets(owner);
       return left.length;
     },
-    /** Removes a deployment's image names. */
     release: (deploymentId: string): Promise<void> => releaseImages(docker, deploymentId),
   };
 }
@@ -214,7 +212,6 @@ const DOOR_MEMORY_MB = 256;
 /** A door: the container that shares its network with an image's container. */
 interface Door {
   readonly name: string;
-  /** The address of the image's server. */
   readonly url: string;
   readonly exited: Promise<AgentExit>;
   close(): Promise<void>;

@@ -7,7 +7,6 @@ import { SOCKETS, STORAGE_SOCKET } from '../containedNetwork.ts';
 import { listenAt, startRelay } from '../relay.ts';
 import type { ContainerOwner } from './containerRequest.ts';
 
-/** The process of a platform. */
 type SocketOwner = Pick<ContainerOwner, 'platform' | 'process'>;
 
 /** The sockets of a container without a network: to the agent, to its database and to the proxy. */
