@@ -225,10 +225,7 @@ export interface Activities {
       },
   ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
 
-  /**
-   * Reads the targets of a promotion: the state of their workflows, and from the control planes of `from` and `to`
-   * what serves.
-   */
+  /** Reads the targets of a promotion: their workflows' state, and what serves on `from` and `to`. */
   lookAtLine(input: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>): Promise<Attempted<{ line: Line }>>;
 
   /** The size of an artifact, by its identity. Fails if it is not in the store. */

@@ -4,28 +4,16 @@ import type { Agent } from 'undici';
 import type { ArtifactStore } from '../artifact/artifactStore.ts';
 import { openArtifactStore } from '../artifact/openArtifactStore.ts';
 import type { CheckedAgent } from '../check/askAgent.ts';
-import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
+import {
+  type ControlPlaneClient,
+  createControlPlaneClient,
+  type DeploymentsClient,
+} from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { createAgent, type OnCall } from '../clients/service.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
-
-/** The control plane's calls that releases make. */
-export type DeploymentsClient = Pick<
-  ControlPlaneClient,
-  | 'createDeployment'
-  | 'getDeployment'
-  | 'patchDeployment'
-  | 'eachDeployment'
-  | 'getRevision'
-  | 'listRevisions'
-  | 'eachRevision'
-  | 'redeployRevision'
-  | 'deleteDeployment'
-  | 'createUploadUrl'
-  | 'uploadArtifact'
->;
 
 /** The parts of an artifact store that releases use. */
 export type ReleaseStore = Pick<

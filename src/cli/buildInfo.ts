@@ -8,10 +8,7 @@ interface BuildInfo {
   readonly bundle: string;
 }
 
-/**
- * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`; without a build, only the number.
- * @param place - the build info file.
- */
+/** The version for people: `0.1.0 (commit …, bundle …)`; without a build info file, only the number. */
 export function versionText(version: string, place: URL): string {
   const info = readBuildInfo(place);
   if (info === undefined) return version;

@@ -5,10 +5,7 @@ import type { CommandContext } from './context.ts';
 
 type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<number>;
 
-/**
- * Wraps a command so that its calls, and the work they cause in other processes, form one trace if tracing is on.
- * @param name - the name of the trace's first span.
- */
+/** Wraps a command so that its calls, also in other processes, form one trace, whose first span has that name. */
 export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {
   return async (context, ...given) => {
     const endTraces = await startTraces(context.environment, 'slipway');

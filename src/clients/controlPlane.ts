@@ -39,6 +39,22 @@ export interface ControlPlaneClientOptions extends ServiceOptions {
 
 export type ControlPlaneClient = ReturnType<typeof createControlPlaneClient>;
 
+/** The control plane's calls that releases make. */
+export type DeploymentsClient = Pick<
+  ControlPlaneClient,
+  | 'createDeployment'
+  | 'getDeployment'
+  | 'patchDeployment'
+  | 'eachDeployment'
+  | 'getRevision'
+  | 'listRevisions'
+  | 'eachRevision'
+  | 'redeployRevision'
+  | 'deleteDeployment'
+  | 'createUploadUrl'
+  | 'uploadArtifact'
+>;
+
 /**
  * Creates a control plane client with its own pool of kept-alive connections. It has one method per endpoint of
  * contract 000 and of its public relative that Slipway uses. Each sends its request once and throws a {@link ServiceError} unless it

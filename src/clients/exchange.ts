@@ -69,10 +69,7 @@ export class Exchange {
     this.#bounds = bounds;
   }
 
-  /**
-   * Sends the request, and waits for the head of a successful answer.
-   * @throws ServiceError for every other result.
-   */
+  /** Sends the request, and waits for the head of a successful answer. @throws ServiceError for every other result. */
   async open(): Promise<Answer> {
     const { signal } = this.#bounds;
     if (signal?.aborted === true) throw this.failure(signal.reason);
@@ -93,10 +90,7 @@ export class Exchange {
     return new TextDecoder().decode(await this.bytes(maxBytes));
   }
 
-  /**
-   * The whole body.
-   * @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`.
-   */
+  /** The whole body. @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`. */
   async bytes(maxBytes: number): Promise<Buffer> {
     if (this.#answer === undefined) throw new TypeError('The answer has not been opened');
     try {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 
 import type { Deployment } from '@slipway/contract/controlPlane/deployment';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
-import type { ControlPlaneClient } from './controlPlane.ts';
+import type { DeploymentsClient } from './controlPlane.ts';
 import type { EventStream } from './eventStream.ts';
 import type { RunApiClient } from './runApi.ts';
 import { ServiceError } from './serviceError.ts';
@@ -32,22 +32,6 @@ interface MemoryControlPlaneOptions {
   /** Default: a UUID. */
   readonly newRevisionId?: (deployment: MemoryDeployment) => string;
 }
-
-/** The control plane's calls that releases make, and those with which tests read the result. */
-type MemoryClient = Pick<
-  ControlPlaneClient,
-  | 'createDeployment'
-  | 'getDeployment'
-  | 'patchDeployment'
-  | 'eachDeployment'
-  | 'getRevision'
-  | 'listRevisions'
-  | 'eachRevision'
-  | 'redeployRevision'
-  | 'deleteDeployment'
-  | 'createUploadUrl'
-  | 'uploadArtifact'
->;
 
 const TENANT_ID = '00000000-0000-4000-8000-000000000000';
 const CREATED_AT = '2026-01-01T00:00:00.000Z';
@@ -109,7 +93,7 @@ export class MemoryControlPlane {
    * A client of this control plane.
    * @param before - called before each call. If it throws, the call fails with that error.
    */
-  client(before: () => void | Promise<void> = () => undefined): MemoryClient {
+  client(before: () => void | Promise<void> = () => undefined): DeploymentsClient {
     const answered = async (deploymentId: string): Promise<Deployment> => {
       await before();
       return deploymentAnswer(this.deployment(deploymentId));

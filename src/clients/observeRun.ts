@@ -21,10 +21,7 @@ export interface ObservedStream {
   readonly runId: string | null;
   /** The pre-signed link for the feedback key: a credential. */
   readonly feedbackLink: string | null;
-  /**
-   * From the request to the agent's first token, or its first step's update, in milliseconds. Initial `values` repeat
-   * the input, and do not count.
-   */
+  /** From the request to the first token or the first step's update, in milliseconds. Initial `values` do not count. */
   readonly firstOutputMs: number | null;
 }
 

@@ -119,10 +119,7 @@ export interface Service {
 
 const MEBI = 1_048_576;
 
-/**
- * Creates a {@link Service}.
- * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
- */
+/** Creates a {@link Service}. @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used. */
 export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);

@@ -14,10 +14,7 @@ const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\//u;
 /** How much of what is wrong is told. */
 const PROBLEMS_MAX = 3;
 
-/**
- * Checks answers against JSON Schemas: of draft 2020-12, unless `$schema` says draft 7. Schemas are read strictly, so that
- * a keyword with a typo is a problem, and nothing is fetched.
- */
+/** Checks answers against JSON Schemas, strictly: draft 2020-12, or 7 by `$schema`. Nothing is fetched. */
 export const checkSchema: SchemaCheck = (schema, value) => {
   const validate = compiled(schema);
   if (typeof validate === 'string') return { problem: validate, isSchema: true };

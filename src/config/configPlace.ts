@@ -92,10 +92,7 @@ const SECRET_NAME = /key|secret|token|passw|credential|auth/i;
 const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name', 'tokens', 'maxTokens'];
 const URL_CREDENTIALS = /:\/\/[^/\s]*@/;
 
-/**
- * The lines of the file, with possible secrets masked. Masking keeps the length, so columns stay correct.
- * @param unknown - paths of unknown fields that may hold secrets.
- */
+/** The lines of the file, in which possible secrets, also in `unknown` fields, are masked with their length. */
 export function readableLines(
   { text, document }: Pick<ConfigSource, 'text' | 'document'>,
   unknown: readonly (readonly PropertyKey[])[],

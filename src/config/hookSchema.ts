@@ -118,10 +118,7 @@ export const Hooks = z.record(Name, Hook);
 export type HookConfig = z.infer<typeof Hook>;
 export type HookRule = HookConfig['on'][number];
 
-/**
- * Finds rules with unknown targets or promotions, and releases on targets that require proof of identity: an event cannot
- * prove who asks, so each of them would be rejected.
- */
+/** Finds rules with unknown targets or promotions, and releases that need a proof, which no event can give. */
 export function hookProblems(
   hooks: unknown,
   targets: object,

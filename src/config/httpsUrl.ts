@@ -1,5 +1,6 @@
+import { BlockList, isIP } from 'node:net';
+
 import { SlipwayError } from '../domain/errors.ts';
-import { isLoopback } from './loopback.ts';
 
 /**
  * Reads an address from a variable. `http` is accepted only for this machine, because it would expose cookies, codes and tokens.
@@ -11,4 +12,16 @@ export function httpsUrl(name: string, text: string): URL {
   throw new SlipwayError('SLIPWAY_USAGE', `${name} is not an https address`, {
     hint: 'write it as https://HOST',
   });
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Whether a host is this machine's loopback: `localhost`, 127.0.0.0/8 or `::1`. Does not resolve names. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/u, '$1').toLowerCase();
+  if (name === 'localhost' || name === 'localhost.') return true;
+  const family = isIP(name);
+  return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }

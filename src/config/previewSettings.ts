@@ -1,6 +1,10 @@
 import { SlipwayError } from '../domain/errors.ts';
-import { deploymentOf, pullRequestOf, type PreviewTerms } from '../domain/preview/preview.ts';
-import { SMALLEST_RESOURCES } from '../domain/preview/resources.ts';
+import {
+  deploymentOf,
+  type PreviewTerms,
+  pullRequestOf,
+  SMALLEST_RESOURCES,
+} from '../domain/preview/preview.ts';
 import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';

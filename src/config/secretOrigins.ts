@@ -56,10 +56,7 @@ export function secretFor(
   return resolveSecret(reference, environment);
 }
 
-/**
- * Resolves a secret that will be sent to an address that is not known yet: it must be allowed to go to some address.
- * @throws as {@link secretFor}.
- */
+/** Resolves a secret that will be sent to some allowed address. @throws as {@link secretFor}. */
 export function secretForSome(reference: SecretReference, environment: Environment = process.env): string {
   const origins = readSecretOrigins(environment);
   if (origins !== undefined && !Object.hasOwn(origins, reference.from)) {
@@ -68,10 +65,7 @@ export function secretForSome(reference: SecretReference, environment: Environme
   return resolveSecret(reference, environment);
 }
 
-/**
- * Resolves a secret that is itself an address: a webhook's.
- * @throws as {@link secretFor}.
- */
+/** Resolves a secret that is itself an address: a webhook's. @throws as {@link secretFor}. */
 export function secretAddress(reference: SecretReference, environment: Environment = process.env): string {
   const url = secretForSome(reference, environment);
   const origins = readSecretOrigins(environment);

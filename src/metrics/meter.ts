@@ -1,7 +1,12 @@
 import type { MetricCounter, MetricGauge, MetricHistogram, MetricMeter } from '@temporalio/common';
 
-import { boundLabels } from '../domain/metrics/boundedLabels.ts';
-import { type Measure, type Metric, type MetricName, METRICS } from '../domain/metrics/metrics.ts';
+import {
+  boundLabels,
+  type Measure,
+  type Metric,
+  type MetricName,
+  METRICS,
+} from '../domain/metrics/metrics.ts';
 
 /**
  * Records metrics with the meter of Temporal's SDK, so that the SDK's metrics and Slipway's are exported together.

@@ -1,7 +1,8 @@
 import { Context } from '@temporalio/activity';
 
-import type { DeploymentsClient, Outside } from '../activities/connections.ts';
+import type { Outside } from '../activities/connections.ts';
 import { memoryStore } from '../artifact/memoryStore.ts';
+import type { DeploymentsClient } from '../clients/controlPlane.ts';
 import { memoryAgent, MemoryControlPlane } from '../clients/memoryControlPlane.ts';
 import { type Artifact, artifactIdentity } from '../domain/artifact/artifact.ts';
 import { artifactFields } from '../domain/deployment/revision.ts';

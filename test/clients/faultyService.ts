@@ -24,9 +24,7 @@ export interface FaultyService {
   open(): number;
 }
 
-/**
- * Starts an HTTP service that reads each request completely, then calls the test's handler. Stopped after the test.
- */
+/** Starts an HTTP service that reads each request, then calls the test's handler. Stopped after the test. */
 export async function startService(
   answer: (request: SeenRequest, response: ServerResponse) => void,
 ): Promise<FaultyService> {

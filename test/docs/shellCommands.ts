@@ -1,10 +1,7 @@
 /** Ends a command in a shell if it is outside of quotes. */
 const ENDS = /[|&;<>()\n]/;
 
-/**
- * The commands of a script as words, without redirections, comments, and variables that are set before them. A
- * substitution within quotes is part of the word.
- */
+/** The commands of a script as words, without redirections, comments, and variables set before them. */
 export function shellCommands(script: string): readonly (readonly string[])[] {
   const commands: string[][] = [[]];
   let word: string | undefined;

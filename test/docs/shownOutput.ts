@@ -1,7 +1,4 @@
-/**
- * A pattern from the output that a page shows, to match what {@link essentialOutput} leaves of the real output. A line
- * `…` stands for any lines, `…` within a line for any text.
- */
+/** A pattern for what {@link essentialOutput} leaves of the output that a page shows. `…` stands for any text. */
 export function shownPattern(shown: string): RegExp {
   const lines = essentialOutput(shown.trimEnd())
     .split('\n')
@@ -9,9 +6,7 @@ export function shownPattern(shown: string): RegExp {
   return new RegExp(`^${lines.join('')}$`);
 }
 
-/**
- * An output without the parts that vary between runs: ids, digests, durations, times, sizes, ports, attempts, columns.
- */
+/** An output without what varies: ids, digests, durations, times, sizes, ports, attempts, columns. */
 export function essentialOutput(output: string): string {
   return DIFFERING.reduce((text, [pattern, name]) => text.replaceAll(pattern, name), output);
 }

@@ -8,10 +8,7 @@ import { ServingDeployment } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
-/**
- * Links LangGraph from this repository, because its installation takes longer than everything else. npm installs the
- * rest.
- */
+/** Links LangGraph from this repository, because its installation takes long. npm installs the rest. */
 const INSTALL = `if grep -qs langgraph package.json; then ln -s '${NODE_MODULES}' node_modules; elif [ -e package.json ]; then npm ci; fi`;
 
 let stack: Stack;

@@ -11,7 +11,7 @@ interface Deployment {
 }
 
 /**
- * Makes a deployment without Slipway, by the calls of contract 000, one after the other.
+ * Makes a deployment without Slipway.
  * @returns the deployment's id and its active revision.
  */
 export async function deployByHand(

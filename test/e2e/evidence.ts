@@ -22,10 +22,7 @@ interface Listed<T> {
   readonly resources: readonly T[];
 }
 
-/**
- * The evidence for checking a target: its histories, its control plane's revisions, and the change requests it
- * received.
- */
+/** The evidence for checking a target: its histories, its control plane's revisions and change requests. */
 export async function evidenceOf(
   stack: Watched,
   target: TargetFacts,

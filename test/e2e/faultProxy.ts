@@ -33,10 +33,7 @@ export type Fault =
   | { readonly kind: 'hold'; readonly until: Promise<void> }
   /** The same, but forwards it only if the caller still waits. */
   | { readonly kind: 'hold_back'; readonly until: Promise<void> }
-  /**
-   * Forwards it, and waits before it answers. `onAnswer` is called when the answer is held. If `until` rejects, the
-   * answer is lost.
-   */
+  /** Forwards it, and waits before it answers. If `until` rejects, the answer is lost. */
   | { readonly kind: 'hold_answer'; readonly until: Promise<void>; readonly onAnswer?: () => void }
   /** Forwards it, and replaces the answer with its own. */
   | { readonly kind: 'answer_instead'; readonly status: number }

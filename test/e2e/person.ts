@@ -40,10 +40,7 @@ export class Said {
   }
 }
 
-/**
- * A person who runs commands. They run in this process, because starting a process is most of a command's cost.
- * Temporal, the platform and workers are still separate processes.
- */
+/** A person who runs commands in this process, because starting one is most of a command's cost. */
 export class Person {
   readonly #stack: Stack;
   readonly #project: Project;

@@ -28,10 +28,7 @@ import { Project, QUICK_STEPS } from './project.ts';
 import type { SmallAgent } from './smallAgent.ts';
 import { eventually, Stack } from './stack.ts';
 
-/**
- * Promotions on a real Temporal, a real platform and real agents, with one canary and one production. Only `npm run
- * test:promotions` runs the slow tests: outages during scheduled starts.
- */
+/** Promotions with real services and agents. Only `npm run test:promotions` runs the slow tests. */
 const WITH_OUTAGES = process.env['SLIPWAY_E2E_OUTAGES'] !== undefined;
 
 const EVERY_MS = 2_000;

@@ -19,10 +19,7 @@ const SAYS_WITHIN_MS = 120_000;
 /** Files that a fresh checkout does not have, and `.git`, which a copy does not need. */
 const MADE: ReadonlySet<string> = new Set(['node_modules', 'dist', '.git', '.slipway', '.temp', 'cache']);
 
-/**
- * A reader who follows a page: types its commands into a shell, writes its files, and compares the printed output with
- * the shown one. `slipway` is on the PATH by `npm link`, in the reader's own folder.
- */
+/** A reader who follows a page: types its commands, writes its files, and compares the output with the shown one. */
 export class Reader {
   /** An empty folder for the reader's files. */
   readonly folder: string;

@@ -9,8 +9,7 @@ export const goodAgent = (version: number): { readonly says: string } => ({
 });
 
 /**
- * A deployment that serves a good version, with its own repository and its own faults. Tests can release to several of
- * them at once, without affecting each other.
+ * A deployment that serves a good version, with its own repository and faults. Tests can release to several at once.
  */
 export class ServingDeployment {
   readonly project: Project;

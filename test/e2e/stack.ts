@@ -40,10 +40,7 @@ interface Installed {
   readonly slipway?: string;
 }
 
-/**
- * Everything that a release needs, as real processes that can be killed one by one: Temporal with its database file,
- * the platform behind a fault proxy, a worker.
- */
+/** Everything that a release needs, as real processes that can be killed one by one. */
 export class Stack {
   readonly folder: string;
   apiKey = '';

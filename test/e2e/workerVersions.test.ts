@@ -80,10 +80,7 @@ async function versionOf(deployment: string, releaseId?: string): Promise<string
   return (info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion)?.buildId ?? undefined;
 }
 
-/**
- * A project whose target has released once and releases again. The second release polls until the proxy stops its
- * faults.
- */
+/** A project whose target has released once. A second release polls until the proxy stops its faults. */
 async function inTheMiddle(deployment: string): Promise<Project> {
   const project = await Project.create(stack, { example: EXAMPLE, deployment });
   expect((await project.ran('release', 'staging')).code).toBe(0);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
-import { targetFigures } from '../../src/metrics/targetFigures.ts';
-import { observeTargets } from '../../src/metrics/targets.ts';
+import { observeTargets, targetFigures } from '../../src/metrics/targets.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 const HALF_PAST = '2026-01-01T00:30:00Z';

@@ -4,9 +4,6 @@ const { whyBuild } = (await import(new URL('../../scripts/build/freshness.mjs', 
   readonly whyBuild: () => string | undefined;
 };
 
-/**
- * The built `slipway` command, if the build is up to date (`npm test` ensures that); else undefined. It starts much
- * faster than the sources.
- */
+/** The built `slipway` command, if the build is up to date; else undefined. It starts faster than the sources. */
 export const BUILT_COMMAND =
   whyBuild() === undefined ? fileURLToPath(new URL('../../bin/slipway.js', import.meta.url)) : undefined;

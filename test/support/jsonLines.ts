@@ -21,8 +21,7 @@ addFormats.default(ajv);
 ajv.addSchema(SCHEMA);
 
 /**
- * Checks a line that a command printed with `--json` against the published schema. It must have exactly the fields of
- * its event.
+ * Checks a line that a command printed with `--json` against the published schema, also for other fields.
  * @returns its problems, field by field; `undefined`: none.
  */
 export function lineProblem(line: Readonly<Record<string, unknown>>): string | undefined {

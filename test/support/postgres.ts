@@ -4,9 +4,7 @@ import { startRealPostgres } from './realPostgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /**
-     * The real PostgreSQL server of the project `postgres`, or why there is none. Without one its tests are skipped.
-     */
+    /** The real PostgreSQL server of the project `postgres`, or why there is none and its tests are skipped. */
     postgres: { readonly url: string } | { readonly unavailable: string };
   }
 }

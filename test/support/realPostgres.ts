@@ -19,10 +19,7 @@ export interface RealPostgres {
 /** The user `nobody` on nearly every system: Postgres refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/**
- * Runs a program with a watcher that stops it (SIGINT, Postgres's "fast shutdown") when descriptor 3 closes. That
- * happens on request, and always when the tests' process ends.
- */
+/** Runs a program with a watcher that stops it (SIGINT) when descriptor 3 closes, also with the tests' process. */
 const WATCHED = '(read -r _ <&3; kill -INT $$) >/dev/null 2>&1 & exec "$@" 3<&-';
 
 /**

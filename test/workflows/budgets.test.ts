@@ -42,10 +42,7 @@ describeWorkflows('the cost in Temporal', (harness) => {
   });
 });
 
-/**
- * Compares the cost of something on a target that has released before. On a busy machine, early attempts may cost
- * more.
- */
+/** Compares the cost of something on a target that has released before. Early attempts may cost more. */
 async function withinBudget(
   harness: Harness,
   budget: Cost,

@@ -63,9 +63,7 @@ export const takenAndRefused: Fault = async (perform) => {
   throw failure('SLIPWAY_CONFLICT', { taken: false, final: true, status: 409 });
 };
 
-/**
- * The call takes effect at the same time as another client's. Its answer names the other revision with our artifact.
- */
+/** The call takes effect together with another client's, whose revision with our artifact its answer names. */
 export const mixedWith =
   (order: 'before' | 'after', theirs: (world: World) => string): Fault =>
   async (perform, world) => {

@@ -137,10 +137,7 @@ export async function openHarness(
   };
 }
 
-/**
- * Picks the recorded histories to replay: only one in an odd number of them, because targets and releases alternate.
- * The project `rebuilt` already rebuilds each workflow at each of its tasks.
- */
+/** Picks the histories to replay: one in an odd number of them, because targets and releases alternate. */
 export function replayedEachTime(histories: readonly RecordedHistory[]): readonly RecordedHistory[] {
   return histories.filter((_, index) => index % 5 === 0);
 }
@@ -207,10 +204,7 @@ const ACTIVITIES: readonly ActivityName[] = [
   'guardRevision',
 ];
 
-/**
- * Activities that find the world of each call by the address of its control plane or record store, else by the address
- * in the calling workflow's id.
- */
+/** Activities that find the world of each call by the addresses in it, else in the calling workflow's id. */
 function dispatch(
   targets: readonly TargetUnderTest[],
   judge: ScriptedJudge,

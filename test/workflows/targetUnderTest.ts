@@ -243,8 +243,7 @@ export class TargetUnderTest {
   }
 
   /**
-   * Makes the target's history grow until it continues as new. It sends updates and awaits each, because a target with
-   * endless signals cannot continue as new. Repeating a hold changes nothing.
+   * Makes a target continue as new, by updates that change nothing (a hold, again). Endless signals would prevent it.
    */
   async carriedOn(by: HoldMessage): Promise<void> {
     while ((await this.runCount()) < 2) await this.handle.executeUpdate(holdUpdate, { args: [by] });
@@ -278,10 +277,7 @@ export class TargetUnderTest {
     return historiesOf(this.#client, `deployment:${this.world.deployment?.id ?? ''}`);
   }
 
-  /**
-   * Whether the target or a release has an unhandled event. A query may be answered from a history that ends with such
-   * an event, so its answer may be outdated.
-   */
+  /** Whether the target or a release has an unhandled event, so that an answer may be outdated. */
   async isBehind(releaseId?: string): Promise<boolean> {
     const { raw } = await (releaseId === undefined ? this.handle : this.child(releaseId)).describe();
     return raw.pendingWorkflowTask != null;

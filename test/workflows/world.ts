@@ -90,10 +90,7 @@ const POLL_MS = 20;
 const EVALUATORS = createAgent();
 const ATTEMPT_MS = 2_000;
 
-/**
- * An in-memory control plane with one deployment and its agent, for the workflows' activities. A PATCH makes a
- * revision, a deployed revision becomes active, and any call can fail in any way.
- */
+/** A control plane in memory with one deployment and its agent, in which any call can fail in any way. */
 export class World {
   readonly id: string;
   readonly calls: Call[] = [];
@@ -116,9 +113,7 @@ export class World {
   leavesToPoller = false;
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
-  /**
-   * Words that only these revisions, or identities of artifacts, answer. All agents answer the other {@link WORDS}.
-   */
+  /** Words that only these revisions or artifacts answer, instead of {@link WORDS}. */
   readonly knownOnlyTo = new Map<string, ReadonlySet<string>>();
   /** The model's provider is down: no check passes. */
   providerIsAway = false;
@@ -239,9 +234,7 @@ export class World {
     return this.controlPlane.addRevision(this.#existing(), { identity, source }).id;
   }
 
-  /**
-   * Makes a revision active, even if no call waits for it. @param identity - of the artifact that it runs from now on.
-   */
+  /** Makes a revision active, which runs the artifact of `identity`. */
   bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);
     revision.identity = identity ?? revision.identity;

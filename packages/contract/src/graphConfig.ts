@@ -3,10 +3,7 @@ import { z } from 'zod';
 import { NAME_MAX } from './limits.ts';
 import { EnvironmentName, singleLineText, nonEmptyText, text } from './scalars.ts';
 
-/**
- * The location of a graph: a source file and the name of its export, `./src/agent.ts:graph`. The path is relative to
- * the graph configuration file and stays inside the source tree.
- */
+/** A source file, relative to the graph configuration, and its export: `./src/agent.ts:graph`. */
 const GraphPath = nonEmptyText().regex(
   /^(?![/\\])(?![A-Za-z]:[/\\])(?!(?:[^:]*\/)?\.\.(?:\/|:))[^:\\]+:[\p{ID_Start}$_][\p{ID_Continue}$]*$/u,
   { error: 'Input should be "./file:export": a relative path without "..", a colon, and the exported name' },

@@ -39,10 +39,7 @@ export const IDEMPOTENCY_KEY_MAX = 255;
 /** A DNS label, in characters (RFC 1123). */
 export const DNS_LABEL_MAX = 63;
 
-/**
- * A secret's value, in UTF-8 bytes. Decision: half of Linux's limit for one environment variable (128 KiB), so that
- * an accepted deployment can be started.
- */
+/** A secret's value, in UTF-8 bytes. Decision: half of Linux's limit for an environment variable (128 KiB). */
 export const SECRET_VALUE_MAX_BYTES = 65_536;
 
 /** Entries of one list (secrets, volumes, containers, …). Decision. */
@@ -54,10 +51,7 @@ export const FEEDBACK_KEYS_MAX = 100;
 /** The longest timeout of a run, in seconds: a day. Decision. */
 export const RUN_TIMEOUT_MAX_SECONDS = 86_400;
 
-/**
- * The namespace of an item of the long-term store, and its key, in UTF-8 bytes each. Decision: both together form one
- * index row, which PostgreSQL limits to some 2,700.
- */
+/** An item's namespace and key, in UTF-8 bytes each (decision): PostgreSQL's index row holds some 2,700. */
 export const ITEM_ADDRESS_MAX_BYTES = 1_000;
 
 /** A feedback comment, in characters. Decision. */

@@ -1,9 +1,11 @@
 import { Console } from 'node:console';
 import { url as debuggerUrl } from 'node:inspector';
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
+import { Networks } from '@slipway/contract/networks';
 import type { Logger } from 'pino';
 
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
@@ -13,7 +15,6 @@ import { type TraceVariables, withTraceVariables } from './agentServer/traces/tr
 import { HAND_OVER_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
-import { isLoopback } from './http/loopback.ts';
 import { createLogger } from './http/logger.ts';
 import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
@@ -263,3 +264,10 @@ setInterval(() => {
   }
 }, limitMs / checks);
 `;
+
+const LOOPBACK = new Networks(['127.0.0.0/8', '::1']);
+
+/** Whether only this machine can reach a host: `localhost`, 127.0.0.0/8 or `::1`. Names are not resolved. */
+function isLoopback(host: string): boolean {
+  return isIP(host) === 0 ? host.toLowerCase() === 'localhost' : LOOPBACK.contains(host);
+}

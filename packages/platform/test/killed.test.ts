@@ -299,10 +299,7 @@ async function exists(path: string): Promise<void> {
   await vi.waitFor(() => access(path), { timeout: 60_000, interval: 20 });
 }
 
-/**
- * The process groups with a process whose working directory is in a folder. Only Linux reports them; elsewhere there
- * are none.
- */
+/** The process groups that work in a folder; none except on Linux. */
 async function groupsIn(directory: string): Promise<string[]> {
   const groups = new Set<string>();
   for (const pid of await readdir('/proc').catch(() => [])) {

@@ -13,10 +13,7 @@ export interface PlatformUnderTest {
   readonly apiKey: string;
 }
 
-/**
- * Starts a platform on a home, from the build if it is up to date, else from the sources. @throws Error with the
- * output if it ends.
- */
+/** Starts a platform on a home, from the build or the sources. @throws Error with the output if it ends. */
 export async function startPlatformUnderTest(home: string): Promise<PlatformUnderTest> {
   const command =
     BUILT_COMMAND === undefined

@@ -10,9 +10,7 @@ import { create } from 'tar';
 
 import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
 
-/**
- * A platform from the sources, on the home in the next argument, whose agents are the `agent.mjs` of their sources.
- */
+/** A platform from the sources on the given home, whose agents are the `agent.mjs` of their sources. */
 export const SIMPLE_PLATFORM: readonly string[] = [
   ...FROM_SOURCE,
   fileURLToPath(new URL('./fixtures/simplePlatform.ts', import.meta.url)),

@@ -35,10 +35,7 @@ export function useTestDatabase(): Pick<Database, 'kysely' | 'connectionString'>
   };
 }
 
-/**
- * A new empty database on the real server, dropped after the file's tests; undefined in projects with the embedded
- * one.
- */
+/** A new empty database on the real server, dropped after the file's tests; undefined if it is embedded. */
 export async function emptyDatabaseUrl(): Promise<string | undefined> {
   const server = serverUrl();
   if (server === undefined) return undefined;

@@ -14,7 +14,7 @@ import {
   type RevisionSnapshot,
 } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { PARKED_RESOURCES } from '../../domain/preview/resources.ts';
+import { PARKED_RESOURCES } from '../../domain/preview/preview.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';

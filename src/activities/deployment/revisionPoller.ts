@@ -4,8 +4,7 @@ import { Context } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
 
-import { revisionPhase } from '../../domain/deployment/revision.ts';
-import { POLL_ATTEMPT_MS } from '../../domain/deployment/waiting.ts';
+import { POLL_ATTEMPT_MS, revisionPhase } from '../../domain/deployment/revision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {
   awaitRevisionSignal,

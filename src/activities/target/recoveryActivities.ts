@@ -50,10 +50,7 @@ const BELIEVED_REFUSAL = 2;
 const BELIEVED_SILENCE = 4;
 const SILENT: ReadonlySet<number> = new Set([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE]);
 
-/**
- * Recovers the state of a target that starts without it: from Temporal if a worker can replay the earlier run, else
- * from the record store.
- */
+/** Recovers the state of a target: from Temporal if a worker can replay the earlier run, else from its records. */
 export function recoveryActivities(
   openStore: (url: string) => RecordStore,
   pollUntil: PollUntil,

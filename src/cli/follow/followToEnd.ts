@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
+import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
@@ -17,7 +20,6 @@ import {
   endingLines,
   type Links,
 } from '../ui/endingText.ts';
-import { tailBuildLog } from './buildLog.ts';
 import { FollowView } from './followView.ts';
 
 /** What to follow. */
@@ -180,3 +182,27 @@ export async function abortOnInterrupt(output: Output, { id, command, ask }: Abo
 
 /** The recorded reason of such an abort. */
 export const INTERRUPTED_REASON = 'the command that followed it was interrupted';
+
+const LOOK_MS = 2_000;
+
+/**
+ * Reads the newest lines of the build log every 2 s. It runs beside the code that follows the release, so a slow
+ * control plane does not delay it.
+ * @param latest - the release's current progress.
+ * @param signal - ends it.
+ */
+async function tailBuildLog(
+  context: CommandContext,
+  spec: TargetSpec,
+  latest: () => Progress | undefined,
+  show: (lines: readonly string[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const hasEnded = (): boolean => signal.aborted;
+  while (!hasEnded()) {
+    const progress = latest();
+    const lines = progress === undefined ? [] : await newestBuildLines(context, spec, progress, signal);
+    if (!hasEnded()) show(lines);
+    await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -16,10 +16,7 @@ interface ProgramOptions {
   readonly onExit: (exitCode: number) => void;
 }
 
-/**
- * The command line: every command with its options, its help and its examples. Each command's code is loaded when it
- * runs, so that `--help` and `status` do not load the worker.
- */
+/** The command line. Each command's code is loaded when it runs, so that `--help` does not load the worker. */
 export function buildProgram({ version, versionText = version, onExit }: ProgramOptions): Command {
   const program = new Command('slipway')
     .description('Releases agents, and rolls them back.')

@@ -4,13 +4,11 @@ import { bodyLimit } from 'hono/body-limit';
 
 import { AccessRefusal } from './accessRefusal.ts';
 import type { AccessSettings, SignIn } from './accessSettings.ts';
-import { addressOf } from './address.ts';
+import { addressOf, returnPath } from './address.ts';
 import { refuseCrossSite } from './crossSite.ts';
-import { endWithSession } from './endWithSession.ts';
 import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import type { PageEnv } from './pageEnv.ts';
-import { returnPath } from './returnPath.ts';
 import { createSealer } from './seal.ts';
 import { SealedCookies } from './sealedCookies.ts';
 import { newSession, type Session } from './session.ts';
@@ -145,4 +143,34 @@ function limitBody(): MiddlewareHandler {
       });
     },
   });
+}
+
+/** Ends a live stream when its session ends. Other responses stay unchanged. */
+function endWithSession(answer: Response, ends: number): Response {
+  const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const body: ReadableStream<Uint8Array> | null = answer.body;
+  if (!isStream || body === null) return answer;
+  const reader = body.getReader();
+  let timer: NodeJS.Timeout | undefined;
+  const untilEnd = new ReadableStream<Uint8Array>({
+    start(controller) {
+      // A pending read resolves as if the stream had ended by itself.
+      const end = (): void => void reader.cancel().catch((error: unknown) => controller.error(error));
+      timer = setTimeout(end, ends - Date.now());
+    },
+    async pull(controller) {
+      const next = await reader.read();
+      if (!next.done) {
+        controller.enqueue(next.value);
+        return;
+      }
+      clearTimeout(timer);
+      controller.close();
+    },
+    async cancel() {
+      clearTimeout(timer);
+      await reader.cancel();
+    },
+  });
+  return new Response(untilEnd, answer);
 }

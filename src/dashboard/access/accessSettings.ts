@@ -4,8 +4,7 @@ import { createClientAddress } from '@slipway/contract/clientAddress';
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
 import { readDashboardUrl } from '../../config/dashboardUrl.ts';
-import { httpsUrl } from '../../config/httpsUrl.ts';
-import { isLoopback } from '../../config/loopback.ts';
+import { httpsUrl, isLoopback } from '../../config/httpsUrl.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { IssuerClient } from '../../identity/issuer.ts';

@@ -7,9 +7,8 @@ import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.
 import { isRefusal, whyNot } from '../../identity/issuerFailure.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
-import type { Address } from './address.ts';
+import { type Address, returnPath } from './address.ts';
 import type { PageEnv } from './pageEnv.ts';
-import { returnPath } from './returnPath.ts';
 import { roleOf } from './roles.ts';
 import { keepIdentity } from './signedInIdentity.ts';
 import type { SealedCookies } from './sealedCookies.ts';

@@ -59,10 +59,7 @@ export async function targetSubject(
   };
 }
 
-/**
- * The target's present view, including recent changes. If the target does not answer: its last view, and a sentence
- * about that.
- */
+/** The target's present view; if it does not answer, its last one, and a sentence about that. */
 async function freshView(
   { temporal }: PageContext,
   workflowId: string,

@@ -15,10 +15,7 @@ export interface GuardOnPage extends GuardWatched {
   readonly policy: GuardPolicy | undefined;
 }
 
-/**
- * Watches the guard of a target: reads what it measures from Temporal, which asks no worker, until it ends.
- * @param onRead - called after each read.
- */
+/** Watches a target's guard until it ends: reads from Temporal what it measures, and calls `onRead` each time. */
 export class GuardWatch {
   readonly #context: Pick<ReadContext, 'temporal'>;
   readonly #onRead: (guard: GuardOnPage) => void;

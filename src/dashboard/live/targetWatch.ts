@@ -33,10 +33,7 @@ const keptReads = pLimit(4);
 /** The time between two attempts if a target does not answer, in milliseconds. */
 const SILENT_PAUSE_MS = 1_000;
 
-/**
- * Watches one target until it is stopped, by the histories of its workflow and its running work: each change causes one
- * query.
- */
+/** Watches one target by the histories of its workflow and its running work: each change causes one query. */
 export class TargetWatch {
   #snapshot: TargetSnapshot;
   readonly #context: ReadContext;

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 
-import { boundLabels } from '../../domain/metrics/boundedLabels.ts';
+import { boundLabels } from '../../domain/metrics/metrics.ts';
 import type { LiveRooms } from '../live/liveRooms.ts';
 import { PAGE_METRICS, type RecordOnPage } from './pageMetrics.ts';
 

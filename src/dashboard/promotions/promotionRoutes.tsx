@@ -1,21 +1,25 @@
 import { Hono } from 'hono';
 
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { promotionAddress } from '../../domain/dashboard/addresses.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { JudgeReport } from '../../domain/judge/report.ts';
+import type { Trial } from '../../domain/judge/trial.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/pageEnv.ts';
 import type { Viewer } from '../access/viewer.ts';
-import { liveTargets } from '../live/liveTargets.ts';
+import { ActionResult } from '../actions/actionResult.tsx';
 import type { LivePage } from '../live/liveRooms.ts';
+import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
+import type { JudgementShown } from './judgement.tsx';
 import { PromotionDetails, promotionFragments } from './promotionPage.tsx';
 import { Promotions, promotionsFragments } from './promotionsPage.tsx';
 import { PromotionWatch } from './promotionWatch.ts';
-import { readJudgement } from './readJudgement.ts';
 
 /** The pages of promotions, and their change streams. */
 export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono<PageEnv> {
@@ -110,4 +114,27 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     );
   });
   return routes;
+}
+
+/** The judge's report on a promotion's candidate, with its runs; `null` if there is none or it cannot be read. */
+async function readJudgement({ view, request }: ListedPromotion): Promise<JudgementShown | null> {
+  const judgement =
+    view.state === 'running'
+      ? view.progress?.judgement
+      : view.state === 'ended'
+        ? view.result.judgement
+        : undefined;
+  if (judgement == null) return null;
+  try {
+    const store = openArtifactStore(request.store);
+    const report = (await store.getRecord(judgement.report)) as JudgeReport | undefined;
+    if (report === undefined) return null;
+    const folder = judgement.report.replace(/[^/]+$/, 'trials/');
+    const names = await store.listRecords(folder);
+    const batches = await Promise.all(names.map((name) => store.getRecord(name)));
+    return { report, trials: (batches as (readonly Trial[])[]).flat() };
+  } catch (error) {
+    if (error instanceof SlipwayError) return null;
+    throw error;
+  }
 }

@@ -17,10 +17,7 @@ export interface Judgement {
   readonly wholeAnswer: string;
 }
 
-/**
- * Checks a value against a JSON Schema, which takes a library that no workflow may load: what is wrong with the value,
- * or with the schema itself; `null` if nothing is.
- */
+/** Checks a value against a JSON Schema: what is wrong with either; `null`: nothing. Workflows cannot load it. */
 export type SchemaCheck = (
   schema: Readonly<Record<string, unknown>>,
   value: unknown,

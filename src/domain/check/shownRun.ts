@@ -5,7 +5,7 @@ export interface ShownRun {
   readonly reasons: readonly string[];
   /** The agent's answer, cut to a few hundred bytes. */
   readonly answer: string;
-  /** The name of the record with the whole answer. Absent: `answer` is the whole, or the rest is not stored. */
+  /** The record in the artifact store with the whole answer. Absent: `answer` is the whole, or it was not stored. */
   readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;

@@ -1,4 +1,4 @@
-import { LOOK_AGAIN_MS, POLL_ATTEMPT_MS } from '../deployment/waiting.ts';
+import { LOOK_AGAIN_MS, POLL_ATTEMPT_MS } from '../deployment/revision.ts';
 import { STEPS } from '../stepTable.ts';
 
 const HOUR_MS = 3_600_000;

@@ -60,10 +60,7 @@ export const DEFAULT_SETTINGS = {
 export const ON_INCONCLUSIVE = ['wait', 'ask', 'fail'] as const;
 export type OnInconclusive = (typeof ON_INCONCLUSIVE)[number];
 
-/**
- * The confidence of each of several judgements. Each repetition is another chance for a bad candidate to pass, so the
- * allowed error is divided among them (Bonferroni).
- */
+/** The confidence of each of several judgements: the allowed error is divided among them (Bonferroni). */
 export function confidenceOfEach(confidence: number, judgements: number): number {
   return 1 - (1 - confidence) / judgements;
 }

@@ -260,3 +260,37 @@ export function pullRequestOf(pattern: string, deployment: string): number | und
 export function removalPauseMs(attempts: number): number {
   return Math.min(1_000 * 2 ** Math.max(attempts - 1, 0), 600_000);
 }
+
+/** The previews to remove to make room for one more. */
+interface Room<P> {
+  /** The oldest idle ones. */
+  readonly remove: readonly P[];
+  /** How many more would have to be removed, but have a release running. */
+  readonly short: number;
+}
+
+/**
+ * Chooses the previews to remove to make room for one. The one with the oldest push goes first. Previews with a running
+ * release stay. A preview that is being removed does not count: a push makes it anew.
+ * @param previews - those of the same name.
+ * @param own - the workflow id of the one that is pushed to.
+ * @param max - the most previews, with that one.
+ */
+export function makeRoom<
+  P extends Pick<PreviewSummary, 'phase' | 'renewedAt'> & { readonly workflowId: string },
+>(previews: readonly P[], own: string, max: number): Room<P> {
+  const staying = previews.filter(({ phase }) => phase === 'idle' || phase === 'releasing');
+  if (staying.some(({ workflowId }) => workflowId === own)) return { remove: [], short: 0 };
+  const over = Math.max(staying.length + 1 - max, 0);
+  const remove = staying
+    .filter(({ phase }) => phase === 'idle')
+    .sort((one, other) => Date.parse(one.renewedAt) - Date.parse(other.renewedAt))
+    .slice(0, over);
+  return { remove, short: over - remove.length };
+}
+
+/** An image's preview by default: one replica, the least CPU of the contract, memory for a small agent. */
+export const SMALLEST_RESOURCES = { min_scale: 1, max_scale: 1, cpu: 0.1, memory_mb: 256 } as const;
+
+/** The resources of a deployment that cannot be deleted: no replica without requests. */
+export const PARKED_RESOURCES = { ...SMALLEST_RESOURCES, min_scale: 0 } as const;

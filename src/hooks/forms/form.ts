@@ -23,10 +23,7 @@ export interface Form {
    * @throws HookRefusal SLIPWAY_HOOK_FORGED, SLIPWAY_HOOK_STALE (401).
    */
   authenticate(received: Received, secret: string, now: number): void;
-  /**
-   * The events of a payload.
-   * @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400).
-   */
+  /** The events of a payload. @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400). */
   read(payload: Readonly<Record<string, unknown>>, received: Received): readonly ReadEvent[];
 }
 

@@ -10,10 +10,7 @@ import { langsmith } from './langsmith.ts';
 /** The forms by their names in `slipway.yaml`. */
 export const FORMS: Readonly<Record<HookForm, Form>> = { alertmanager, grafana, github, langsmith, generic };
 
-/**
- * The events of a request, each once.
- * @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400).
- */
+/** The events of a request, each once. @throws HookRefusal SLIPWAY_HOOK_PAYLOAD (400). */
 export function readEvents(form: HookForm, received: Received): readonly ReadEvent[] {
   const events = FORMS[form].read(parse(received.body), received);
   return [...new Map(events.map((event) => [event.id, event])).values()];

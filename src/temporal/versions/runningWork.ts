@@ -13,10 +13,7 @@ export interface PinnedWork {
 
 const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
-/**
- * The running releases and rollbacks, each with its version.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The running releases and rollbacks, each with its version. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
   const { client, settings } = temporal;
   const found: PinnedWork[] = [];

@@ -1,18 +1,20 @@
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
 import { scoresText } from '../../domain/check/evaluator.ts';
 import type {
   PreviewEnding,
+  PreviewJudge,
+  PreviewJudgement,
   PreviewRelease,
   PreviewSpec,
   PreviewState,
 } from '../../domain/preview/preview.ts';
+import type { TargetSeen } from '../../domain/promotion/candidate.ts';
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow, ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
-import { judgePreview } from './judgePreview.ts';
 
 interface Released {
   readonly spec: PreviewSpec;
@@ -204,4 +206,46 @@ async function resultOf(target: TargetSpec, { releaseId }: HistoryRow): Promise<
     if (explain(error).canceled) throw error;
     return null;
   }
+}
+
+/** Compares what serves on a preview with what serves on the target that it copies. A failure is its verdict. */
+async function judgePreview(
+  { target, recordStore }: PreviewSpec,
+  { settings, inputs, baseline }: PreviewJudge,
+  releaseId: string,
+): Promise<PreviewJudgement> {
+  const summary = `${releaseId} against what serves on ${baseline.name}`;
+  try {
+    const seen = await activitiesOf('candidate', {}, summary).lookAtLine({
+      from: target,
+      to: baseline,
+      downstream: [],
+    });
+    const sides = { baseline: sideOf(baseline, seen.line.to), candidate: sideOf(target, seen.line.from) };
+    if (sides.baseline === null || sides.candidate === null) {
+      const missing = sides.baseline === null ? baseline : target;
+      return unjudged(baseline, `nothing that can be asked serves on ${missing.name}`);
+    }
+    const { report } = await activitiesOf('judge', {}, summary).judgeCandidate({
+      judgementId: `previews/${target.name}/${workflowInfo().runId}-${releaseId}`,
+      store: recordStore,
+      inputs,
+      settings: { ...settings, seed: Math.floor(Math.random() * 2 ** 32) },
+      sides: { baseline: sides.baseline, candidate: sides.candidate },
+    });
+    return { baseline: baseline.name, verdict: report.verdict, reasons: report.reasons };
+  } catch (error) {
+    const { canceled, message } = explain(error);
+    if (canceled) throw error;
+    return unjudged(baseline, message);
+  }
+}
+
+function sideOf(target: TargetSpec, { servingRevisionId, deploymentId, agentUrl }: TargetSeen) {
+  if (servingRevisionId === null || deploymentId === null || agentUrl === null) return null;
+  return { target, revisionId: servingRevisionId, deploymentId, agentUrl };
+}
+
+function unjudged({ name }: TargetSpec, reason: string): PreviewJudgement {
+  return { baseline: name, verdict: null, reasons: [reason] };
 }

@@ -1,9 +1,16 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, currentUpdateInfo, setHandler, workflowInfo } from '@temporalio/workflow';
 
-import type { PreviewResult } from '../../domain/preview/preview.ts';
+import { type PreviewResult, previewWorkflowId } from '../../domain/preview/preview.ts';
+import {
+  previewQuery,
+  pushPreviewUpdate,
+  readPush,
+  readRemoval,
+  removePreviewSignal,
+} from '../../messages/preview.ts';
 import type { PreviewInput } from '../../messages/workflowTypes.ts';
+import { refuse } from '../failure.ts';
 import { Preview } from './preview.ts';
-import { handlePreviewMessages } from './previewMessages.ts';
 
 /**
  * Owns one preview, the deployment of a pull request. It releases each push through the preview's target, and removes
@@ -19,4 +26,35 @@ export function preview(input: PreviewInput): Promise<PreviewResult> {
     );
     return subject.run();
   });
+}
+
+/** Registers the message handlers of a preview. */
+function handlePreviewMessages(subject: Preview): void {
+  setHandler(
+    pushPreviewUpdate,
+    (push) => {
+      const id = currentUpdateInfo()?.id ?? '';
+      // A cancellation removes the preview, but does not interrupt a push in progress.
+      return CancellationScope.nonCancellable(() => subject.push(id, push));
+    },
+    {
+      description: 'Release a push as the preview, and renew its deadline',
+      validator: (raw) => {
+        const push = readPush(raw);
+        if (typeof push === 'string') refuse(push);
+        const { workflowId } = workflowInfo();
+        if (previewWorkflowId(push.request.target) !== workflowId)
+          refuse(`the release goes to another deployment than that of ${workflowId}`);
+      },
+    },
+  );
+  setHandler(
+    removePreviewSignal,
+    (raw) => {
+      const by = readRemoval(raw);
+      if (typeof by !== 'string') subject.askRemoval(by);
+    },
+    { description: 'Remove the preview now' },
+  );
+  setHandler(previewQuery, () => subject.state, { description: 'Deadline, releases, removal' });
 }

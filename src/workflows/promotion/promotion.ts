@@ -3,11 +3,13 @@ import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@tempor
 
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
-import { chooseCandidate } from '../../domain/promotion/candidate.ts';
+import { chooseCandidate, whySuperseded } from '../../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { PromotionInput } from '../../messages/workflowTypes.ts';
+import { watchServing } from '../check/watchServing.ts';
 import { endWorkflow, explain } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
 import type { Asked } from '../identity/proveIdentity.ts';
@@ -16,9 +18,15 @@ import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
-import { confirmLine, type Ending, lookAtLine, type PromotionRun, releaseOnTarget } from './promotionRun.ts';
+import {
+  confirmLine,
+  type Ending,
+  lookAtLine,
+  PromotionEnded,
+  type PromotionRun,
+  releaseOnTarget,
+} from './promotionRun.ts';
 import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
-import { watch } from './watchPromoted.ts';
 
 /**
  * One promotion: releases to one target the artifact that is verified on another, after its soak and required
@@ -184,5 +192,50 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
     return result(`${reason} (its record could not be written: ${explain(error).message})`);
   } finally {
     await notices.begun();
+  }
+}
+
+/** The revision to watch. */
+interface Watched {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+  readonly agentUrl: string;
+}
+
+/**
+ * Watches the revision that serves on a target, until a moment.
+ * @throws SLIPWAY_CHECK_FAILED; {@link PromotionEnded} if it no longer serves.
+ */
+async function watch(
+  run: PromotionRun,
+  target: TargetSpec,
+  watched: Watched,
+  until: number,
+  step: 'soak' | 'bake',
+): Promise<void> {
+  const { journal, request } = run;
+  const { checks, checksBudget: budget } = request.release;
+  try {
+    const { agentUrl, ...revision } = watched;
+    const watch = {
+      agentUrl,
+      checks,
+      until,
+      everyMs: request.checkEveryMs,
+      budget,
+    };
+    await watchServing(journal, { target, ...revision }, watch, step);
+  } catch (error) {
+    const { code } = explain(error);
+    const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';
+    if (!isGone) throw error;
+    const { from, to } = await lookAtLine(run);
+    const [seen, revision] = step === 'soak' ? [from, 'the candidate'] : [to, 'the promoted one'];
+    if (code === 'SLIPWAY_NOT_FOUND' && seen.servingRevisionId === watched.revisionId) throw error;
+    throw new PromotionEnded({
+      outcome: 'superseded',
+      reason: whySuperseded(seen, revision),
+      code: 'SLIPWAY_REVISION_REPLACED',
+    });
   }
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
 import { renderText } from '../../../src/dashboard/page/html.ts';
-import { TargetCard } from '../../../src/dashboard/targets/targetCard.tsx';
+import { TargetCard } from '../../../src/dashboard/targets/targetsPage.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { makeRoom } from '../../../src/domain/preview/cap.ts';
-import type { PreviewPhase } from '../../../src/domain/preview/preview.ts';
+import { makeRoom, type PreviewPhase } from '../../../src/domain/preview/preview.ts';
 
 /** A preview that was pushed to on a day of January. */
 function preview(day: number, phase: PreviewPhase = 'idle') {

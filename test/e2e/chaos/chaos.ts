@@ -56,8 +56,7 @@ export interface ChaosReport {
 const QUIET_MS = 240_000;
 
 /**
- * Releases on several targets at once while the network and the processes fail at random, and checks the results
- * against the safety rules.
+ * Releases on several targets while network and processes fail at random, and checks the safety rules.
  * @throws Error if a release is stuck, or a target does not become idle.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {

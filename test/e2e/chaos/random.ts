@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * Random draws that depend only on the seed and the subject. With the same seed, the third PATCH always meets the same
- * fault, however the processes interleave.
- */
+/** Draws that depend only on the seed and the subject: the third PATCH always meets the same fault. */
 export class Random {
   readonly #seed: number;
 

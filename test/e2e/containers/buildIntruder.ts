@@ -21,10 +21,7 @@ export interface Report {
   readonly uid: number;
 }
 
-/**
- * The install script of a dependency: tries what a build may not, and writes a {@link Report} to `report.json` of the
- * source, whose `aims.json` are {@link Aims}.
- */
+/** A dependency's install script: tries what a build may not (`aims.json`), and reports to `report.json`. */
 export const INTRUDER = `${PROBES}
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';

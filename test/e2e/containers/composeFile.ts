@@ -50,8 +50,7 @@ export interface ComposeFile {
 }
 
 /**
- * Reads docker-compose.yml and docker-compose.tls.yml as Compose does: later files add to earlier ones, and `${NAME}` is
- * taken from `environment`.
+ * Reads the two compose files as Compose does, with `${NAME}` from `environment`.
  * @throws Error for a variable that is required and not set.
  */
 export function readCompose(environment: Readonly<Record<string, string>>): ComposeFile {

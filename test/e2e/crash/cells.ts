@@ -1,7 +1,4 @@
-/**
- * The steps of a release, in order. After `record` come those of a restore, which repeats the last three. The calls
- * that identify each step are in {@link file://./killPoint.ts}.
- */
+/** The steps of a release in order, then those of a restore, which repeats the last three. Calls: `killPoint.ts`. */
 export const STEPS = [
   'find',
   'create',

@@ -174,10 +174,7 @@ class Trap implements KillPoint {
     else this.#release();
   }
 
-  /**
-   * Whether it holds a call: the first one, and repetitions if the release must not progress, because a restarted
-   * command must find it there.
-   */
+  /** Whether it holds a call: the first one, and repetitions if a restarted command must find the release there. */
   get #holds(): boolean {
     return this.#state === 'waiting' || (this.#state === 'holding' && this.cell.victim === 'cli');
   }

@@ -35,7 +35,7 @@ function scenarioOf({ step }: Cell): CrashRelease['scenario'] {
 }
 
 /**
- * Runs courses in several lanes at once. Each lane has its own stack, so a death affects no other lane.
+ * Runs courses in lanes, each with its own stack, so that a death affects no other lane.
  * @returns every ending; its problems include broken rules.
  */
 export async function runCourses(

@@ -1,10 +1,7 @@
 import { allCells, type Cell, CONTROL_PLANES, type Step, STEPS, type Victim, VICTIMS } from './cells.ts';
 import type { Course } from './lane.ts';
 
-/**
- * The steps in which the first release of a course is hit. It creates the deployment that the second one restores.
- * Until it serves, no agent exists that could die.
- */
+/** The steps in which a course's first release is hit. No agent serves yet that could die. */
 const FIRST: ReadonlySet<Step> = new Set(['create', 'serving', 'check', 'record']);
 
 /**
@@ -25,10 +22,7 @@ export function pairwiseCourses(): readonly Course[] {
   });
 }
 
-/**
- * Every step with every victim, each in the moment that adds the most new pairs. Control plane variants alternate over
- * the victims of a step.
- */
+/** Every step with every victim, each in the moment that adds the most new pairs. */
 function pairwiseCells(): readonly Cell[] {
   const seen = new Set<string>();
   const news = (cell: Cell): number => pairsOf(cell).filter((pair) => !seen.has(pair)).length;

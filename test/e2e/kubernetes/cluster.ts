@@ -28,10 +28,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/**
- * A Kubernetes control plane: the real API server, controllers and scheduler on etcd, with nodes that kwok simulates. It
- * says of each pod that it runs and is ready; no container is started.
- */
+/** A Kubernetes control plane on etcd, with nodes that kwok simulates: no container is started. */
 export class Cluster {
   readonly #folder: string;
   readonly #port: number;

@@ -67,10 +67,7 @@ const STEPS = Object.fromEntries(
 /** Each agent keeps some connections. */
 const CONNECTIONS = 1_000;
 
-/**
- * Releases on many targets at once, on a real Temporal, a real platform on a real PostgreSQL, and three versioned
- * workers, while all of them are disturbed ({@link Disturbances}).
- */
+/** Releases on many targets at once with real services and three workers, while {@link Disturbances} happen. */
 export async function runStress(options: StressOptions): Promise<StressReport> {
   const startedAt = Date.now();
   const postgres = await startRealPostgres({ connections: CONNECTIONS });
@@ -194,7 +191,7 @@ async function releaseOn(run: Run, name: string): Promise<readonly string[]> {
 }
 
 /**
- * Submits a release and waits for its end. Submits it again if it was not accepted.
+ * Submits a release until it is accepted, and waits for its end.
  * @returns its result, or why there is none.
  */
 async function releaseOnce(run: Run, request: ReleaseRequest): Promise<ReleaseResult | string> {

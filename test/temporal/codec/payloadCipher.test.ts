@@ -4,8 +4,12 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import protos from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 
-import { payloadFromBytes, payloadToBytes } from '../../../src/temporal/codec/payloadBytes.ts';
-import { NO_KEYS, PayloadCipher } from '../../../src/temporal/codec/payloadCipher.ts';
+import {
+  NO_KEYS,
+  PayloadCipher,
+  payloadFromBytes,
+  payloadToBytes,
+} from '../../../src/temporal/codec/payloadCipher.ts';
 
 const keyOf = (id: string) => ({ id, key: createSecretKey(randomBytes(32)) });
 const payloadOf = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);

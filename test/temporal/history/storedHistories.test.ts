@@ -8,10 +8,7 @@ import { audit } from '../../../src/domain/audit/audit.ts';
 import type { Violation } from '../../../src/domain/audit/facts.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 
-/**
- * Histories of real runs of an earlier Slipway, which this version cannot produce again. Each file is named after its
- * failure, and contains all of its histories in the format of Temporal's own tools.
- */
+/** Histories of an earlier Slipway, which this one cannot make. Each file is named after its failure. */
 const FOLDER = new URL('histories/', import.meta.url);
 
 const REFUSED = 'rule 5, the target: a rollback was rejected while revision-3 served and nothing ran';

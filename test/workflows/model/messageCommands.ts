@@ -203,10 +203,7 @@ function meantBy(model: TargetModel, where: Where, by: By, idOf: (revision: numb
   return { text: release, revision: best?.revision ?? revision, isWrong: false };
 }
 
-/**
- * The revision that a rollback leaves. Right after a restore, a rollback that names none has no effect. The model does
- * not know for how long.
- */
+/** The revision that a rollback leaves. One that names none has no effect right after a restore. */
 function fromOf(model: TargetModel, leaving: Leaving): number | undefined {
   if (typeof leaving === 'number') {
     const revisions = [...model.revisions.keys()];

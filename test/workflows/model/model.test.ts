@@ -5,10 +5,7 @@ import { expect, inject, it } from 'vitest';
 import { openHarness, replayFailures } from '../harness.ts';
 import { runSequences } from './sequences.ts';
 
-/**
- * `npm run test:model` runs thousands of sequences, different ones each time. The normal tests always run the same
- * few.
- */
+/** `npm run test:model` runs thousands of new sequences. The normal tests always run the same few. */
 const LONG = process.env['SLIPWAY_MODEL_RUNS'] !== undefined;
 const RUNS = Number(process.env['SLIPWAY_MODEL_RUNS'] ?? 8);
 /** Repeats a run: `SLIPWAY_MODEL_SEED`, and after a failure `SLIPWAY_MODEL_PATH`, as printed. */

@@ -35,9 +35,7 @@ type Question = 'what all answer' | 'what it alone answers';
 
 /** The initial state of a sequence. */
 export interface Beginning {
-  /**
-   * `empty`: no deployment; `elsewhere`: one that another client created; `serving`: one whose revision is verified.
-   */
+  /** `empty`: none; `elsewhere`: another client's; `serving`: one whose revision is verified. */
   readonly deployment: 'empty' | 'elsewhere' | 'serving';
   /** Whether a redeploy makes a new revision, or deploys the old one again. */
   readonly redeployMakesRevision: boolean;

@@ -28,9 +28,7 @@ const HOUR_MS = 3_600_000;
 /** How long to wait for a revision that never deploys. On a busy machine, other revisions deploy within this time. */
 const HANGS_MS = 4_000;
 
-/**
- * The deadline of an attempt whose answer comes too late. On a busy machine, other answers arrive within this time.
- */
+/** The deadline of an attempt whose answer comes too late; enough for others on a busy machine. */
 const SHORT_MS = 2_000;
 
 /** What a release waits for at a stage. At other stages it does not wait for a person. */

@@ -76,10 +76,7 @@ export function isSame(known: readonly Known[], one: number | null, other: numbe
   return one !== null && other !== null && originalOf(known, one) === originalOf(known, other);
 }
 
-/**
- * A simple model of what a target must do, written by hand from the design, independent of the code. Revisions are
- * numbered in the order of their creation.
- */
+/** A simple model of a target, written from the design. Revisions are numbered in their order. */
 export class TargetModel {
   readonly beginning: Beginning;
   // The control plane.

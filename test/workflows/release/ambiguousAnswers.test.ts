@@ -38,10 +38,7 @@ const overtaken =
     }
   };
 
-/**
- * A tarball's upload path is a key: a revision with it is ours. Images and git refs are no keys, and are never sent
- * twice.
- */
+/** An upload path is a key: a revision with it is ours. Images and git refs are none, and are never sent twice. */
 const PATCHES: readonly (Shown & { readonly withKey: Decided; readonly withoutKey: Decided })[] = [
   {
     shows: 'ours',

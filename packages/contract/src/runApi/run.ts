@@ -20,10 +20,7 @@ import {
 import { AssistantId } from './assistant.ts';
 import { Checkpoint, ThreadPath } from './thread.ts';
 
-/**
- * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are from the
- * public servers (facts).
- */
+/** A run's status. `error` and `timeout` are from the public servers (facts), the others from contract 001. */
 const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
 
 /** What to do with a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */

@@ -13,10 +13,7 @@ const DOCUMENT = JSON.parse(
   readFileSync(new URL('./fixtures/publicRelative.openapi.json', import.meta.url), 'utf8'),
 ) as { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Json> } };
 
-/**
- * The problems of a request according to the public document. Stricter than the document: unknown fields are problems
- * too, so that untranslated or wrongly translated names cannot pass.
- */
+/** The problems of a request by the public document; unlike it, unknown fields are problems too. */
 export function publicRequestProblems(method: string, path: string, body: unknown): string[] {
   const operation = operationOf(method, path);
   if (operation === undefined) return [`${method} ${path} is not in the document`];

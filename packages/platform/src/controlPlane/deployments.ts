@@ -29,10 +29,7 @@ import { notFound } from './ownedRows.ts';
 import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';
 
-/**
- * The operations of the deployment endpoints. Every problem is an `HttpProblem`. Each method sees only the caller's
- * tenant: another tenant's deployment does not exist for it. `origin`: see `deploymentView`.
- */
+/** The operations of the deployment endpoints, for the caller's tenant. Problems: `HttpProblem`. */
 export type Deployments = ReturnType<typeof createDeployments>;
 
 /** Makes {@link Deployments}. `changed` is called after each change, with the id of a new deployment. */
@@ -179,10 +176,7 @@ export function createDeployments(options: {
       return patched;
     },
 
-    /**
-     * Marks a deployment for deletion. It is `AWAITING_DELETE` until its agent has been drained, and is then removed.
-     * @throws HttpProblem 404.
-     */
+    /** Marks a deployment for deletion: `AWAITING_DELETE` until its agent is drained. @throws HttpProblem 404. */
     delete: remove,
 
     /**

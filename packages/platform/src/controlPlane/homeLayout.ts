@@ -65,10 +65,7 @@ function resolveInside(directory: string, path: string): string {
   return full;
 }
 
-/**
- * Does work with a temporary folder of its own (mode 0700), and removes the folder when the work ends or fails.
- * @param name The beginning of the folder's name.
- */
+/** Does work with a temporary folder (mode 0700) whose name begins with `name`, and removes it afterwards. */
 export async function withScratch<T>(
   home: HomeLayout,
   name: string,

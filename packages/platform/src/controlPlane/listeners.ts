@@ -19,10 +19,7 @@ import { HttpProblem, invalid } from '../http/problem.ts';
 import type { ListenersTable, Schema } from '../store/schema.ts';
 import { findOwned, removeUnused } from './ownedRows.ts';
 
-/**
- * The operations of the listener endpoints. Every problem is an {@link HttpProblem}. Another tenant's listeners do
- * not exist for the caller.
- */
+/** The operations of the listener endpoints, for the caller's tenant. Every problem is an {@link HttpProblem}. */
 export type Listeners = ReturnType<typeof createListeners>;
 
 /** Makes {@link Listeners}. */

@@ -9,10 +9,7 @@ import { findDeployment, revisionView } from './deploymentRows.ts';
 import { recordChange, recordEnd } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
-/**
- * The operations of the revision endpoints. Every problem is an {@link HttpProblem}. Another tenant's revisions do
- * not exist for the caller.
- */
+/** The operations of the revision endpoints, for the caller's tenant. Every problem is an {@link HttpProblem}. */
 export type Revisions = ReturnType<typeof createRevisions>;
 
 /** Makes {@link Revisions}; `changed` is called after each change that may need work. */

@@ -47,10 +47,7 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
 
   return {
     prepare,
-    /**
-     * The database URL of a deployment's agents, with their own role and password.
-     * @throws as `prepare` does.
-     */
+    /** The database URL of a deployment's agents, with their own role and password. @throws as `prepare` does. */
     urlOf: async (deploymentId: string): Promise<string> => {
       await prepare();
       const role = agentRole(deploymentId);

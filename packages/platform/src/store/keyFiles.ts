@@ -44,10 +44,7 @@ export function deriveKey(
   return Buffer.from(hkdfSync('sha256', master, '', `slipway:${purpose}`, 32));
 }
 
-/**
- * Parses a key.
- * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes; `place` is its origin.
- */
+/** Parses a key. @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes; `place` is its origin. */
 function decodeKey(text: string, place: string): MasterKey {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
@@ -85,10 +82,7 @@ export async function readIfExists(path: string): Promise<string | undefined> {
 /** The file of the next master key, until every secret is sealed with it. Until then, opening needs both keys. */
 const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
 
-/**
- * The key of an unfinished rotation; undefined if there is none.
- * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID.
- */
+/** The key of an unfinished rotation; undefined if there is none. @throws PlatformError SLIPWAY_MASTER_KEY_INVALID. */
 export async function pendingMasterKey(home: string): Promise<MasterKey | undefined> {
   const path = join(home, NEXT_KEY_FILE);
   const text = await readIfExists(path);

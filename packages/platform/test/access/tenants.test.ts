@@ -84,10 +84,7 @@ const KINDS: Readonly<Record<string, string>> = {
   key_id: 'API key',
 };
 
-/**
- * The other tenant's requests to endpoints without ids in their paths. If possible, they refer to the first tenant's
- * objects.
- */
+/** The other tenant's requests to endpoints without ids in their paths, about the first tenant's objects. */
 const WITHOUT_IDS: Readonly<Record<string, () => { query?: string; body?: unknown }>> = {
   createDeployment: () => ({ body: { ...DEPLOYMENT, source_config: { listener_id: listenerId } } }),
   listDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),

@@ -39,9 +39,7 @@ interface AgentOptions {
   more?: readonly string[];
 }
 
-/**
- * Starts an agent's process without waiting for it. `ready` resolves with its address, or rejects if it ends first.
- */
+/** Starts an agent's process. `ready` resolves with its address, or rejects if it ends first. */
 export function launchAgent({ dir = FIXTURE_AGENT, env, port = 0, more = [] }: AgentOptions) {
   const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir, ...more], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...env },
@@ -73,10 +71,7 @@ export async function startAgentUnderTest(options: AgentOptions) {
   return { ...launched, url: await launched.ready };
 }
 
-/**
- * One standalone agent server with an embedded database for all tests of a file. It must exit in order. Use `agent`
- * only while the tests run.
- */
+/** One standalone agent server for all tests of a file, which must exit in order. Use `agent` only while they run. */
 export function useAgent(env: Record<string, string> = {}) {
   let home = '';
   let started: AgentUnderTest | undefined;

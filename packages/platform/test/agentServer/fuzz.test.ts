@@ -10,9 +10,7 @@ const { agent, api } = useAgent();
 const SECONDS = Number(process.env['SLIPWAY_FUZZ_SECONDS'] || Number.NaN);
 const IS_LONG = Number.isFinite(SECONDS);
 const GROUPS = 120;
-/**
- * The long run generates other requests each time. To repeat one: `SLIPWAY_FUZZ_SEED=<seed>`, as a failure prints it.
- */
+/** `SLIPWAY_FUZZ_SEED=<seed>`, as a failure prints it, repeats a long run, which generates other requests each time. */
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] || (IS_LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
 
 /** A request without an answer by then counts as hanging: no request starts a long run. */

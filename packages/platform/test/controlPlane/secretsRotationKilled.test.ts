@@ -90,10 +90,7 @@ async function holdLastLook(): Promise<() => Promise<void>> {
   };
 }
 
-/**
- * How many statements wait for our lock. A separate connection asks, because activity statistics are frozen within a
- * transaction.
- */
+/** How many statements wait for our lock, by a connection outside of its transaction. */
 async function waiting(): Promise<number> {
   const { rows } = await sql`
     select 1 from pg_locks join pg_stat_activity using (pid)

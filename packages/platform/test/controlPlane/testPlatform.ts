@@ -121,8 +121,7 @@ export class TestPlatform {
   }
 
   /**
-   * Starts a control plane on the same home and database, as after `kill -9`: if an earlier one was not closed, its
-   * work has no effect.
+   * Starts a control plane on the same home and database, as after `kill -9`: an earlier one has no effect any more.
    */
   async start(options: Partial<ControlPlaneOptions> = {}): Promise<void> {
     const generation = ++this.#generation;

@@ -32,10 +32,7 @@ async function serve(listener: RequestListener, port = 0): Promise<Served> {
   };
 }
 
-/**
- * The platform's part: removes `/agents/{id}` from the path and passes the request to the gateway. `arrived` counts
- * those requests.
- */
+/** The platform's part: removes `/agents/{id}` from the path. `arrived` counts the requests. */
 export async function serveGateway(gateway: Gateway): Promise<Served & { arrived: () => number }> {
   let arrived = 0;
   const front = await serve((request, response) => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { preparedHome } from '../../../../test/support/preparedHome.ts';
 import { createControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import { agentRoute } from '../../src/metrics/requestMetrics.ts';
+import { agentRoute } from '../../src/metrics/serveMetrics.ts';
 import { openMetrics } from '../../src/metrics/openMetrics.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
 import { rm } from 'node:fs/promises';

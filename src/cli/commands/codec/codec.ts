@@ -1,6 +1,6 @@
 import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
-import { isLoopback } from '../../../config/loopback.ts';
+import { isLoopback } from '../../../config/httpsUrl.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../../context.ts';

@@ -4,10 +4,7 @@ import { findConfig } from '../../../config/findConfig.ts';
 
 type NamedPart = 'targets' | 'promotions';
 
-/**
- * The names of targets or promotions in `slipway.yaml`, for shell completion. Empty if the file is missing or not YAML;
- * other errors in the file do not matter.
- */
+/** The names in `slipway.yaml`, for shell completion. Empty if there is no file, or no YAML. */
 export async function namesInConfig(part: NamedPart, path: string | undefined): Promise<readonly string[]> {
   try {
     const { text } = await findConfig(path, process.cwd());

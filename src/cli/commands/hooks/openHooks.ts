@@ -1,16 +1,20 @@
 import type { Hono } from 'hono';
 
-import { loadConfig } from '../../../config/loadConfig.ts';
+import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { type Answered, hookRoutes } from '../../../hooks/hookRoutes.ts';
-import type { ListeningHook } from '../../../hooks/listeningHook.ts';
+import type { ListeningHook, RequestSource } from '../../../hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Output } from '../../output.ts';
 import { printProblems } from '../lint/problemLines.ts';
+import { promotionRequest } from '../promotion/promotionRequest.ts';
+import { releaseRequest, sourceFacts } from '../release/releaseRequest.ts';
+import { storeArtifact } from '../release/storeArtifact.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { listeningHooks } from './listeningHooks.ts';
-import { requestSource } from './requestSource.ts';
 
 /** The hooks of a file. */
 export interface OpenHooks {
@@ -66,4 +70,44 @@ function tellAnswered(output: Output, { hook, status, error, answers }: Answered
       ? `${counts.taken} accepted, ${counts.duplicates} known, ${counts.unmatched} without a rule`
       : `${error.code}, ${error.message}`;
   output.info(`${named === '' ? 'no hook' : named}: ${status}, ${what}`);
+}
+
+/** A placeholder. The worker replaces it by the event. */
+const BY: Actor = { who: 'hook', from: 'hook' };
+
+/** Makes the requests that "slipway release" and "slipway promote" would make. Concurrent events share one. */
+function requestSource(
+  context: CommandContext,
+  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  signal: AbortSignal,
+): RequestSource {
+  return {
+    release: shared(async (name) => {
+      const { settings, spec } = await chooseTargetSpec(context, file.config, name);
+      const source = await sourceFacts(context.environment, file.folder, settings.notify);
+      const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
+      const { artifact, recordStore } = prepared;
+      return releaseRequest(
+        { ...settings, ...source, checks },
+        { target: spec, artifact, recordStore, requestedBy: BY },
+      );
+    }),
+    promotion: shared(async (name) => {
+      const { request, store } = await promotionRequest(context, file, name, BY);
+      await store();
+      return request;
+    }),
+  };
+}
+
+/** Shares the work in progress among calls for the same name. */
+function shared<T>(work: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const running = new Map<string, Promise<T>>();
+  return (name) => {
+    const known = running.get(name);
+    if (known !== undefined) return known;
+    const begun = work(name).finally(() => running.delete(name));
+    running.set(name, begun);
+    return begun;
+  };
 }

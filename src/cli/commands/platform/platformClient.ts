@@ -71,10 +71,7 @@ async function closing<Client extends { close(): Promise<void> }, T>(
   }
 }
 
-/**
- * Finds an item by name, else by id.
- * @throws SlipwayError SLIPWAY_USAGE if there is none.
- */
+/** Finds an item by name, else by id. @throws SlipwayError SLIPWAY_USAGE if there is none. */
 export function findByName<T extends { readonly id: string }>(
   all: readonly T[],
   nameOrId: string,

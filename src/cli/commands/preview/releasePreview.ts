@@ -2,8 +2,12 @@ import { judgeSettings } from '../../../config/judgeSchema.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
-import { makeRoom } from '../../../domain/preview/cap.ts';
-import { type PreviewAnswer, type PreviewJudge, previewWorkflowId } from '../../../domain/preview/preview.ts';
+import {
+  makeRoom,
+  type PreviewAnswer,
+  type PreviewJudge,
+  previewWorkflowId,
+} from '../../../domain/preview/preview.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   listPreviews,

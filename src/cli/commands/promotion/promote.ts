@@ -27,10 +27,7 @@ export interface PromoteOptions {
   readonly timeout: number;
 }
 
-/**
- * `slipway promote [PROMOTION]`: releases on one target the artifact that is verified on another, and follows the
- * promotion.
- */
+/** `slipway promote [PROMOTION]`: releases on one target what is verified on another, and follows the promotion. */
 export async function runPromoteCommand(
   context: CommandContext,
   wanted: string | undefined,

@@ -1,6 +1,6 @@
 import { nameAndMark } from '../../../domain/actor.ts';
 import type { WorkFact } from '../../../domain/audit/facts.ts';
-import { wordsOf } from '../../../domain/deployment/revisionName.ts';
+import { type DescribedRevision, revisionText, wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
 import type { RunningCall } from '../../../domain/heartbeat.ts';
@@ -12,6 +12,7 @@ import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import { type TargetState, waitingRollbacks } from '../../../domain/target/targetState.ts';
+import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
@@ -20,7 +21,6 @@ import { counted } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
 import { describeHold } from '../target/localHold.ts';
-import { describedText, type Serves, servesLines } from './servesLines.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
@@ -244,4 +244,52 @@ function messageLine({ message, at, who, reason }: KeptMessage, now: number): st
 
 function elapsed(since: number, now: number): string {
   return formatDuration(Math.max(now - since, 0));
+}
+
+/** What a status knows about the serving revision. */
+interface Serves {
+  /** The control plane's answer, or a sentence about why there is none. */
+  readonly deployment: DeploymentSeen | string;
+  /** The serving revision, as the target last knew. */
+  readonly known: string | null;
+  /** The revision that `rollback --break-glass` restored from this machine. */
+  readonly restoredHere?: string;
+}
+
+/** The serving revision, for people: by the control plane, else as this machine or the target last knew it. */
+function servesLines(
+  { deployment, known, restoredHere }: Serves,
+  describe: (revisionId: string) => string,
+  style: Style,
+): readonly string[] {
+  const lastKnown = known === null ? 'not known' : `${describe(known)}, as the target last knew`;
+  if (typeof deployment === 'string') {
+    const serves =
+      restoredHere === undefined || restoredHere === known
+        ? [`  serves   ${lastKnown}`]
+        : [
+            `  serves   ${describe(restoredHere)}, restored by break-glass on this machine`,
+            `  known    ${lastKnown}`,
+          ];
+    return [...serves, `  ${style.warn(`what serves is not known: ${deployment}`)}`];
+  }
+  const { activeRevisionId: active, latestRevisionId: latest } = deployment;
+  return [
+    `  serves   ${active === null ? 'nothing' : describe(active)}, according to the control plane`,
+    ...(latest === null || latest === active ? [] : [`  newest   ${describe(latest)}`]),
+    ...(known === null || known === active ? [] : [`  known    ${lastKnown}`]),
+  ];
+}
+
+/** A revision as text, with how long ago its checks ended. `now` in milliseconds since 1970. */
+function describedText(revision: DescribedRevision, now: number): string {
+  const { verified, at, copyOf } = revision;
+  const ago = at === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(at), 0))} ago`;
+  const copy = copyOf === null ? '' : `, a copy of revision ${copyOf}`;
+  return `${revisionText(revision)}${copy}${verified === null ? '' : verifiedText(verified, ago)}`;
+}
+
+function verifiedText(verified: boolean, ago: string): string {
+  if (verified) return `, verified${ago}`;
+  return ago === '' ? ', not verified yet' : `, found unverified${ago}`;
 }

@@ -11,6 +11,7 @@ export interface LocalHold {
   readonly target: string;
   readonly since: Instant;
   readonly by: Actor;
+  /** The restored revision. */
   readonly to: string;
 }
 

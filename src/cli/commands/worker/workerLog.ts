@@ -25,10 +25,7 @@ const LEVELS: Readonly<Record<LogEntry['level'], number>> = {
   ERROR: 50,
 };
 
-/**
- * One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and the line's context: `workflowId`,
- * `release`, `target`, `revision`, `trace_id` and others.
- */
+/** One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and the line's context. */
 export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry): string {
   const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
   const { error, ...about } = meta as Record<string, unknown>;

@@ -36,10 +36,7 @@ export function listHooks(temporal: TemporalConnection): Promise<readonly Listed
   });
 }
 
-/**
- * The events of all hooks that concern a target.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The events of all hooks that concern a target. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function viewTargetHooks(
   temporal: TemporalConnection,
   targetId: string,
@@ -80,6 +77,7 @@ export function inOrder<T extends Pick<ListedHook, 'workflowId'>>(hooks: readonl
 
 /** An event that waits for a person's approval on a target. */
 export interface HookApproval extends Pick<HookRow, 'id' | 'title'>, Omit<HookDecision, 'state'> {
+  /** The hook's name. */
   readonly hook: string;
 }
 

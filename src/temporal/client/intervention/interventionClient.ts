@@ -128,10 +128,7 @@ export async function sayTo(
   return { releaseId, disposition, note, via: 'update' };
 }
 
-/**
- * Withdraws a waiting release.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait.
- */
+/** Withdraws a waiting release. @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait. */
 async function withdraw(
   temporal: TemporalConnection,
   workflowId: string,

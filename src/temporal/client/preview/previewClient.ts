@@ -137,10 +137,7 @@ export async function awaitRemoval(
 /** The timeout of one call. The wait repeats calls, so it survives a restart of Temporal. */
 const LONGEST_POLL_MS = 10_000;
 
-/**
- * Reads a preview's state; `undefined` if it does not answer.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Reads a preview's state; `undefined` if it does not answer. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function viewPreview(
   { client, settings }: TemporalConnection,
   workflowId: string,
@@ -192,10 +189,7 @@ export async function withStuckTasks(
   }
 }
 
-/**
- * Whether a preview has a running workflow.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Whether a preview has a running workflow. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function isHeld({ client, settings }: TemporalConnection, target: PreviewSpec['target']) {
   try {
     const { status } = await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>

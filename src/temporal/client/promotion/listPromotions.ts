@@ -21,10 +21,7 @@ export interface ListedPromotion {
 /** How many of the newest runs to read. */
 const RUNS_MAX = 500;
 
-/**
- * The promotions of the namespace, each with its newest run.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The promotions of the namespace, each with its newest run. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
   const { client, settings } = temporal;
   try {

@@ -27,10 +27,7 @@ export interface ExistingSchedule extends DeclaredSchedule {
 const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
-/**
- * The promotions' schedules in Temporal.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The promotions' schedules in Temporal. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
   return asking(temporal, async () => {
     const found: ExistingSchedule[] = [];
@@ -43,10 +40,7 @@ export async function listSchedules(temporal: TemporalConnection): Promise<reado
   });
 }
 
-/**
- * One schedule.
- * @throws SlipwayError SLIPWAY_SCHEDULE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** One schedule. @throws SlipwayError SLIPWAY_SCHEDULE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function readSchedule(
   temporal: TemporalConnection,
   scheduleId: string,

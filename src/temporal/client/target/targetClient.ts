@@ -258,10 +258,7 @@ export async function viewTarget(
   return queryTarget(temporal, workflowId);
 }
 
-/**
- * The same for an existing target while a worker polls, in one call.
- * @throws as {@link viewTarget}.
- */
+/** The same for an existing target while a worker polls, in one call. @throws as {@link viewTarget}. */
 export async function queryTarget(
   temporal: TemporalConnection,
   workflowId: string,

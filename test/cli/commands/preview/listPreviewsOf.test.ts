@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { previewLines } from '../../../../src/cli/commands/preview/listPreviewsOf.ts';
+import { previewLines } from '../../../../src/cli/commands/preview/preview.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 
 const PREVIEW = {

@@ -25,9 +25,7 @@ class ControlPlane {
   statuses = ['DEPLOYED', 'DEPLOYED', 'DEPLOYED'];
   active = 0;
   redeployed: string[] = [];
-  /**
-   * How a redeploy is answered: correctly, with 404, not at all after it took effect, or not at all without effect.
-   */
+  /** How a redeploy is answered: correctly, with 404, or not at all, after or without its effect. */
   redeploy: 'answers' | 'refuses' | 'silent_after' | 'silent_before' = 'answers';
   endsAs = 'DEPLOYED';
   /** Whether it offers more than the contract: a list of revisions. */

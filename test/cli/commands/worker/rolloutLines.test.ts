@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { nextSteps } from '../../../../src/cli/commands/worker/rolloutLines.ts';
+import { nextSteps } from '../../../../src/cli/commands/worker/rollout.ts';
 import type { Routing } from '../../../../src/domain/versions/routing.ts';
 
 const VERSIONS = ['new', 'old'].map((buildId, index) => {

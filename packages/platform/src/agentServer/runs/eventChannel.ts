@@ -52,10 +52,7 @@ export class EventChannel {
     this.#subscribers.clear();
   }
 
-  /**
-   * Subscribes a reader. `accepts` filters the events. The reader gets nothing before {@link Subscriber.startReading},
-   * which sets what its stream begins with.
-   */
+  /** Subscribes a reader, which gets nothing before {@link Subscriber.startReading}. `accepts` filters the events. */
   subscribe(options: { accepts?: (event: string) => boolean } = {}): Subscriber {
     const subscriber = new Subscriber(this.#readerBytes, options.accepts ?? (() => true), (left) =>
       this.#subscribers.delete(left),

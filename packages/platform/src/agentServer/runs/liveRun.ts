@@ -5,10 +5,7 @@ import type { StreamEvent } from '../store/eventStore.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
-/**
- * Why a run was asked to stop. `handover`: this process ends, and another will claim the run. `lost`: another process
- * may have claimed it already, so this one must not change it.
- */
+/** Why a run stops. `handover`: another process will claim it. `lost`: one may have, so nothing is changed here. */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';
 
 /** How a run ended. `handed_over` and `lost` end it only in this process: it continues in another. */
@@ -89,10 +86,7 @@ export class LiveRun {
     return (this.#links ??= this.#feedback());
   }
 
-  /**
-   * Asks the run to stop. The first reason counts, with two exceptions: a rollback overrides an interrupt and a
-   * timeout, and `lost` overrides everything.
-   */
+  /** Asks the run to stop. The first reason counts, but rollback overrides interrupt and timeout, and lost all. */
   stop(reason: StopReason): void {
     const keepsWork = this.#stopReason === 'interrupt' || this.#stopReason === 'timeout';
     const overrides = reason === 'lost' || (keepsWork && reason === 'rollback');

@@ -163,10 +163,7 @@ const QUERY_MS = 60_000;
 /** The timeout of a heartbeat, in milliseconds, for connection and answer each. */
 const HEARTBEAT_MS = 5_000;
 
-/**
- * Connects to `databaseUrl` and creates missing tables; several processes may start at once. `onError` is called for
- * broken idle connections, which the pool replaces.
- */
+/** Connects and creates missing tables, also several processes at once. `onError`: for broken idle connections. */
 export async function openAgentDatabase(
   databaseUrl: string,
   onError: (error: Error) => void,

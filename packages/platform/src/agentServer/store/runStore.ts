@@ -160,8 +160,7 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
-   * Moves a run from `pending` to `running` as the next attempt. `undefined` if this process no longer owns it as
-   * pending, or an earlier run of its thread is active.
+   * Moves a run from `pending` to `running` as the next attempt. `undefined`: not owned as pending, or not its turn.
    */
   async begin(run: RunRecord): Promise<BegunRun | undefined> {
     return this.#beginRun(

@@ -133,10 +133,7 @@ export class ReachableAddresses {
     return `${host} is not a public address`;
   }
 
-  /**
-   * Resolves a name for a connection, and fails if any of its addresses is forbidden. The connection uses the checked
-   * addresses, so a name that resolves differently later bypasses nothing.
-   */
+  /** Resolves a name to the addresses of a connection, all of which are checked and allowed; else fails. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }).then(
       (addresses) => {

@@ -14,10 +14,7 @@ export interface FollowedBranch {
   /** The `repo_ref`; null: the default branch. */
   readonly ref: string | null;
   readonly latestRevisionId: string | null;
-  /**
-   * The commit of the newest revision of this branch, which is how far the branch was followed; null if no revision
-   * has one yet. A redeploy of an earlier revision does not change it.
-   */
+  /** The commit of the branch's newest revision: how far it was followed, whatever was redeployed; null: none. */
   readonly commit: string | null;
   /** Whether the latest revision's commit is not known yet: it will be the branch's newest commit at that time. */
   readonly isCommitPending: boolean;

@@ -16,10 +16,7 @@ interface PushAnswer extends Record<string, unknown> {
 
 interface PushedDeployment {
   readonly deployment_id: string;
-  /**
-   * `built`: a revision was created. `known`: it existed. `looked_up`: the repository is queried for the branch's
-   * commit.
-   */
+  /** `built`: a revision was created. `known`: it existed. `looked_up`: the repository is queried. */
   readonly decision: 'built' | 'known' | 'looked_up';
   readonly revision_id: string | null;
 }

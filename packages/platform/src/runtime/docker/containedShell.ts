@@ -111,10 +111,7 @@ async function runInContainer(
   }
 }
 
-/**
- * The docker command also ends if the engine does. So the engine must confirm that the container has ended, and how.
- * @throws AgentStartError if it does not.
- */
+/** The docker command also ends if the engine does, so the engine confirms the end. @throws AgentStartError */
 async function requireEnd(
   docker: Docker,
   { name, command, code, last }: { name: string; command: string; code: number; last: string },

@@ -86,10 +86,7 @@ export function createContainers(options: { command: string; platform: string; c
       { image, egress }: Contained,
     ): Promise<RunningAgent> =>
       startBuilt({ ...run, docker, image, egress: egress(), owner: { ...owner, deploymentId, revisionId } }),
-    /**
-     * Prepares containers for the commands of one build.
-     * @throws AgentStartError if there is no engine or image.
-     */
+    /** Prepares containers for the commands of one build. @throws AgentStartError if there is no engine or image. */
     openShell: (
       { deploymentId, revisionId, ...build }: ContainedBuild & { deploymentId: string; revisionId: string },
       { image, egress }: Contained,
@@ -217,10 +214,7 @@ interface Door {
   close(): Promise<void>;
 }
 
-/**
- * Starts a container whose network is only a loopback, with `imageDoor.ts` as its program: {@link openSockets} lead in
- * to the image's server, and out to the platform's proxy.
- */
+/** Starts a container with only a loopback and `imageDoor.ts`, with {@link openSockets} into it and out. */
 async function startDoor(
   { docker, owner, env, log, signal }: StartContainerOptions,
   contained: Contained,

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 
-/**
- * Expects that an answer contains what is expected, and possibly more: objects are compared by their expected fields,
- * lists have the same length, a function judges by itself. Independent of the test runner, so that the comparison can
- * use it.
- */
+/** Expects an answer that contains what is expected: objects by their expected fields, lists of the same length. */
 export function has(actual: unknown, expected: unknown, path = 'it'): void {
   if (typeof expected === 'function') {
     assert.ok((expected as (value: unknown) => boolean)(actual), `${path}: ${JSON.stringify(actual)}`);

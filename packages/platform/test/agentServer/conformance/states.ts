@@ -126,9 +126,7 @@ function state(row: string, check: Row['check']): Row {
   return { section: 'States and transitions', row, check };
 }
 
-/**
- * A client with `on_disconnect=cancel` disconnects: the run is canceled. A POST creates its run, a GET follows one.
- */
+/** A client with `on_disconnect=cancel` disconnects from its run (POST), or from one that it follows (GET). */
 function disconnect(
   what: string,
   request: (thread: string, run: string) => [string, string, ('cancel' | undefined)?],

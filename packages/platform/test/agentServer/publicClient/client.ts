@@ -2,9 +2,7 @@ import { Client } from '@langchain/langgraph-sdk';
 
 type Room = 'threads' | 'runs' | 'assistants' | 'store' | 'crons';
 
-/**
- * The public client, which also records the called methods of its parts. It does not retry: the first answer counts.
- */
+/** The public client, without retries, which also records the called methods of its parts. */
 export function usePublicClient(url: () => string, rooms: readonly Room[]) {
   const called = new Set<string>();
   const offered = rooms.flatMap((room) => methodsOf(room).map((method) => `${room}.${method}`));

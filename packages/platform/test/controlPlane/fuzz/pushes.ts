@@ -57,10 +57,7 @@ export const pushes: fc.Arbitrary<FuzzedPush> = fc.record({
   delivery: fc.constantFrom(undefined, '', 'again', 'x'.repeat(500), 'é'),
 });
 
-/**
- * Sends a delivery. Expects no effect unless the integration's secret signed it, and exactly one revision if the
- * branch continues from the last followed commit.
- */
+/** Sends a delivery. Expects one revision if it is signed and continues the branch, and no effect otherwise. */
 export async function checkPush(
   platform: TestPlatform,
   followed: FollowedStock,

@@ -73,10 +73,7 @@ export type Send = (
   read?: unknown,
 ) => Promise<{ status: number; text: string }>;
 
-/**
- * Sends an upload. Expects that it is stored unchanged if it is allowed, and leaves nothing otherwise. It is allowed
- * if the URL was issued, is unused, and is for a body of that length.
- */
+/** Sends an upload. Expects that it is stored if its URL was issued for that length and is unused, and else nothing. */
 export async function checkUpload(
   platform: TestPlatform,
   deploymentId: string,
