@@ -8,6 +8,7 @@ import { expect, onTestFinished } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
+import { readHeartbeat } from '../../src/domain/heartbeat.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { type FaultyService, json, type SeenRequest, startService } from '../clients/faultyService.ts';
 
@@ -90,13 +91,12 @@ export function startRoutes(routes: Routes): Promise<FaultyService> {
 export const DEPLOYMENT_PATH = `/v2/deployments/${DEPLOYMENT_ID}`;
 export const REVISION_PATH = `${DEPLOYMENT_PATH}/revisions/${REVISION_ID}`;
 
-/**
- * Activities in an environment of their own, as a worker runs one attempt. Checks that results and log lines contain
- * no secret.
- */
+/** Activities as a worker runs one attempt. Checks that results and log lines contain no secret. */
 export interface ActivitiesUnderTest extends Activities {
   readonly environment: MockActivityEnvironment;
   readonly heartbeats: unknown[];
+  /** What the heartbeats said, each text once, however often a busy machine made an attempt repeat it. */
+  said(): readonly string[];
 }
 
 /** Creates activities whose every call is one attempt. Their connections are closed after the test. */
@@ -141,7 +141,8 @@ export function activitiesUnderTest(
       return result;
     },
   ]);
-  return { ...(Object.fromEntries(attempts) as Activities), environment, heartbeats };
+  const said = () => [...new Set(heartbeats.flatMap((progress) => readHeartbeat(progress)?.says ?? []))];
+  return { ...(Object.fromEntries(attempts) as Activities), environment, heartbeats, said };
 }
 
 /** The failure of an activity. Checks that it contains no secret. */

@@ -18,7 +18,8 @@ export interface LocalIssuer {
 export async function startLocalIssuer(): Promise<LocalIssuer> {
   let pair = await generateKeyPair('RS256');
   let kid = 1;
-  const server = createServer((request, response) => {
+  // On a busy machine, the default of 5 s may pass just before the next request.
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void (async () => {
       const answer =
         request.url === '/keys'

@@ -48,8 +48,6 @@ let folder: string;
 let sent: [workflowId: string, message: Readonly<Record<string, unknown>>][];
 
 beforeAll(async () => {
-  for (const method of ['warn', 'info'] as const)
-    vi.spyOn(console, method).mockImplementation(() => undefined);
   people = await peopleAtIssuer('ada');
 });
 afterAll(() => people.close());

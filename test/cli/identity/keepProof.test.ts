@@ -35,7 +35,8 @@ beforeEach(async () => {
       }),
     },
   ];
-  runner = createServer((request, response) => {
+  // On a busy machine, the default of 5 s may pass just before the next request.
+  runner = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     asked.push(request);
     const audience = new URL(request.url!, 'http://runner').searchParams.get('audience') ?? '';
     void answer(audience).then(([status, body]) => {

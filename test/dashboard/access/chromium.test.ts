@@ -98,8 +98,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   describe('with OIDC', () => {
     let issuer: TestIssuer;
     beforeAll(async () => {
-      for (const method of ['warn', 'info'] as const)
-        vi.spyOn(console, method).mockImplementation(() => undefined);
       issuer = await startIssuer();
     });
     afterAll(async () => {

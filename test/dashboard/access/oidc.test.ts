@@ -14,9 +14,6 @@ let page: TestPage;
 let folder: string;
 
 beforeEach(async () => {
-  // Silences the issuer's warning that it keeps everything in memory, as the test wants.
-  for (const method of ['warn', 'info'] as const)
-    vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();
   folder = await mkdtemp(join(tmpdir(), 'slipway-access-'));
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { returnPath } from '../../../src/dashboard/access/returnPath.ts';
+import { returnPath } from '../../../src/dashboard/access/address.ts';
 
 it.each(['/', '/targets/a%20b?tab=checks', '/releases/x/y'])(
   'returns to the dashboard’s own path %s',

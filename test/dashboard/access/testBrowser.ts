@@ -13,10 +13,7 @@ interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * The parts of a browser that signing in needs: cookies, redirects, forms, and the headers that identify a form's
- * sender.
- */
+/** The parts of a browser that signing in needs: cookies, redirects, forms, and their sender's headers. */
 export class TestBrowser {
   /** By host and port, then by name. */
   readonly cookies = new Map<string, Map<string, string>>();

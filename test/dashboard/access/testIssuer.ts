@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { type Configuration, Provider } from 'oidc-provider';
+import { vi } from 'vitest';
 
 /** The page's client. */
 export const CLIENT_ID = 'slipway-page';
@@ -30,7 +31,11 @@ export interface TestIssuer {
 
 /** Starts an issuer, `oidc-provider`, with its own sign-in pages. */
 export async function startIssuer(port = 0): Promise<TestIssuer> {
-  const server = createServer();
+  // It warns that it keeps everything in memory, as the tests want.
+  for (const method of ['warn', 'info'] as const)
+    vi.spyOn(console, method).mockImplementation(() => undefined);
+  // On a busy machine, the default of 5 s may pass just before the next request.
+  const server = createServer({ keepAliveTimeout: 65_000 });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

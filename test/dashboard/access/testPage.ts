@@ -57,7 +57,10 @@ export interface TestPage {
 /** Serves such a page on a free port. */
 export async function startPage(environment: Environment): Promise<TestPage> {
   const app = await accessApp(environment);
-  const server = createServer((request, response) => void getRequestListener(app.fetch)(request, response));
+  // On a busy machine, the default of 5 s may pass just before the next request.
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+    void getRequestListener(app.fetch)(request, response);
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

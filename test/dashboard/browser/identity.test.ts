@@ -34,8 +34,6 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
   let folder: string;
   let ben: Page;
   beforeAll(async () => {
-    for (const method of ['warn', 'info'] as const)
-      vi.spyOn(console, method).mockImplementation(() => undefined);
     folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
     people = await peopleAtIssuer('ada');
     issuer = await startIssuer();

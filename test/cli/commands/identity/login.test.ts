@@ -24,9 +24,6 @@ let folder: string;
 let environment: Readonly<Record<string, string>>;
 
 beforeEach(async () => {
-  // Silences the issuer's warning that it keeps everything in memory, as the test wants.
-  for (const method of ['warn', 'info'] as const)
-    vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();
   registerCommand(issuer);
   folder = await mkdtemp(join(tmpdir(), 'slipway-login-'));
