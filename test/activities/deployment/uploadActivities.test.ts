@@ -62,13 +62,15 @@ describe('uploadArtifact', () => {
   it('streams the stored artifact to the signed URL and returns only the object’s path', async () => {
     const plane = await startPlane();
     const activities = activitiesUnderTest();
+    const began = performance.now();
     const result = await activities.uploadArtifact(inputOn(plane));
+    const tookMs = performance.now() - began;
     expect(result).toEqual({ objectPath: 'uploads/1.tar.gz', attempt: 1 });
     const [, put] = plane.requests;
     expect(put?.body).toBe(CONTENT);
     expect(put?.headers['content-length']).toBe(String(CONTENT.length));
-    // Temporal bills each heartbeat like another event.
-    expect(activities.heartbeats).toEqual([]);
+    // Temporal bills each heartbeat like another event, so the first one comes after half a second.
+    expect(activities.heartbeats.length).toBeLessThanOrEqual(tookMs / 500);
   });
 
   it('requests a fresh URL at every attempt, and discloses none of them if the store rejects it', async () => {

@@ -192,43 +192,6 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it('rejects waiting releases with the reason, and holds the target', async () => {
-    const { target } = harness.newServingTarget();
-    await polling(target);
-    const waiting = await target.submit('c', { queue: 'all' });
-    const another = await target.submit('d', { queue: 'all' });
-    await target.rollback({ who: 'bo', reason: 'errors' });
-    for (const { releaseId } of [waiting, another]) {
-      const row = await target.ended(releaseId);
-      expect(row.outcome).toBe('rejected');
-      expect(row.reason).toContain('a manual rollback, by bo: errors');
-    }
-    await target.idle();
-    expect(target.world.revisionsOf(target.request('c').artifact)).toEqual([]);
-  });
-
-  it('repeated under one request id is one rollback', async () => {
-    const { target, good } = servingTheSecond(harness);
-    const releaseId = await polling(target);
-    const first = await target.rollback({ requestId: 'once' });
-    const again = await target.rollback({ requestId: 'once' });
-    expect([first.disposition, again.disposition]).toEqual(['preempting', 'joined']);
-    await target.result(releaseId);
-    const later = await target.rollback({ requestId: 'once' });
-    expect(later.disposition).toBe('joined');
-    await target.idle();
-    expect(target.world.redeployed).toEqual([good]);
-  });
-
-  it('to the same revision under another request id joins the first, and the answer names it', async () => {
-    const { target, good } = harness.newServingTarget();
-    await polling(target);
-    const first = await target.rollback({ requestId: 'first', to: good });
-    const second = await target.rollback({ requestId: 'second', to: good });
-    expect(second).toMatchObject({ disposition: 'joined', requestId: 'first' });
-    expect((await target.ended(first.requestId)).servingRevisionId).toBe(good);
-  });
-
   it('is not disturbed by garbage that is sent to the release itself', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
