@@ -5,10 +5,7 @@ import { SlipwayError } from '../domain/errors.ts';
 export type Trusted =
   /** People who sign in with `slipway login` or on the page. `clientIds`: the accepted audiences. */
   | { readonly kind: 'person'; readonly issuer: string; readonly clientIds: readonly string[] }
-  /**
-   * CI jobs of only these repositories (`owner/name`, or a project's path). At a public issuer, any repository can get
-   * a token for any audience.
-   */
+  /** CI jobs of only these repositories. At a public issuer, any repository can get a token for any audience. */
   | { readonly kind: 'github' | 'gitlab'; readonly issuer: string; readonly repositories: readonly string[] };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -45,10 +45,7 @@ export async function* inputsOfFile(stream: Readable, name: string): AsyncGenera
 const THREADS_PAGE = 100;
 const RUNS_PER_THREAD = 100;
 
-/**
- * The inputs of the assistant's successful runs on the agent's threads, without their answers. Runs without a thread
- * are not kept. `assistant`: the graph's name, or an assistant id.
- */
+/** The inputs of the assistant's successful runs on threads, without answers. `assistant`: a graph's name or an id. */
 export async function* recordedInputs(
   agent: RunApiClient,
   assistant: string,

@@ -8,10 +8,7 @@ import {
   METRICS,
 } from '../domain/metrics/metrics.ts';
 
-/**
- * Records metrics with the meter of Temporal's SDK, so that the SDK's metrics and Slipway's are exported together.
- * Label values that are not allowed become `other`: see {@link Metric.labels}.
- */
+/** Records metrics with the meter of Temporal's SDK, which exports both. Label values: see {@link Metric.labels}. */
 export function measureOn(meter: MetricMeter): Measure {
   const instruments = new Map<MetricName, Instrument>();
   const bounded = boundLabels();

@@ -60,10 +60,7 @@ export function activitiesOf(
   });
 }
 
-/**
- * The overrides for watching a revision. They leave time for a last round of checks, which begins at the end of the
- * watch.
- */
+/** The overrides for watching a revision, with time for a last round of checks at its end. */
 export function watchOverrides(
   step: 'soak' | 'bake',
   overrides: StepOverrides,

@@ -109,10 +109,7 @@ export class SkippedTime {
     await this.#service.unlockTimeSkipping({});
   }
 
-  /**
-   * Releases the time until a moment (milliseconds since 1970), at which it is held again. The caller must hold the
-   * time. Resolves at that moment; at once if it has passed.
-   */
+  /** Releases the held time until a moment (milliseconds since 1970; none if it has passed), and holds it again. */
   async until(moment: number): Promise<void> {
     const left = moment - (await this.now());
     if (left > 0) await this.#service.unlockTimeSkippingWithSleep({ duration: msToTs(left) });

@@ -77,10 +77,7 @@ export class InterventionProofs {
     });
   }
 
-  /**
-   * Waits for the proof of a rejection, because the rejection ends the release. A rollback ends the wait.
-   * @throws CancelledFailure
-   */
+  /** Waits for the proof of a rejection, which ends the release, or for a rollback. @throws CancelledFailure */
   async ofRejection({ id }: Intervention): Promise<void> {
     if (this.isUnderWay(id)) await condition(() => !this.isUnderWay(id), REJECTION_MS);
   }

@@ -69,10 +69,7 @@ export class Preview {
     this.#comment.write(null);
   }
 
-  /**
-   * Releases a push. During a removal the push waits, and then recreates the preview, unless another removal is
-   * requested meanwhile.
-   */
+  /** Releases a push. One during a removal waits, and recreates the preview unless another removal is requested. */
   async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
     this.#runLength.updateTaken();
     const asked = this.#removalsAsked;

@@ -77,10 +77,7 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
-/**
- * Submits the release. If the candidate was replaced or the line was stopped while the promotion waited for its place,
- * withdraws it.
- */
+/** Submits the release. If the candidate or the line changed while it waited for its place, withdraws it. */
 async function submit(run: PromotionRun, submission: string, request: ReleaseRequest): Promise<HistoryRow> {
   const { journal, candidate } = run;
   const { from, to, downstream } = run.request;

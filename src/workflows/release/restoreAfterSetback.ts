@@ -110,10 +110,7 @@ export async function restoreWhatServed(
   });
 }
 
-/**
- * Ends a release without a restore, because its request says `onError: stop`. Revisions that become active later are
- * still countered.
- */
+/** Ends a release without a restore (`onError: stop`). Later active revisions are still countered. */
 async function leaveWhatServes(
   run: Run,
   deploymentId: string,

@@ -5,7 +5,14 @@ import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { refuse } from '../failure.ts';
 import { perWorkflow } from '../perWorkflow.ts';
 
-/** The overrides for watching a revision, with time for a last round of checks at the end. */
+/**
+ * Whether a target accepts messages at this moment.
+ *
+ * `open`: it does. `reading`: messages wait until the target has read the state of its earlier runs. `reset`:
+ * messages are refused, because after a reset Temporal delivers again what the earlier run has already handled.
+ * `unreadable`: only `unhold` is accepted, with which a person starts the target without its earlier state. Signals
+ * wait.
+ */
 type Door = 'open' | 'reading' | 'reset' | 'unreadable';
 
 /** What a target shares with its message interceptor. */
@@ -40,13 +47,18 @@ export function atTheDoor(
   return validator;
 }
 
-/**
- * Runs a handler outside of the workflow's root scope. Otherwise a cancellation of the target would cancel what the
- * handler waits for, and a signal handler that throws the cancellation would end the target.
- */
+/** Runs a handler outside of the root scope: a cancellation of the target must not cancel what it waits for. */
 const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
 
-/** Runs a handler outside of the root scope: a cancellation of the target must not cancel it. */
+/**
+ * Delays messages until the target has read the state of its earlier runs, and detects resets.
+ *
+ * A reset run replays its history up to the reset point, so its start looks the same as before. At exactly that point
+ * of the history, Temporal sends a new random seed. Only a run that was reset to its very beginning gets no new seed
+ * (`recoverTarget.ts`).
+ *
+ * The workflow bundler looks for the export `interceptors`.
+ */
 export function interceptors(): WorkflowInterceptors {
   if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
   return {

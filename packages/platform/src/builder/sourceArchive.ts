@@ -250,7 +250,7 @@ function split(path: string): string[] {
   return path.split(/[/\\]/).filter((name) => name !== '' && name !== '.');
 }
 
-/** A name as file systems compare it (case, composition), joined by NUL, so that a folder sorts before its entries. */
+/** A name as file systems compare it (case, composition), joined by NUL: its entries sort right behind it. */
 function keyOf(segments: readonly string[]): string {
   const path = segments.join('\0');
   return process.platform === 'darwin' ? path.normalize('NFC').toLowerCase() : path;
