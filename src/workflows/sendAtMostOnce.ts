@@ -15,6 +15,9 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_INTERNAL',
 ]);
 
+/** How long reads may lag behind an unanswered call, in first delays of the step: 5 s by default. */
+const READS_LAG = 5;
+
 /** A call that was applied. */
 export interface Sent<T> {
   readonly result: T;
@@ -74,9 +77,10 @@ export async function sendAtMostOnce<T>(call: {
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {
-      // An unanswered request may still be on its way: read, wait, and read again.
+      // An unanswered request may still be on its way, and reads may lag behind it: read, wait, and read again.
       let settled: T | undefined | typeof OUTCOME_UNKNOWN;
-      for (const waitMs of [0, Math.min(delayMs, Math.max(deadline - Date.now(), 0))]) {
+      const lagMs = Math.max(delayMs, READS_LAG * retry.initialIntervalMs);
+      for (const waitMs of [0, Math.min(lagMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
         settled = await settle(call, failure.message);
         if (settled === OUTCOME_UNKNOWN || settled === undefined) continue;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { DeploymentSnapshot } from '../../../src/domain/deployment/revision.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {
   followedBy,
@@ -11,7 +12,7 @@ import {
 } from '../faults.ts';
 import { identity, QUICK, stepNames, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { World } from '../world.ts';
+import type { Fault, World } from '../world.ts';
 
 describeWorkflows('a request that changes the deployment', (harness) => {
   describe('a PATCH', () => {
@@ -104,6 +105,26 @@ describeWorkflows('a request that changes the deployment', (harness) => {
         outcome: 'released',
         revisionId: target.world.revisionsOf(tarball('b'))[0],
       });
+    });
+
+    it('that reads show only later than the first delay is adopted and never sent again', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      let lagsUntil = 0;
+      world.next('patchDeployment', async (perform, by) => {
+        lagsUntil = Date.now() + 1_500;
+        return unansweredButTaken(perform, by);
+      });
+      const lags: Fault = async (perform) => {
+        const { deployment } = (await perform()) as { readonly deployment: DeploymentSnapshot };
+        const latestRevisionId = Date.now() < lagsUntil ? good : deployment.latestRevisionId;
+        return { deployment: { ...deployment, latestRevisionId } };
+      };
+      world.next('readDeployment', ...Array<Fault>(8).fill(lags));
+      const patch = { ...QUICK.patch, retry: { initialIntervalMs: 400, maximumAttempts: 3 } };
+      const result = await target.release('b', { steps: { ...QUICK, patch } });
+      expect(result).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+      expect(world.count('patchDeployment')).toBe(1);
     });
 
     it('is not sent a third time, after an unknown and a rejected attempt, without another read', async () => {
