@@ -6,7 +6,7 @@ import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
 import { Connection } from '@temporalio/client';
 
 import { startDashboard } from '../src/dashboard/server.ts';
-import { CALL_INTERCEPTORS, createClient } from '../src/temporal/client/connection.ts';
+import { callInterceptors, createClient } from '../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../test/dashboard/bundlePageFiles.ts';
 import { settingsOf } from './peers/processes.ts';
 
@@ -39,7 +39,7 @@ const count: Interceptor = (options, nextCall) => {
   calls[name] = (calls[name] ?? 0) + 1;
   return new InterceptingCall(nextCall(options));
 };
-const connection = await Connection.connect({ address, interceptors: [...CALL_INTERCEPTORS, count] });
+const connection = await Connection.connect({ address, interceptors: [...callInterceptors(), count] });
 await mkdir(folder, { recursive: true });
 await bundlePageFiles(folder);
 const dashboard = await startDashboard({

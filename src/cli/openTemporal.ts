@@ -1,6 +1,10 @@
 import { readDashboardUrl } from '../config/dashboardUrl.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/client/connection.ts';
+import {
+  type ConnectOptions,
+  connectTemporal,
+  type TemporalConnection,
+} from '../temporal/client/connection.ts';
 import { type TemporalSettings, temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 
@@ -12,16 +16,15 @@ const SLOW_MS = 1_000;
  * settings include the page that the command links to.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
  */
-export async function openTemporal({
-  home,
-  environment,
-  output,
-}: Pick<CommandContext, 'home' | 'environment' | 'output'>): Promise<TemporalConnection> {
+export async function openTemporal(
+  { home, environment, output }: Pick<CommandContext, 'home' | 'environment' | 'output'>,
+  options?: ConnectOptions,
+): Promise<TemporalConnection> {
   const found = await temporalSettings(home, environment);
   const settings = { ...found, dashboard: dashboardOf({ environment, output }, found) };
   const slow = setTimeout(() => output.progress(`Connecting to Temporal at ${settings.address}`), SLOW_MS);
   try {
-    return await connectTemporal(settings);
+    return await connectTemporal(settings, options);
   } finally {
     clearTimeout(slow);
   }
@@ -31,8 +34,9 @@ export async function openTemporal({
 export async function withTemporal<T>(
   context: Parameters<typeof openTemporal>[0],
   work: (temporal: TemporalConnection) => Promise<T>,
+  options?: ConnectOptions,
 ): Promise<T> {
-  const temporal = await openTemporal(context);
+  const temporal = await openTemporal(context, options);
   try {
     return await work(temporal);
   } finally {

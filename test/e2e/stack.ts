@@ -8,7 +8,7 @@ import { type Client, Connection } from '@temporalio/client';
 import { audit } from '../../src/domain/audit/audit.ts';
 import type { TargetFacts, Violation } from '../../src/domain/audit/facts.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
-import { CALL_INTERCEPTORS, connectTemporal, createClient } from '../../src/temporal/client/connection.ts';
+import { callInterceptors, connectTemporal, createClient } from '../../src/temporal/client/connection.ts';
 import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';
 import { fetchAudited } from '../../src/temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/history/readFacts.ts';
@@ -209,7 +209,7 @@ export class Stack {
   async client(): Promise<Client> {
     this.#connection ??= await Connection.connect({
       address: this.temporalAddress,
-      interceptors: CALL_INTERCEPTORS,
+      interceptors: callInterceptors(),
     });
     const { codec } = await temporalSettings(join(this.folder, 'home'), this.env);
     return createClient(this.#connection, 'default', { codec });

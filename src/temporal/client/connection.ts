@@ -55,17 +55,29 @@ const CLOSED: ConstructorParameters<typeof InterceptingCall>[0] = {
   getAuthContext: () => null,
 };
 
-/** The SDK's own retries, then the interceptor that ends a retry on a closed connection. */
-export const CALL_INTERCEPTORS = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endOnClosedChannel];
+/**
+ * The SDK's own retries, then the interceptor that ends a retry on a closed connection.
+ * @param maxAttempts - of a call that finds nobody. Default: the SDK's 10, which take about 10 s.
+ */
+export function callInterceptors(maxAttempts?: number): Interceptor[] {
+  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts })), endOnClosedChannel];
+}
+
+/** How patient a connection is. */
+export interface ConnectOptions {
+  readonly timeoutMs?: number;
+  readonly maxAttempts?: number;
+}
 
 /**
  * Connects to Temporal, and checks that the namespace exists.
- * @param timeoutMs - how long connecting may take. Default: 15,000.
+ * @param options.timeoutMs - how long connecting may take. Default: 15,000.
+ * @param options.maxAttempts - see {@link callInterceptors}.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function connectTemporal(
   settings: TemporalSettings,
-  timeoutMs: number = TEMPORAL_ANSWERS_WITHIN_MS,
+  { timeoutMs = TEMPORAL_ANSWERS_WITHIN_MS, maxAttempts }: ConnectOptions = {},
 ): Promise<TemporalConnection> {
   const { address, apiKey, tls, metadata } = settings.connectionOptions;
   let connection: Connection | undefined;
@@ -77,7 +89,7 @@ export async function connectTemporal(
       tls,
       metadata,
       connectTimeout: timeoutMs,
-      interceptors: CALL_INTERCEPTORS,
+      interceptors: callInterceptors(maxAttempts),
     });
     connection = connected;
     await connected.withDeadline(Date.now() + timeoutMs, () =>

@@ -87,7 +87,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 }
 
 async function serves(settings: TemporalSettings): Promise<void> {
-  const temporal = await connectTemporal(settings, 2_000);
+  const temporal = await connectTemporal(settings, { timeoutMs: 2_000 });
   try {
     await registerSearchAttributes(temporal);
   } finally {

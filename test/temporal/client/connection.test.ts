@@ -48,33 +48,55 @@ describe('connecting to Temporal', () => {
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as AddressInfo;
     const startedAt = Date.now();
-    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), 500)).rejects.toMatchObject({
-      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-    });
+    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), { timeoutMs: 500 })).rejects.toMatchObject(
+      {
+        code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      },
+    );
     expect(Date.now() - startedAt).toBeLessThan(5_000);
     silent.close();
   });
 
   it('that is closed ends a call that waits for a retry', async () => {
-    let isAway = false;
-    let refused = 0;
-    const temporal = createHttp2Server().on('stream', (stream) => {
-      const status = isAway ? '14' : '0';
-      if (isAway) refused += 1;
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
-      // An empty message: not compressed, 0 bytes long.
-      stream.end(isAway ? undefined : Buffer.alloc(5));
-    });
-    temporal.listen(0, '127.0.0.1');
-    await once(temporal, 'listening');
-    const { port } = temporal.address() as AddressInfo;
-    const connected = await connectTemporal(settingsFor(`127.0.0.1:${port}`));
-    isAway = true;
+    const temporal = await leavingTemporal();
+    const connected = await connectTemporal(settingsFor(temporal.address));
+    temporal.leave();
     const called = connected.connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
-    while (refused === 0) await setTimeout(5);
+    while (temporal.refused() === 0) await setTimeout(5);
     await connected.close();
     expect(await called).toMatchObject({ code: 1, details: 'the connection to Temporal was closed' });
     temporal.close();
   });
+
+  it('that may make two attempts ends a call after the second', async () => {
+    const temporal = await leavingTemporal();
+    const connected = await connectTemporal(settingsFor(temporal.address), { maxAttempts: 2 });
+    temporal.leave();
+    await expect(connected.connection.workflowService.getSystemInfo({})).rejects.toMatchObject({ code: 14 });
+    expect(temporal.refused()).toBe(2);
+    await connected.close();
+    temporal.close();
+  });
 });
+
+/** A Temporal that answers each call with an empty message, and refuses it as unavailable once it has left. */
+async function leavingTemporal() {
+  let isAway = false;
+  let refused = 0;
+  const server = createHttp2Server().on('stream', (stream) => {
+    const status = isAway ? '14' : '0';
+    if (isAway) refused += 1;
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
+    // An empty message: not compressed, 0 bytes long.
+    stream.end(isAway ? undefined : Buffer.alloc(5));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    leave: () => void (isAway = true),
+    refused: () => refused,
+    close: () => server.close(),
+  };
+}

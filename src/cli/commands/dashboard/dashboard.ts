@@ -4,9 +4,12 @@ import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { openHooks } from '../hooks/openHooks.ts';
 
 const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
+/** Within half a second a page says that Temporal is away. What a page follows is asked again every second. */
+const PATIENCE = { maxAttempts: 3 };
 
 interface DashboardOptions {
   readonly host: string;
@@ -36,7 +39,7 @@ export async function runDashboardCommand(
   return interruptible(async (signal) => {
     const access = await readAccessSettings(environment, host);
     const hooks = hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal);
-    return withTemporal(context, async (connection) => {
+    const serve = async (connection: TemporalConnection): Promise<number> => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
       const dashboard = await startDashboard({
@@ -62,6 +65,7 @@ export async function runDashboardCommand(
       await untilAborted(signal);
       await dashboard.close();
       return 0;
-    });
+    };
+    return withTemporal(context, serve, PATIENCE);
   });
 }
