@@ -64,11 +64,14 @@ function polledAt({ lastAccessTime }: Poller): number {
   return Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1_000_000;
 }
 
-/** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue. */
-export async function requireWorker(temporal: TemporalConnection): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+/**
+ * @param patienceMs - how long to wait for a worker. Default: 4,000.
+ * @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue.
+ */
+export async function requireWorker(temporal: TemporalConnection, patienceMs = PATIENCE_MS): Promise<void> {
+  const deadline = Date.now() + patienceMs;
   while ((await pollingWorkers(temporal)).length === 0) {
-    if (Date.now() > deadline) {
+    if (Date.now() >= deadline) {
       throw noWorker(temporal.settings, `no worker polls the task queue "${temporal.settings.taskQueue}"`);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

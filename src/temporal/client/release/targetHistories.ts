@@ -86,7 +86,8 @@ function isSilence(error: unknown): error is SlipwayError {
 
 async function whyNoWorker(temporal: TemporalConnection): Promise<SlipwayError | undefined> {
   try {
-    await requireWorker(temporal);
+    // Without one, Temporal itself has the newest releases.
+    await requireWorker(temporal, 0);
     return undefined;
   } catch (error) {
     if (isUnanswered(error)) return error;
