@@ -5,7 +5,6 @@ import { parse } from 'yaml';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
-/** The major versions of Node that CI tests. */
 const TESTED = (
   parse(read('.github/workflows/test.yml')) as {
     jobs: { test: { strategy: { matrix: { node: readonly string[] } } } };

@@ -87,7 +87,6 @@ export function startRoutes(routes: Routes): Promise<FaultyService> {
   });
 }
 
-/** The paths of the deployment and of its revision. */
 export const DEPLOYMENT_PATH = `/v2/deployments/${DEPLOYMENT_ID}`;
 export const REVISION_PATH = `${DEPLOYMENT_PATH}/revisions/${REVISION_ID}`;
 

@@ -131,10 +131,8 @@ describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
   }
 });
 
-/** A built bundle. */
 interface Bundle {
   readonly folder: string;
-  /** The folder of the current build. */
   readonly build: string;
   readonly files: readonly { readonly name: string; readonly text: string }[];
   /** The text of each of its modules. */

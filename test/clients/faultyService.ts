@@ -18,9 +18,7 @@ export interface SeenRequest {
 export interface FaultyService {
   readonly url: string;
   readonly requests: SeenRequest[];
-  /** The number of connections that were opened to it. */
   connections(): number;
-  /** The number of open connections. */
   open(): number;
 }
 

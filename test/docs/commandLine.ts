@@ -33,7 +33,6 @@ export function commandLineProblem(words: readonly string[], isWhole = true): st
   }
 }
 
-/** Removes the option values of the previous line. */
 function forget(command: Command): void {
   if (USED.has(command)) command.restoreStateBeforeParse();
   else command.saveStateBeforeParse();

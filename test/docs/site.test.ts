@@ -55,7 +55,6 @@ function relativeLinks(text: string): readonly string[] {
   return [...proseOf(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
 }
 
-/** The anchors of a page's headings. */
 function anchorsOf(text: string): readonly string[] {
   return [...withoutBlocks(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => headingAnchor(heading));
 }

@@ -108,7 +108,6 @@ function config(): object {
   };
 }
 
-/** Runs a command in the agent's repository to its end. */
 async function ran(...args: string[]): Promise<{ code: number | null; events: Process['lines'] }> {
   const env = { SLIPWAY_HOME: home(), SLIPWAY_API_KEY: ready['apiKey'] ?? '' };
   const process = slipway([...args, '--json'], { env, cwd: repository });

@@ -45,13 +45,11 @@ export type Fault =
 /** Chooses the fault of one request; `undefined`: none. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
-/** The rule without faults. */
 export const PASS: FaultRule = () => undefined;
 
 /** Whether a request has a given kind. */
 type RequestKind = (request: ProxiedRequest) => boolean;
 
-/** The requests of a release. */
 export const REQUESTS = {
   find: ({ method, path }) => method === 'GET' && path.startsWith('/v2/deployments?'),
   create: ({ method, path }) => method === 'POST' && path === '/v2/deployments',

@@ -85,12 +85,10 @@ function config(): object {
   };
 }
 
-/** Starts a command of a person who signed in. */
 function says(who: string, ...words: string[]): Process {
   return slipway(words, { env: { ...stack.env, ...people.environmentOf(who) }, cwd: project.folder });
 }
 
-/** Runs such a command, which succeeds. */
 async function did(who: string, ...words: string[]): Promise<string> {
   const command = says(who, ...words);
   const code = await command.exited;
@@ -99,13 +97,11 @@ async function did(who: string, ...words: string[]): Promise<string> {
   return text;
 }
 
-/** Ada promotes; the promotion waits for an approval. */
 async function promotes(): Promise<void> {
   promotion = says('ada', 'promote', 'onward', '--json', '--reason', PLANTED[0]);
   await promotion.line(({ event, for: what }) => event === 'waiting' && what === 'approval');
 }
 
-/** Ben approves the promotion, and its command ends. */
 async function approved(): Promise<void> {
   await did('ben', 'approve', '--promotion', 'onward', '--reason', PLANTED[1]);
   expect(await promotion.exited, promotion.stdout + promotion.stderr).toBe(0);
@@ -125,7 +121,6 @@ async function openPage(): Promise<Process> {
   return opened;
 }
 
-/** Waits until the page shows a text about promotions. */
 async function pageShows(text: string): Promise<void> {
   const { dashboard } = await page.ready();
   await eventually(async () => {

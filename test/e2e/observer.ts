@@ -123,7 +123,6 @@ export class Observer {
     });
   }
 
-  /** The number of events in a release's history. */
   async eventCount(releaseId: string): Promise<number> {
     const client = await this.#stack.client();
     const history = await client.workflow.getHandle(`${this.#targetId}/${releaseId}`).fetchHistory();

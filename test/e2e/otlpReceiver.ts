@@ -49,7 +49,6 @@ export class OtlpReceiver {
     return { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
   }
 
-  /** The spans of a trace. */
   trace(traceId: string): readonly ReceivedSpan[] {
     return this.spans.filter((span) => span.traceId === traceId);
   }

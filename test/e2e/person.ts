@@ -61,7 +61,6 @@ export class Person {
     return new Said(command, context, join(this.#project.folder, 'slipway.yaml'));
   }
 
-  /** Runs a command to its end. */
   async did(command: Command): Promise<{ readonly code: number; readonly text: string }> {
     const said = this.says(command);
     return { code: await said.code, text: await said.text() };

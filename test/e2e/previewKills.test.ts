@@ -151,13 +151,11 @@ class PullRequest {
     };
   }
 
-  /** Its workflow. */
   async workflow(): Promise<WorkflowHandle> {
     const client = await stack.client();
     return client.workflow.getHandle(`preview:${stack.controlPlane}:${this.deployment}`);
   }
 
-  /** How many pushes its workflow has accepted. */
   async pushes(): Promise<number> {
     const { events } = await (await this.workflow()).fetchHistory();
     return (events ?? []).filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null)

@@ -34,13 +34,9 @@ export interface ProjectOptions {
   /** Overrides of {@link QUICK_STEPS}, by step; `as they are`: the product's defaults. */
   readonly steps?: Record<string, unknown> | 'as they are';
   readonly checks?: readonly Record<string, unknown>[];
-  /** The receivers of notices. Default: none. */
   readonly notify?: readonly Record<string, unknown>[];
-  /** The hooks. Default: none. */
   readonly hooks?: Record<string, unknown>;
-  /** The metrics of guards. Default: none. */
   readonly metrics?: Record<string, unknown>;
-  /** The previews of pull requests. Default: none. */
   readonly previews?: Record<string, unknown>;
   /** The example's install command. Default: by its lock file. */
   readonly installCommand?: string;
@@ -119,13 +115,11 @@ export class Project {
     await polling;
   }
 
-  /** Runs `slipway …` in the project's folder. */
   run(...args: string[]): Process {
     const { env, installed } = this.#stack;
     return slipway(args, { env: { ...env, ...this.#env }, cwd: this.folder, bin: installed.slipway });
   }
 
-  /** Runs `slipway …` to its end. */
   async ran(...args: string[]): Promise<{ code: number | null; process: Process; text: string }> {
     const process = this.run(...args);
     const code = await process.exited;

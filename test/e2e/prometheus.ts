@@ -95,7 +95,6 @@ export class Prometheus {
     });
   }
 
-  /** The names of all series that it has. */
   async names(): Promise<readonly string[]> {
     const answer = await fetch(`${this.#url}/api/v1/label/__name__/values`);
     return ((await answer.json()) as { readonly data: readonly string[] }).data;

@@ -395,7 +395,6 @@ async function onlyOneMore(before: number, passed: { untilOneMore(): Promise<voi
   await pause(true);
 }
 
-/** Waits until no promotion of the schedule runs. */
 async function noTurnRuns(): Promise<void> {
   const client = await stack.client();
   await eventually(async () => {

@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 
 /** The comments of a repository's pull requests, on a GitHub of this machine. */
 export class PullRequestComments {
-  /** The token that may comment. */
   readonly token = 'a-token-that-may-comment';
   readonly repository = 'team/agent';
   /** How long a request waits before it takes effect, even if its caller is gone by then. */

@@ -11,7 +11,6 @@ import { essentialOutput, shownPattern } from '../docs/shownOutput.ts';
 import { Process } from './processes.ts';
 import { eventually } from './stack.ts';
 
-/** The checkout. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The control plane's address in the pages. `slipway dev` uses another port if this one is taken. */
 const CONTROL_PLANE = 'http://127.0.0.1:4700';
@@ -97,7 +96,6 @@ export class Reader {
     await running.stop();
   }
 
-  /** What was printed last. */
   get printed(): string {
     return this.#last?.stdout ?? '';
   }

@@ -57,7 +57,6 @@ export class ServingDeployment {
     return this.project.use(goodAgent(this.#versions++));
   }
 
-  /** The revision that serves. */
   async active(): Promise<string | null> {
     return (await this.seen.deployment()).active_revision_id;
   }

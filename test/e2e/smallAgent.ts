@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 /** An agent without dependencies: nothing is installed or compiled, and it starts quickly. */
 export interface SmallAgent {
-  /** Its answer to every input. */
   readonly says: string;
   /** While a file with this path exists, a starting instance is not ready. */
   readonly waitsWhileThereIs?: string;

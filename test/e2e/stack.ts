@@ -20,7 +20,6 @@ import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 import { Process, slipway } from './processes.ts';
 import { type GateAccess, openTemporalGate, type TemporalGate } from './temporalGate.ts';
 
-/** How the processes of a stack reach Temporal. */
 interface StackOptions {
   /** Whether the worker connects to Temporal through {@link Stack.gate}. Default: false. */
   readonly gated?: boolean;
@@ -126,7 +125,6 @@ export class Stack {
     return required(this.#gate);
   }
 
-  /** The platform's home. */
   get platformHome(): string {
     return join(this.folder, 'platform');
   }
@@ -143,7 +141,6 @@ export class Stack {
     return required(this.#temporal);
   }
 
-  /** The environment of all Slipway processes. */
   get env(): Record<string, string> {
     return {
       SLIPWAY_HOME: join(this.folder, 'home'),
@@ -215,7 +212,6 @@ export class Stack {
     return createClient(this.#connection, 'default', { codec });
   }
 
-  /** The bytes of Temporal's database. */
   async temporalDatabase(): Promise<Buffer> {
     const files = (await readdir(this.folder)).filter((name) => name.startsWith('temporal.db'));
     return Buffer.concat(await Promise.all(files.map((name) => readFile(join(this.folder, name)))));

@@ -43,14 +43,12 @@ async function push(from: string, to: string): Promise<void> {
   await writeFile(file, before.replace(from, to));
 }
 
-/** How the rollbacks of a target ended. */
 async function rollbacks(target: string): Promise<unknown[]> {
   const history = run('history', target);
   expect(await history.exited, history.stdout + history.stderr).toBe(0);
   return history.lines.filter(({ kind }) => kind === 'rollback').map(({ outcome }) => outcome);
 }
 
-/** The revision that serves on a target. */
 async function serving(target: string): Promise<unknown> {
   const status = run('status', target);
   expect(await status.exited, status.stdout + status.stderr).toBe(0);

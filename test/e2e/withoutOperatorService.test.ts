@@ -67,7 +67,6 @@ function refuse({ authorization, ':path': path = '' }: IncomingHttpHeaders): num
   return PERMISSION_DENIED;
 }
 
-/** Runs `temporal operator …` at Temporal itself. */
 function operator(...args: string[]): void {
   execFileSync(temporal, ['operator', ...args, '--address', stack.temporalAddress], { stdio: 'pipe' });
 }

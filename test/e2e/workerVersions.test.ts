@@ -71,7 +71,6 @@ class Variant {
   }
 }
 
-/** The version that ran the newest task of a workflow. */
 async function versionOf(deployment: string, releaseId?: string): Promise<string | undefined> {
   const targetId = targetWorkflowId({ controlPlane: stack.controlPlane, deployment });
   const workflowId = releaseId === undefined ? targetId : `${targetId}/${releaseId}`;

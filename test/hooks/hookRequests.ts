@@ -85,7 +85,6 @@ export class ListenerUnderTest {
     });
   }
 
-  /** Posts a body to the hook. */
   async post(body: string, headers: Readonly<Record<string, string>> = {}, path = '/hooks/told') {
     const length = { 'content-length': String(Buffer.byteLength(body)) };
     const response = await this.app.request(path, {

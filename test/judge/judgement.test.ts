@@ -57,7 +57,6 @@ function judgement(
   };
 }
 
-/** A baseline and a candidate. */
 function startAgents(baseline?: Behavior, candidate?: Behavior): Promise<[Agent, Agent]> {
   return Promise.all([startFakeAgent(baseline), startFakeAgent(candidate)]);
 }

@@ -59,7 +59,6 @@ describe('the gauges of a target', () => {
   });
 });
 
-/** A Temporal with one target. */
 function temporalWith(target: { historyLength: number; hold: unknown; queries: number }) {
   const handle = {
     describe: () => Promise.resolve({ runId: 'run', historyLength: target.historyLength }),

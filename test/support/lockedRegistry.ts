@@ -8,7 +8,6 @@ import { create } from 'tar';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A package in the lock file. */
 interface Locked {
   /** Set if its folder has another name. */
   readonly name?: string;

@@ -6,7 +6,6 @@ import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** What Temporal stores and bills. */
 interface Cost {
   readonly events: number;
   /** Activities that run through the server. */

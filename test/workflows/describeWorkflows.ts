@@ -86,7 +86,6 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
   });
 }
 
-/** A target with its histories and its world. */
 interface Life {
   readonly target: TargetUnderTest;
   readonly histories: readonly RecordedHistory[];

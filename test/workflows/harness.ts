@@ -30,7 +30,6 @@ import { type ActivityName, World } from './world.ts';
 /** Workers whose activities use each test's own world. */
 export interface Harness {
   readonly targets: readonly TargetUnderTest[];
-  /** The judge of promotions' candidates. */
   readonly judge: ScriptedJudge;
   /** A new target in a new world, with nothing deployed. */
   newTarget(input?: TargetInput): TargetUnderTest;
@@ -40,7 +39,6 @@ export interface Harness {
   forget(target: TargetUnderTest): void;
   /** A target that has continued as new, and serves one verified revision. */
   newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
-  /** Stops the workers. */
   close(): Promise<void>;
 }
 
@@ -176,7 +174,6 @@ function installRuntime(): void {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
 }
 
-/** The activities that worlds implement. */
 const ACTIVITIES: readonly ActivityName[] = [
   'findDeployment',
   'createDeployment',

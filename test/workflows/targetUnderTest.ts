@@ -69,7 +69,6 @@ export class TargetUnderTest {
     return this.#client.workflow.getHandle(this.workflowId);
   }
 
-  /** Any workflow, by its id. */
   workflow(workflowId: string): WorkflowHandle {
     return this.#client.workflow.getHandle(workflowId);
   }
@@ -126,7 +125,6 @@ export class TargetUnderTest {
     await service.respondWorkflowTaskCompleted({ ...common, taskToken, commands: [] });
   }
 
-  /** Releases, and waits for the result. */
   async release(
     artifact: string | ReleaseRequest,
     changes: Partial<ReleaseRequest> = {},
@@ -138,7 +136,6 @@ export class TargetUnderTest {
     return this.handle.executeUpdate(rollbackUpdate, { args: [message] });
   }
 
-  /** Sends an intervention to a running release. */
   say(
     releaseId: string,
     kind: InterventionKind,
@@ -147,7 +144,6 @@ export class TargetUnderTest {
     return this.child(releaseId).executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
   }
 
-  /** Waits until a release's progress meets a condition. */
   async progressOnce(releaseId: string, shows: (progress: Progress) => boolean): Promise<Progress> {
     const release = this.child(releaseId);
     return seen(release, async () => {
@@ -156,7 +152,6 @@ export class TargetUnderTest {
     });
   }
 
-  /** Sends any signal with any arguments. */
   signal(name: string, ...args: unknown[]): Promise<void> {
     return this.handle.signal(name, ...args);
   }
@@ -212,7 +207,6 @@ export class TargetUnderTest {
     return this.handle.query(viewQuery);
   }
 
-  /** Waits until the target's view meets a condition. */
   async viewOnce(shows: (view: TargetView) => boolean): Promise<TargetView> {
     return seen(this.handle, async () => {
       const view = await this.view();
@@ -220,14 +214,12 @@ export class TargetUnderTest {
     });
   }
 
-  /** Waits until the target is idle. */
   async idle(): Promise<TargetView> {
     return this.viewOnce(
       ({ state, running }) => running === null && state.queue.length === 0 && state.rollbacks.length === 0,
     );
   }
 
-  /** A release's steps so far. */
   async steps(releaseId: string): Promise<readonly StepRecord[]> {
     return (await this.child(releaseId).query(progressQuery)).steps;
   }
@@ -272,7 +264,6 @@ export class TargetUnderTest {
     return historiesOf(this.#client, workflowId);
   }
 
-  /** The history of the lock of its deployment. */
   lockHistories(): Promise<RecordedHistory[]> {
     return historiesOf(this.#client, `deployment:${this.world.deployment?.id ?? ''}`);
   }
@@ -331,7 +322,6 @@ export class TargetUnderTest {
     return [...chain, ...(await Promise.all(others))];
   }
 
-  /** All runs of the target's workflow id. */
   async runs(): Promise<{ readonly runId: string }[]> {
     const query = `WorkflowId = ${JSON.stringify(this.workflowId)}`;
     const runs: { readonly runId: string }[] = [];
@@ -375,7 +365,6 @@ export class TargetUnderTest {
     return pending?.activityId ?? '';
   }
 
-  /** Terminates the target if it still runs. */
   async terminate(): Promise<void> {
     const { status } = await this.handle.describe();
     if (status.name === 'RUNNING') await this.handle.terminate('the test is over');

@@ -221,12 +221,10 @@ export class World {
     return checksDigest(checks);
   }
 
-  /** The checks in its store with a digest. */
   checksOf(digest: string | undefined): Promise<readonly Check[]> {
     return readKeptChecks(memoryStore(this.kept), digest ?? '');
   }
 
-  /** Another client's PATCH. */
   patchElsewhere(
     identity = 'somebody else',
     source: MemoryRevision['source'] = { source_tarball_path: `uploads/${identity}` },
@@ -243,7 +241,6 @@ export class World {
     this.controlPlane.bringUp(this.#existing().id, revisionId);
   }
 
-  /** Ends a revision with a status. */
   end(revisionId: string, status: string): void {
     this.#revision(revisionId).status = status;
   }
@@ -269,7 +266,6 @@ export class World {
     return gate;
   }
 
-  /** Releases all waiting calls. */
   close(): void {
     for (const gate of this.#gates) gate.open();
   }
@@ -288,7 +284,6 @@ export class World {
     return this.calls.filter((call) => call.activity === activity).length;
   }
 
-  /** The redeployed revisions, in order. */
   get redeployed(): (string | undefined)[] {
     return this.calls.filter((call) => call.activity === 'redeployRevision').map((call) => call.revisionId);
   }
@@ -329,7 +324,6 @@ export class World {
     return this.deployment?.activeRevisionId ?? null;
   }
 
-  /** Calls `readDeployment`. */
   readDeployment(): Promise<unknown> {
     const target = { name: 'any' } as TargetSpec;
     return this.activities.readDeployment({ target, deploymentId: this.#existing().id });

@@ -3,7 +3,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A proxy for a PostgreSQL. It can stop a connection at a statement, and break all connections. */
 export interface DatabaseProxy {
-  /** The database's address through this proxy. */
   readonly url: string;
   /**
    * Stops the first connection with a statement that contains all of `texts` (in its SQL or its parameters). `before`:

@@ -89,7 +89,6 @@ class Subject {
     });
   }
 
-  /** The answer of the agent at the deployment's address. */
   async ask(path: string): Promise<Response> {
     return fetch(`${url}/agents/${this.id}/${path}`, { headers: { 'x-api-key': apiKey } });
   }

@@ -14,7 +14,6 @@ vi.mock('../../../src/activities/askTemporal.ts', () => ({
   askTemporal: (ask: (client: unknown) => unknown) => ask(temporal.client),
 }));
 
-/** The error of Temporal's client. */
 function unanswered(code: status): ServiceError {
   const cause = Object.assign(new Error(`${code}`), { code, details: '', metadata: {} });
   return new ServiceError('the query failed', { cause });

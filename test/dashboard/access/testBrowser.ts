@@ -1,7 +1,6 @@
 /** What a browser received. */
 export interface Seen {
   readonly status: number;
-  /** The final address. */
   readonly url: URL;
   readonly text: string;
   readonly headers: Headers;
@@ -17,7 +16,6 @@ interface Sending {
 export class TestBrowser {
   /** By host and port, then by name. */
   readonly cookies = new Map<string, Map<string, string>>();
-  /** Every `Set-Cookie` that it received. */
   readonly setCookies: string[] = [];
 
   /** Opens an address, and follows redirects until `stop` returns true. */

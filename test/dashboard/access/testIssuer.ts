@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { type Configuration, Provider } from 'oidc-provider';
 import { vi } from 'vitest';
 
-/** The page's client. */
 export const CLIENT_ID = 'slipway-page';
 export const CLIENT_SECRET = 'the-secret-of-the-client';
 

@@ -126,7 +126,6 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   nested(1_000),
 ];
 
-/** A path into a request. */
 export type Path = readonly string[];
 
 /** All paths in a value, nested ones included. */

@@ -7,7 +7,6 @@ import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
 
 type Ending = Partial<ReleaseResult>;
 
-/** The target after a release or rollback has ended. */
 function after(state: TargetState, ending: Ending, id = 'release-1'): TargetState {
   return recordResult(state, result(id, ending), 3_600_000);
 }

@@ -30,7 +30,6 @@ export interface ChaosOptions {
 /** The final state of one target. */
 export interface TargetReport {
   readonly deployment: string;
-  /** Its ended releases and rollbacks, oldest first. */
   readonly rows: readonly HistoryRow[];
   /** What the target restored because an abandoned revision became active. */
   readonly servesAsReported: boolean;

@@ -100,7 +100,6 @@ export class ChaosTarget {
     return new ChaosTarget({ plan, stack, project, repository, said, progress });
   }
 
-  /** Runs its errands, one after the other. */
   async runErrands(): Promise<void> {
     for (const errand of this.plan.errands) await this.#run(errand);
     await this.#signal('resume', { reason: 'the end' });
@@ -256,7 +255,6 @@ export class ChaosTarget {
     }
   }
 
-  /** The running release and its progress. */
   async #atWork(): Promise<string> {
     const { running } = await this.view();
     if (running === null) return 'nothing runs';

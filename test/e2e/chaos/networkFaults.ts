@@ -69,7 +69,6 @@ export class NetworkFaults {
     return this.#fault(name, subject);
   };
 
-  /** From now on every request passes. */
   end(): void {
     this.#over = true;
   }

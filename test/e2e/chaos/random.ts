@@ -14,7 +14,6 @@ export class Random {
     return digest.readUInt32BE(0) / 2 ** 32;
   }
 
-  /** A number between two bounds. */
   between(low: number, high: number, subject: string): number {
     return low + (high - low) * this.fraction(subject);
   }

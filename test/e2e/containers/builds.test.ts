@@ -26,7 +26,6 @@ const missing =
       : `Podman has no image ${NODE}: run test/e2e/containers/prepare.sh as root, on Debian`;
 if (missing !== undefined) process.stdout.write(`skipped: builds in containers: ${missing}\n`);
 
-/** A dependency whose install script is {@link INTRUDER}. */
 const MANIFEST = {
   name: 'dep',
   version: '1.0.0',
@@ -220,7 +219,6 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     };
   }
 
-  /** Creates a deployment, and requests a revision of it. */
   async function release(
     name: string,
     sources: Readonly<Record<string, string>>,

@@ -36,7 +36,6 @@ export class Composition {
     this.file = readCompose(options.env);
   }
 
-  /** The name of a service's container. */
   container(service: string): string {
     return `${this.#options.name}-${service}`;
   }
@@ -60,7 +59,6 @@ export class Composition {
     }
   }
 
-  /** Makes a service's container anew, and starts it. */
   async start(service: string): Promise<void> {
     await mustPodman([
       ...[
@@ -137,7 +135,6 @@ export class Composition {
     return await mustPodman(['inspect', '--format', format, this.container(service)]);
   }
 
-  /** Removes all of it, volumes too. */
   async down(): Promise<void> {
     const label = `label=slipway.test=${this.#options.name}`;
     const { stdout } = await podman(['ps', '--all', '--quiet', '--filter', label]);

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** How a command of the engine ended. */
 interface End {
   readonly code: number;
   readonly stdout: string;

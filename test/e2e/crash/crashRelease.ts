@@ -33,9 +33,7 @@ export interface CrashRelease {
 export interface CrashEnding {
   readonly cells: readonly Cell[];
   readonly outcome: Outcome | 'stuck' | 'broken';
-  /** Problems; empty if everything is as expected. */
   readonly problems: readonly string[];
-  /** Revisions beyond the one that the release must create. */
   readonly duplicates: number;
   /** The time from each death to the release's end. */
   readonly seconds: readonly number[];

@@ -48,7 +48,6 @@ export class Ground {
     return version;
   }
 
-  /** The serving version, if any. */
   get serving(): Version | undefined {
     return this.#serving;
   }
@@ -76,7 +75,6 @@ export class Ground {
     this.serves(version);
   }
 
-  /** The number of deployments of this name. */
   async deployments(): Promise<number> {
     const list = await this.#stack.call('GET', `/v2/deployments?name_contains=${this.#name}`);
     const { resources } = list as { readonly resources: readonly { readonly name: string }[] };

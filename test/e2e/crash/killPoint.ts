@@ -9,13 +9,10 @@ import { type Cell, type ControlPlane, isRestoring, type Moment, type Step } fro
 /** A moment at which a release is stopped until the test lets it continue. */
 export interface KillPoint {
   readonly cell: Cell;
-  /** Resolves when the release reaches it. */
   readonly met: Promise<void>;
-  /** Lets the release continue. */
   goOn(): Promise<void>;
 }
 
-/** What identifies a step: its request, and the activity that sends it. */
 interface Call {
   readonly activity: string;
   readonly matches?: (request: ProxiedRequest) => boolean;

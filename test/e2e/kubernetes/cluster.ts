@@ -53,7 +53,6 @@ export class Cluster {
     return cluster;
   }
 
-  /** Calls the API server. */
   async call(method: string, path: string, body?: string, contentType = 'application/json'): Promise<Answer> {
     return await new Promise((resolve, reject) => {
       const call = request(

@@ -68,7 +68,6 @@ export class Disturbances {
     this.#fleets = [first];
   }
 
-  /** Starts the first workers. */
   static async start(on: Disturbed): Promise<Disturbances> {
     const first = new Fleet(BIN, on.stack.env);
     await first.start(FLEET);

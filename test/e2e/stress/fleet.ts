@@ -37,7 +37,6 @@ export class Fleet {
     this.#running.push(await this.#startOne());
   }
 
-  /** Runs a command of this version to its end. */
   async ran(...args: string[]): Promise<{ code: number | null; text: string }> {
     const command = this.#process(args);
     const code = await command.exited;

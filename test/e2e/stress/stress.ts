@@ -41,7 +41,6 @@ export interface StressOptions {
 
 /** The result. */
 export interface StressReport {
-  /** How many releases ended with each outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly kills: number;
   readonly disturbances: Readonly<Record<string, number>>;
@@ -49,7 +48,6 @@ export interface StressReport {
   readonly duplicates: number;
   readonly histories: number;
   readonly seconds: number;
-  /** The problems. */
   readonly problems: readonly string[];
 }
 
@@ -117,7 +115,6 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
   }
 }
 
-/** What the releases of one run share. */
 interface Run {
   readonly options: StressOptions;
   readonly stack: Stack;

@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Stores a source in the test's store. */
 async function put(name: string, content: string): Promise<string> {
   const root = join(folder, name);
   await mkdir(root);

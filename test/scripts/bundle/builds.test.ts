@@ -75,7 +75,6 @@ function write(contents: Readonly<Record<string, string>>, keepEarlier = true): 
   writeBuild(folder, { files, entries: ['main.js'], keepEarlier });
 }
 
-/** The folder of the current build. */
 async function builtNow(): Promise<string> {
   const named = /^export \* from '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
   return join(folder, dirname(named ?? 'none'));

@@ -15,7 +15,6 @@ export interface S3Server {
   storeUrl(prefix: string): string;
   readonly endpoint: string;
   readonly bucket: string;
-  /** The folder of its files. */
   readonly directory: string;
   /** The requests so far: method, path and query. */
   readonly requests: string[];
@@ -84,7 +83,6 @@ export async function startS3Server(): Promise<S3Server> {
   return running;
 }
 
-/** The object key of a request. */
 function keyIn({ url = '' }: IncomingMessage): string {
   const [, , ...key] = new URL(url, 'http://localhost').pathname.split('/').map(decodeURIComponent);
   return key.join('/');

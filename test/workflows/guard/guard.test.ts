@@ -18,7 +18,6 @@ function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardP
   };
 }
 
-/** The result of a release's guard. */
 function guardOf(target: TargetUnderTest, releaseId: string): Promise<GuardResult> {
   return target.workflow(`guard:${target.workflowId}/${releaseId}`).result() as Promise<GuardResult>;
 }

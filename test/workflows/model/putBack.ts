@@ -32,7 +32,6 @@ export function restore(
   known: readonly (Known & { readonly shunned: boolean })[],
   wish: {
     readonly to: number | undefined;
-    /** A person requested it. */
     readonly manual: boolean;
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
     /** Revisions that are restored only by name: those that failed, and those that a person has left. */

@@ -63,14 +63,12 @@ export class ReleaseModel {
     return !this.skipped && this.#step !== 'end';
   }
 
-  /** Opens the gate that holds it. */
   open(): void {
     this.#gateIsOpen = true;
     this.#begun = true;
     this.goOn();
   }
 
-  /** Retries a step whose outcome is unknown. */
   retry(): void {
     this.#begun = false;
     this.goOn();
@@ -104,7 +102,6 @@ export class ReleaseModel {
     }
   }
 
-  /** Takes the next step. */
   #take(): Failure | 'went well' | 'held up' | 'released' | 'stopped' {
     const step = this.#step;
     if (this.stopped && !(step === 'patch' && this.stage === 'patch')) return 'stopped';

@@ -78,7 +78,6 @@ class Script {
 
 /** A world in which each release follows its plan. */
 export class ScriptedWorld extends World {
-  /** The situations that calls have reached. */
   readonly met = new Set<Situation>();
   /** The added delay of each answer. */
   slowMs = 0;
@@ -108,7 +107,6 @@ export class ScriptedWorld extends World {
     return Number(revisionId.slice(0, revisionId.indexOf('-')));
   }
 
-  /** Another client changes the deployment directly. */
   changeByHand(): void {
     this.bringUp(this.patchElsewhere());
   }

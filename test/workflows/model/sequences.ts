@@ -160,7 +160,6 @@ export interface Sequences {
   readonly path?: string;
   /** How many sequences run concurrently, each on its own target. */
   readonly lanes: number;
-  /** How many histories are kept at most. */
   readonly historiesMax: number;
   /** Called after each sequence with the number of those that passed. */
   readonly onProgress?: (sequences: number) => void;
@@ -169,7 +168,6 @@ export interface Sequences {
 /** What was run. */
 export interface Ran {
   readonly sequences: number;
-  /** The number of possible commands. */
   readonly commands: number;
   readonly situations: SituationCounts;
   readonly histories: readonly RecordedHistory[];

@@ -55,7 +55,6 @@ export class SituationCounts {
     return [...this.#counts].map(([situation, count]) => `${count} x ${situation}`);
   }
 
-  /** The situations that no sequence reached. */
   get missing(): readonly Situation[] {
     return SITUATIONS.filter((situation) => this.#counts.get(situation) === 0);
   }

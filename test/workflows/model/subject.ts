@@ -96,7 +96,6 @@ export class Subject {
     };
   }
 
-  /** Terminates the target, and starts it again without its state. */
   async terminateTarget(): Promise<void> {
     await this.target.handle.terminate('by hand');
     this.target.startWith({ ...this.#restarts, recordStore: this.target.request('any').recordStore });
@@ -127,7 +126,6 @@ export class Subject {
     );
   }
 
-  /** Waits until the target matches the model. */
   async isAs(model: TargetModel): Promise<void> {
     if (!model.started) return;
     const until = Date.now() + PATIENCE_MS;

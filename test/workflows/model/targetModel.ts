@@ -10,7 +10,6 @@ export interface Known {
   readonly artifact?: ArtifactName;
   /** The release that created it, or its original. */
   readonly release?: string;
-  /** The revision that a redeploy copied. */
   readonly copyOf?: number;
   /** A person rolled back from it. */
   readonly left: boolean;
@@ -54,7 +53,6 @@ export interface Ending {
   readonly outcome: string;
   /** The serving revision, as far as it is known. */
   readonly serving: number | null;
-  /** The revision that the release created. */
   readonly revision?: number | null;
   readonly plan?: Plan;
   readonly baseline?: number | null;
@@ -93,12 +91,9 @@ export class TargetModel {
   isSlow = false;
   /** How many commands of this sequence were possible. */
   commands = 0;
-  /** The situations that this sequence has reached. */
   readonly met = new Set<Situation>();
   // The target.
-  /** Whether it runs. */
   started = false;
-  /** Whether a person has canceled it. */
   canceled = false;
   /** Whether it has ever taken a release. */
   taken = false;
@@ -114,9 +109,7 @@ export class TargetModel {
   running: ReleaseModel | null = null;
   readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> &
     Pick<Ending, 'plan' | 'revision'> & { readonly missed?: boolean })[] = [];
-  /** The revision that the last restore restored. */
   restored: number | null = null;
-  /** How many releases and rollbacks have ended. */
   ran = 0;
   ignored = 0;
   /** In the order of sending. */
@@ -145,13 +138,11 @@ export class TargetModel {
     return `${kind}-${this.#number}`;
   }
 
-  /** Whether a revision passes a check now. */
   passes(revision: number, check: Check): boolean {
     const what = this.revisions.get(revision) ?? 'other';
     return !this.providerIsAway && what !== 'fails' && (check === 'all' || check === what);
   }
 
-  /** Whether a redeploy created the serving revision. */
   get servesCopy(): boolean {
     return this.known.some(({ revision, copyOf }) => revision === this.active && copyOf !== undefined);
   }
@@ -218,7 +209,6 @@ export class TargetModel {
     this.known = this.known.map((known) => (known.artifact === artifact ? { ...known, left: false } : known));
   }
 
-  /** Records how a release or rollback ended. */
   end(ending: Ending): void {
     this.ran++;
     const { id, outcome, serving, plan, revision } = ending;

@@ -6,7 +6,6 @@ import type { ScriptedJudge } from '../judge/scriptedJudge.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
 
-/** What tests of previews use. */
 interface PreviewWorld {
   readonly harness: Pick<Harness, 'newTarget' | 'newTargetIn' | 'judge'>;
   /** A preview that is not there yet, in a world of its own. */

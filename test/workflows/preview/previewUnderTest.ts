@@ -116,12 +116,10 @@ export class PreviewUnderTest {
     });
   }
 
-  /** What its memo says. */
   async summary(): Promise<PreviewSummary> {
     return (await this.handle.describe()).memo?.['preview'] as PreviewSummary;
   }
 
-  /** Waits until it has continued as new. */
   async carriedOn(): Promise<void> {
     while ((await this.histories()).length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
   }

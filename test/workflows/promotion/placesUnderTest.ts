@@ -36,7 +36,6 @@ export class PlacesUnderTest {
     return this.#handle.signal(leavePlaceSignal, id);
   }
 
-  /** Sends any signal. */
   signal(name: string, ...args: readonly unknown[]): Promise<void> {
     return this.#handle.signal(name, ...args);
   }
@@ -45,7 +44,6 @@ export class PlacesUnderTest {
     return this.#handle.query(placeQuery, id);
   }
 
-  /** Waits for its end. */
   async ended(): Promise<void> {
     await this.#handle.result();
   }

@@ -115,7 +115,6 @@ export class PromotionUnderTest {
     return this.#handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
   }
 
-  /** Waits until its progress meets a condition. */
   async progressOnce(shows: (progress: Progress) => boolean): Promise<Progress> {
     return seen(this.#handle, async () => {
       const progress = await this.#handle.query(progressQuery);

@@ -49,7 +49,6 @@ async function deploy(tenantId: string, name: string) {
   return { deploymentId: json.id, revisionId: json.latest_revision_id };
 }
 
-/** All stored data of a tenant. */
 async function stored(tenantId: string): Promise<string> {
   const { kysely } = platform;
   const deployments = await kysely

@@ -26,7 +26,6 @@ const AGENT_COMMAND: readonly string[] =
 /** Includes compiling and opening a database on a busy machine. */
 const START_TIMEOUT_MS = 180_000;
 
-/** An agent server in its own process. */
 export type AgentUnderTest = Awaited<ReturnType<typeof startAgentUnderTest>>;
 
 interface AgentOptions {
@@ -35,7 +34,6 @@ interface AgentOptions {
   env?: Record<string, string>;
   /** Default: a free one. */
   port?: number;
-  /** Further arguments. */
   more?: readonly string[];
 }
 

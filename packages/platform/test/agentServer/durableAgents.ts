@@ -62,7 +62,6 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
     await rm(home, { recursive: true, force: true });
   });
 
-  /** Starts a process of a deployment. */
   const start = async (deployment: string, env: Record<string, string> = {}, dir = agentDir) => {
     const agent = await startAgentUnderTest({
       dir,

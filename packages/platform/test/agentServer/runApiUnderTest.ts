@@ -93,13 +93,11 @@ export function apiOf(url: string | (() => string), headers: Record<string, stri
     /** Cancels a run and waits for its end. Returns the answer's status. */
     cancel: async (threadId: string, runId: string, query = ''): Promise<number> =>
       (await send('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=true${query}`)).status,
-    /** Waits until a run has the status. */
     untilStatus: (threadId: string, runId: string, status: string) =>
       until(async () => {
         const run = await json('GET', `/threads/${threadId}/runs/${runId}`);
         return run.status === status && run;
       }, `run ${runId} is ${status}`),
-    /** Waits until the graph's log has this many entries. */
     untilLogged: (threadId: string, entries: number) =>
       until(async () => {
         const state = await json('GET', `/threads/${threadId}/state`);

@@ -15,7 +15,6 @@ const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
 const root = useFolder();
 const database = useTestDatabase();
 
-/** A home or a database: its instance id, and its deployments. */
 interface Side {
   readonly id?: string;
   readonly knows?: readonly string[];
@@ -106,7 +105,6 @@ describe('a home and a database', () => {
   });
 });
 
-/** A home and the database of a platform. */
 interface Place {
   readonly home: string;
   readonly databaseUrl?: string;

@@ -29,7 +29,6 @@ beforeAll(async () => {
   await platform.kysely.updateTable('deployments').set({ sealed_secrets: sealed() }).execute();
 });
 
-/** The options of a new process. */
 async function start() {
   const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   const next = await pendingMasterKey(home);

@@ -103,7 +103,6 @@ function startRotation(): ChildProcess {
   return spawn(process.execPath, [...FROM_SOURCE, script, home, databaseUrl], { stdio: 'inherit' });
 }
 
-/** The options of a new process. */
 async function start() {
   const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   const next = await pendingMasterKey(home);

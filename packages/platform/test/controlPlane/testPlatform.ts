@@ -25,7 +25,6 @@ import type { Schema } from '../../src/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
 
-/** The platform's own key. */
 export const API_KEY = 'test-key';
 
 /** All fields of any answer. A test that reads a missing one fails. */
@@ -279,7 +278,6 @@ export class TestPlatform {
     return json.status;
   }
 
-  /** Waits until a revision has a status. */
   async reaches(deploymentId: string, revisionId: string, status: RevisionStatus): Promise<void> {
     await vi.waitFor(async () => expect(await this.status(deploymentId, revisionId)).toBe(status), {
       timeout: 30_000,

@@ -22,7 +22,6 @@ export class Repository {
     return repository;
   }
 
-  /** The output of a git command. */
   async git(...args: string[]): Promise<string> {
     const { stdout } = await run('git', args, {
       cwd: this.path,

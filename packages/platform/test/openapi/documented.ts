@@ -78,7 +78,5 @@ export class Documented {
   }
 }
 
-/** The control plane's. */
 export const CONTROL_PLANE = new Documented(controlPlaneDocument());
-/** The Run API's. */
 export const RUN_API = new Documented(runApiDocument());

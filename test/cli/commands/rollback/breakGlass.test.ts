@@ -13,7 +13,6 @@ import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const KEY = 'a-secret-key';
-/** Revisions per page of the list. */
 const PAGE = 100;
 const never = new AbortController().signal;
 

@@ -5,7 +5,6 @@ import { apiOf, collectEvents, type ReadEvent } from '../runApiUnderTest.ts';
 export interface Row {
   /** The section of the contract; `Gaps`: facts that it does not show. */
   readonly section: string;
-  /** The row's text in the table. */
   readonly row: string;
   /** Throws if the server does not behave like the row. */
   readonly check: (server: ServerUnderTest) => Promise<void>;

@@ -10,7 +10,6 @@ export interface Known {
   readonly objectPaths: readonly string[];
 }
 
-/** A deployment, and the revisions that requests use. */
 interface StockedDeployment {
   readonly id: string;
   revisions: string[];
@@ -100,7 +99,6 @@ export class Stock {
     this.followed = await this.#follow(this.#integrations[0]!);
   }
 
-  /** The deployment for uploads. */
   get withUploads(): string {
     return this.#deployments[3]!.id;
   }

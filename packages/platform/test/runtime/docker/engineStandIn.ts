@@ -70,7 +70,6 @@ export class EngineStandIn {
     return found;
   }
 
-  /** The arguments of all calls of the command so far. */
   async calls(): Promise<string> {
     return readFile(join(this.home, 'calls'), 'utf8');
   }
@@ -86,7 +85,6 @@ export class EngineStandIn {
     else await writeFile(file, '');
   }
 
-  /** Stops all running containers. */
   async close(): Promise<void> {
     for (const { pid } of await this.containers()) {
       try {

@@ -207,7 +207,6 @@ describe.skipIf(!canRun)('an agent in a container', () => {
     return id;
   }
 
-  /** Builds an image of {@link IMAGE_INTRUDER}, and deploys it. */
   async function deployImage(name: string): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'slipway-isolation-source-'));
     await writeFile(join(directory, 'server.mjs'), IMAGE_INTRUDER);
