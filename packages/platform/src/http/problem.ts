@@ -100,6 +100,12 @@ export function unservedHandler(app: Hono): NotFoundHandler {
   };
 }
 
+/** For a GET that changes something or keeps streaming: Hono also runs it for HEAD. @throws HttpProblem 405 for HEAD. */
+export function refuseHead(c: Context): void {
+  if (c.req.method !== 'HEAD') return;
+  throw new HttpProblem(405, 'HEAD is not allowed here. Allowed: GET.', { headers: { allow: 'GET' } });
+}
+
 const PG_DISK_FULL = '53100';
 
 /** Whether an error of the file system or the database means a full disk or quota. */

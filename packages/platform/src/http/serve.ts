@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { z } from 'zod';
 
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from './parse.ts';
+import { refuseHead } from './problem.ts';
 
 type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
@@ -31,6 +32,7 @@ export function serveOn<More = object>(app: Hono, moreOf?: (c: Context) => More)
     const parse =
       method === 'POST' && request?.safeParse({}).success === true ? parseOptionalBody : parseBody;
     app.on(method, path.replaceAll(/\{(\w+)\}/gu, ':$1'), async (c) => {
+      if (response === 'stream') refuseHead(c);
       const asked = {
         ...moreOf?.(c),
         params: params && parsePath(params, c),

@@ -5,7 +5,7 @@ import { cors } from 'hono/cors';
 import { z } from 'zod';
 
 import { limitBody, parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
-import { HttpProblem } from '../http/problem.ts';
+import { HttpProblem, refuseHead } from '../http/problem.ts';
 import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingStore.ts';
 
 const RunOfPath = z.object({ run_id: Uuid });
@@ -34,6 +34,8 @@ export function feedbackRoutes(options: {
     return answer(c, await tracing.record(token, submission));
   });
   app.get(links, async (c) => {
+    // A scanner of links must not replace feedback.
+    refuseHead(c);
     const { token_id: token } = parsePath(FeedbackPath, c);
     const { metadata: _refused, ...submission } = parseQuery(FeedbackQuery, c);
     return answer(c, await tracing.record(token, submission));

@@ -15,6 +15,7 @@ describe('threads', () => {
     const { thread_id: id } = Thread.parse(await api.json('POST', '/threads'));
     const state = ThreadState.parse(await api.state(id));
     expect(state).toMatchObject({ values: {}, next: [], tasks: [], checkpoint_id: null });
+    expect((await api.send('GET', `/threads/${id}/state/of-another-thread`)).status).toBe(404);
     expect(await api.json('POST', `/threads/${id}/history`, {})).toEqual([]);
   });
 

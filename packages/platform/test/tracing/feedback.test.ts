@@ -94,6 +94,12 @@ describe('feedback links', () => {
     ]);
   });
 
+  it('record nothing for HEAD, which scanners of links send', async () => {
+    const { runId, path } = await linkTo();
+    expect((await app.request(`${path}?score=1`, { method: 'HEAD' })).status).toBe(405);
+    expect(await recordedOn(runId)).toEqual([]);
+  });
+
   it('record only the click without fields', async () => {
     const { runId, path } = await linkTo();
     expect((await app.request(path, { method: 'POST' })).status).toBe(200);

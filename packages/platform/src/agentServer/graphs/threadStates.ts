@@ -31,10 +31,8 @@ export class ThreadStates {
   async get(threadId: string, address: StateAddress, subgraphs: boolean): Promise<string> {
     const thread = await this.#threads.get(threadId);
     const graph = await this.#graphOf(thread);
-    if (graph === undefined) return JSON.stringify(emptyState(threadId));
-    const config = configOf(threadId, address);
-    const snapshot = await graph.getState(config, { subgraphs });
-    if (snapshot.createdAt === undefined) {
+    const snapshot = await graph?.getState(configOf(threadId, address), { subgraphs });
+    if (graph === undefined || snapshot?.createdAt === undefined) {
       if (address.checkpoint_id == null) return JSON.stringify(emptyState(threadId));
       throw new HttpProblem(404, `Thread ${threadId} has no checkpoint ${address.checkpoint_id}.`);
     }
