@@ -1,18 +1,17 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../src/artifact/pack.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-files-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 async function stored(files: Readonly<Record<string, string>>) {
   const root = await mkdtemp(join(folder, 'source-'));

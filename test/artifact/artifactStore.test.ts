@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import {
   artifactPath,
@@ -16,6 +15,7 @@ import {
 } from '../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const CONTENT = 'the bytes of an artifact';
 const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
@@ -32,12 +32,10 @@ let folder: string;
 let file: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-store-'));
+  folder = await temporaryFolder();
   file = join(folder, 'source.tar.gz');
   await writeFile(file, CONTENT);
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe.each(STORE_KINDS)('in %s', (_, openKind) => {
   let kind: StoreKind;

@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import { type SuspectedSecret, suspectedSecrets } from '../../src/artifact/suspectedSecrets.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 let root: string;
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-suspected-'));
+  root = await temporaryFolder();
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 async function source(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {

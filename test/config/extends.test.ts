@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { type LintedConfig, lintConfig, loadConfig } from '../../src/config/loadConfig.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const BASE = `targets:
   staging:
@@ -19,10 +19,8 @@ checks:
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-extends-'));
+  folder = await temporaryFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function write(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {

@@ -1,16 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { makeHome, slipwayHome } from '../../src/config/home.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-home-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the home', () => {
   it('is .slipway in the working folder by default', () => {

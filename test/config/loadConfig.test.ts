@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ConfigError } from '../../src/config/configError.ts';
 import { loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const RIGHT = `
 targets:
@@ -143,9 +143,8 @@ describe('an invalid slipway.yaml', () => {
 describe('finding slipway.yaml', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'slipway-config-'));
+    folder = await temporaryFolder();
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   it('searches the working folder and the folders above it', async () => {
     await writeFile(join(folder, 'slipway.yaml'), RIGHT);

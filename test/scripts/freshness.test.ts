@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 interface Freshness {
   readonly whyInstall: (root: string) => string | undefined;
@@ -15,10 +16,8 @@ const { whyInstall, whyBuild } = (await import(
 let root: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-freshness-'));
+  root = await temporaryFolder();
 });
-
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe('dependencies', () => {
   const LOCKED = {

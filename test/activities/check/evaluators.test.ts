@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -18,6 +17,7 @@ import {
 } from '../../clients/faultyService.ts';
 import { activitiesUnderTest, failureOf, REVISION_ID, SECRET } from '../activitiesUnderTest.ts';
 import { CHECK, type Event, GREETED, inputOn, runOf, runsOf, startStack } from './checkedStack.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 vi.mock('node:timers/promises', () => ({ setTimeout: vi.fn(() => Promise.resolve()) }));
 const waits = (): unknown[] => vi.mocked(sleep).mock.calls.map(([ms]) => ms);
@@ -280,8 +280,7 @@ describe('the evaluators of a check', () => {
   it('are not given a secret that is meant for another origin', async () => {
     const evaluator = await evaluatorThat(scores(1));
     const stack = await stackOf();
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-origins-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await temporaryFolder();
     const file = join(folder, 'origins.yaml');
     const origins = {
       'env:SLIPWAY_TEST_API_KEY': [stack.url],

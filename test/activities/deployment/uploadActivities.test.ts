@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CancelledFailure } from '@temporalio/activity';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
@@ -17,6 +16,7 @@ import {
   startRoutes,
   targetOn,
 } from '../activitiesUnderTest.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const CONTENT = 'the bytes of an artifact, '.repeat(40_000);
 const UPLOAD_URL_PATH = `/deployments/${DEPLOYMENT_ID}/upload-url`;
@@ -25,7 +25,7 @@ let folder: string;
 let artifact: TarballArtifact;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-upload-'));
+  folder = await temporaryFolder();
   const file = join(folder, 'source.tar.gz');
   await writeFile(file, CONTENT);
   const digest = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
@@ -33,8 +33,6 @@ beforeEach(async () => {
   await store.put(file, digest);
   artifact = { kind: 'tarball', digest, sizeBytes: CONTENT.length, store: store.url };
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** A control plane that signs a new URL for every request, and stores uploads unless the test overrides it. */
 async function startPlane(

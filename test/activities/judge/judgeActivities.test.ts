@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JudgementInput } from '../../../src/activities/activities.ts';
 import { digestFile } from '../../../src/artifact/digest.ts';
@@ -19,6 +18,7 @@ import {
   REVISION_ID,
   revisionOn,
 } from '../activitiesUnderTest.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const INPUTS = 20;
 
@@ -38,8 +38,7 @@ function startSide(active: () => string = () => REVISION_ID, behavior: Behavior 
 type Served = Awaited<ReturnType<typeof startSide>>;
 
 async function judgementOf(baseline: Served, candidate: Served): Promise<JudgementInput> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const file = join(folder, 'inputs.jsonl');
   const lines = Array.from({ length: INPUTS }, (_, number) => JSON.stringify({ input: { number } }));
   await writeFile(file, lines.join('\n'));

@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { activitiesUnderTest, failureOf } from '../activitiesUnderTest.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const RESULT = {
   releaseId: 'r-1',
@@ -20,10 +20,8 @@ const LOCATION = 'production/2026-11-21T10-00-00-250Z-r-1.json';
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-record-'));
+  folder = await temporaryFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('recordRelease', () => {
   it('writes the whole result under the target’s name, the time and the release’s id', async () => {

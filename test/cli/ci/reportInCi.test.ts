@@ -1,18 +1,18 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { reportErrorInCi, reportInCi } from '../../../src/cli/ci/reportInCi.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { testOutput } from '../testOutput.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
 let context: CommandContext & { readonly output: ReturnType<typeof testOutput> };
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
+  folder = await temporaryFolder();
   const environment = {
     GITHUB_ACTIONS: 'true',
     GITHUB_STEP_SUMMARY: join(folder, 'summary'),
@@ -20,7 +20,6 @@ beforeEach(async () => {
   };
   context = { output: testOutput(), home: folder, environment };
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 function told(): Promise<readonly string[]> {
   return Promise.all(['summary', 'outputs'].map((name) => readFile(join(folder, name), 'utf8')));

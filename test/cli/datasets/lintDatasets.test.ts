@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { artifactPath } from '../../../src/artifact/artifactStore.ts';
 import { folderStore } from '../../../src/artifact/folderStore.ts';
@@ -11,6 +10,7 @@ import { runLintCommand } from '../../../src/cli/commands/lint/lint.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { closedPort, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../testOutput.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const ROW = '{"input":{},"reference":"10:30"}';
 const YAML = `targets:
@@ -20,11 +20,10 @@ const YAML = `targets:
 let folder: string;
 let file: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-lint-rows-'));
+  folder = await temporaryFolder();
   file = join(folder, 'slipway.yaml');
   await mkdir(join(folder, 'evals'));
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 /** Lints a file with one check over a dataset. `rest`: below it. */
 async function lint(

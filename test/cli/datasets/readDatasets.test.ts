@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { artifactPath } from '../../../src/artifact/artifactStore.ts';
 import { folderStore } from '../../../src/artifact/folderStore.ts';
@@ -15,6 +14,7 @@ import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { ChecksBudget } from '../../../src/domain/check/budget.ts';
 import type { Dataset } from '../../../src/domain/check/dataset.ts';
 import { startService } from '../../clients/faultyService.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const ROWS = ['{"input":{"q":1},"reference":1}', '{"input":{"q":2},"reference":2}', '{"input":{"q":3}}'];
 const TEXT = ROWS.join('\n');
@@ -22,11 +22,10 @@ const TEXT = ROWS.join('\n');
 let folder: string;
 let store: ReturnType<typeof folderStore>;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-datasets-'));
+  folder = await temporaryFolder();
   store = folderStore(join(folder, 'store'));
   await writeFile(join(folder, 'trains.jsonl'), TEXT);
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const digestOf = (content: string): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
 

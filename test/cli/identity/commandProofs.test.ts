@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { runInterventionCommand } from '../../../src/cli/commands/intervention/intervene.ts';
@@ -17,6 +16,7 @@ import type { Proof } from '../../../src/identity/proof.ts';
 import { type PeopleAtIssuer, peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../testOutput.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 vi.mock('../../../src/cli/openTemporal.ts', () => {
   const open = vi.fn<typeof openTemporal>();
@@ -52,13 +52,12 @@ beforeAll(async () => {
 });
 afterAll(() => people.close());
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
+  folder = await temporaryFolder();
   await mkdir(join(folder, 'home'));
   await writeFile(join(folder, 'slipway.yaml'), FILE);
   sent = [];
   vi.mocked(openTemporal).mockResolvedValue({ ...temporal(), close: () => Promise.resolve() });
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 it.each([
   ['rollback', TARGET_ID, (context, config) => runRollbackCommand(context, 'production', { ...GO, config })],

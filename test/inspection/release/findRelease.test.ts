@@ -1,20 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { findRelease } from '../../../src/inspection/release/findRelease.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-find-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../../src/artifact/pack.ts';
@@ -10,12 +9,12 @@ import { releaseDifference } from '../../../src/inspection/release/releaseDiffer
 import type { FoundRelease } from '../../../src/inspection/release/findRelease.ts';
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
 import { result } from '../../domain/target/targets.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-difference-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function put(name: string, content: string): Promise<string> {
   const root = join(folder, name);

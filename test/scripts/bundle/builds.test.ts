@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 type Files = readonly { readonly name: string; readonly contents: Uint8Array }[];
 const { writeBuild } = (await import(
@@ -17,10 +18,8 @@ const { writeBuild } = (await import(
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-builds-'));
+  folder = await temporaryFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('the entry names a complete build, without files of the previous build', async () => {
   write({ 'main.js': 'one', 'old-part.js': '' });

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const { licensesOf } = (await import(
   new URL('../../../scripts/build/bundle/licenses.mjs', import.meta.url).href
@@ -11,10 +12,8 @@ const { licensesOf } = (await import(
 let root: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-licenses-'));
+  root = await temporaryFolder();
 });
-
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 it('lists the license of each bundled package once, with its text', async () => {
   await installed('one', { license: 'MIT' }, { 'LICENSE.md': 'The text of one.\n' });

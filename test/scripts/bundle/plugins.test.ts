@@ -1,10 +1,11 @@
-import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const BUNDLE = new URL('../../../scripts/build/bundle/', import.meta.url).href;
 const { loadedByRequire, placesOfModules } = (await import(`${BUNDLE}plugins.mjs`)) as {
@@ -15,10 +16,8 @@ const { loadedByRequire, placesOfModules } = (await import(`${BUNDLE}plugins.mjs
 let root: string;
 
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'slipway-plugins-')));
+  root = await realpath(await temporaryFolder());
 });
-
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 it('each module keeps its own address in the bundle, also after the folder is moved', async () => {
   await write(

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { temporalSettings, workflowPage } from '../../../src/temporal/client/temporalSettings.ts';
 import {
@@ -11,12 +10,12 @@ import {
   removeDevState,
   writeDevState,
 } from '../../../src/temporal/server/devState.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let home: string;
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-settings-'));
+  home = await temporaryFolder();
 });
-afterEach(() => rm(home, { recursive: true, force: true }));
 
 const noFile = { HOME: '/nonexistent', XDG_CONFIG_HOME: '/nonexistent' };
 

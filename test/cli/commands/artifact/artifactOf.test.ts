@@ -1,21 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { artifactOf } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { parseConfig } from '../../../../src/config/loadConfig.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-artifact-of-'));
+  folder = await temporaryFolder();
   await writeFile(join(folder, 'graph.json'), '{}');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const TARGET = `targets:
   a:

@@ -1,24 +1,23 @@
-import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { packSource } from '../../../../src/artifact/pack.ts';
 import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-pack-command-'));
+  folder = await temporaryFolder();
   await writeFile(join(folder, 'graph.json'), '{}');
   await writeFile(
     join(folder, 'slipway.yaml'),
     'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n',
   );
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function contextOf(output: ReturnType<typeof testOutput>): CommandContext {
   return { output, home: join(folder, '.slipway'), environment: {} };

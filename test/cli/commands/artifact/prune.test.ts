@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
@@ -21,6 +20,7 @@ import type { Check } from '../../../../src/domain/check/check.ts';
 import type { CheckVerdict } from '../../../../src/domain/release/release.ts';
 import { newProofName } from '../../../../src/identity/proof.ts';
 import { result } from '../../../domain/target/targets.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00.000Z');
 
@@ -50,9 +50,8 @@ const PRUNED = [
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-records-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
   ['proofs', 'proofs of identity that were unused for a week', newProofName, 7],

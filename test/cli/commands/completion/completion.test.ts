@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { runCompletionCommand } from '../../../../src/cli/commands/completion/completion.ts';
 import { completionModel } from '../../../../src/cli/commands/completion/model.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { buildProgram } from '../../../../src/cli/program/program.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const model = () => completionModel(buildProgram({ version: '0.0.0', onExit: () => undefined }));
 
@@ -92,9 +92,8 @@ describe('the completions of zsh and fish', () => {
 describe('the completed names', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'slipway-completion-'));
+    folder = await temporaryFolder();
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   it('come from slipway.yaml, even if it has errors', async () => {
     const config = join(folder, 'slipway.yaml');

@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   runInterventionCommand,
@@ -10,6 +9,7 @@ import {
 } from '../../../../src/cli/commands/intervention/intervene.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 describe('slipway skip', () => {
   it.each([
@@ -26,8 +26,7 @@ describe('slipway skip', () => {
 
 describe('slipway approve TARGET --promotion', () => {
   it('refuses a target that the promotion is not to, before it calls anything', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-approve-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await temporaryFolder();
     const config = join(folder, 'slipway.yaml');
     const target = 'controlPlane: http://localhost:8000, apiKey: { from: env:KEY }';
     const targets = `targets: { staging: { ${target}, deployment: s }, canary: { ${target}, deployment: c } }`;

@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
@@ -10,10 +9,10 @@ import type { JudgeReport } from '../../../../src/domain/judge/report.ts';
 import type { SeenRequest } from '../../../clients/faultyService.ts';
 import { startFakeAgent } from '../../../judge/fakeAgent.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 it('slipway judge neither prints nor keeps a key that an agent repeats', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const [inputs, markdown] = [join(folder, 'inputs.jsonl'), join(folder, 'judge.md')];
   await writeFile(inputs, JSON.stringify({ input: {}, expect: { contains: 'Hello' } }));
   const key = 'sk-very-secret';
@@ -69,8 +68,7 @@ async function judged(
   keys: Pick<JudgeOptions, 'apiKey' | 'candidateApiKey'>,
   status?: number,
 ): Promise<Record<'baseline' | 'candidate', readonly SeenRequest[]> & { report: JudgeReport }> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const inputs = join(folder, 'inputs.jsonl');
   await writeFile(inputs, JSON.stringify({ input: {} }));
   const start = () =>

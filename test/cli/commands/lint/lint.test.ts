@@ -1,12 +1,12 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { runLintCommand } from '../../../../src/cli/commands/lint/lint.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const RIGHT =
   'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n';
@@ -14,9 +14,8 @@ const WARNED = RIGHT.replace('deployment: greeter', 'deployment: greeter, resour
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-lint-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function lint(text: string, options: { readonly strict?: boolean; readonly json?: boolean } = {}) {
   const file = join(folder, 'slipway.yaml');

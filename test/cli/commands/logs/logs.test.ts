@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { followLog, type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
 import { logEnd, type LogLine } from '../../../../src/inspection/deployment/revisionLog.ts';
@@ -17,6 +16,7 @@ import {
 } from '../../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };
@@ -148,8 +148,7 @@ describe('the command', () => {
         });
       }
     });
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-logs-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await temporaryFolder();
     const config = join(folder, 'slipway.yaml');
     await writeFile(
       config,

@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { rehearsalOf } from '../../../../src/cli/commands/rehearsal/rehearse.ts';
 import { loadConfig } from '../../../../src/config/loadConfig.ts';
 import { artifactIdentity } from '../../../../src/domain/artifact/artifact.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const FILE = `
 targets:
@@ -34,11 +34,9 @@ promotions:
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-rehearsal-'));
+  folder = await temporaryFolder();
   await writeFile(join(folder, 'slipway.yaml'), FILE);
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function rehearsal(...names: string[]) {
   const context = { output: testOutput(), home: join(folder, 'home'), environment: {} };

@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { restoredChecks } from '../../../../src/cli/commands/release/releasePlan.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const at = '2026-11-21T12:00:00.000Z';
 const OLD: readonly Check[] = [
@@ -16,9 +13,8 @@ const OLD: readonly Check[] = [
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-plan-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the checks of the revision that a failed release restores', () => {
   it('are those that it passed itself, not those of the newest request', async () => {

@@ -1,22 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
 let store: ArtifactStore;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-records-'));
+  folder = await temporaryFolder();
   store = openArtifactStore(folder);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
   return store.putRecord(name, sampleResult({ baseline: null, ...result }));

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { cachedTemporalPath, isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
 import {
@@ -13,6 +12,7 @@ import {
   installTemporal,
 } from '../../../../src/temporal/server/installation/installation.ts';
 import { elapsed } from '../../../../src/temporal/server/installation/installTask.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 /** A `temporal` that only answers `--version`. */
 const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';
@@ -22,7 +22,7 @@ let env: NodeJS.ProcessEnv;
 let bin: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-installation-'));
+  root = await temporaryFolder();
   bin = join(root, 'bin');
   await mkdir(bin);
   env = {
@@ -32,8 +32,6 @@ beforeEach(async () => {
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };
 });
-
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe('finding Temporal', () => {
   it('prefers the one on the PATH to the cached one', async () => {

@@ -1,21 +1,21 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import {
   installTestServer,
   TEST_SERVER_VERSION,
 } from '../../../../src/temporal/server/installation/testServerInstallation.ts';
 import { cachedTestServerPath } from '../../../../src/temporal/server/installation/executable.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let root: string;
 let bin: string;
 let env: NodeJS.ProcessEnv;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-test-server-'));
+  root = await temporaryFolder();
   bin = join(root, 'bin');
   await mkdir(bin);
   env = {
@@ -26,8 +26,6 @@ beforeEach(async () => {
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };
 });
-
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe('the test server', () => {
   it('is taken from the PATH', async () => {
