@@ -2,6 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import {
   type ActivateInput,
   ApplicationFailure,
+  CancellationScope,
   type ConcludeActivationInput,
   condition,
   type WorkflowInterceptorsFactory,
@@ -25,6 +26,10 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   both together, or the result first. So messages wait until no local activity runs. A task that delivers a result
  *   and something else fails, which makes core replay the workflow. A task that only starts a local activity leaves
  *   an event, as in 2.
+ *
+ * The SDK stores with a task which of its corrections (flags) the task used first. In case 3, that can be a task later than
+ * the one in which a replay needs the correction: without it, new scopes in a shielded part of a canceled scope are
+ * canceled. So the first task uses it.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let clock = '';
@@ -57,6 +62,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             const bringsBoth = isTaskNew && jobs?.some(isLocalResult) === true;
             if (bringsBoth && isReplaying !== true) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (isTaskNew) beginTries();
+            if (jobs?.some(({ initializeWorkflow }) => initializeWorkflow != null) === true) useShieldFlag();
             // A running local activity leaves an event when it ends.
             hasEvents ||=
               !isTrying() && jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
@@ -78,6 +84,13 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     ],
   };
 };
+
+/** Makes the SDK use its flag `NonCancellableScopesAreShieldedFromPropagation`. */
+function useShieldFlag(): void {
+  const shield = new CancellationScope({ cancellable: false });
+  shield.cancel();
+  new CancellationScope({ cancellable: true, parent: shield });
+}
 
 type Command = ConcludeActivationInput['commands'][number];
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];

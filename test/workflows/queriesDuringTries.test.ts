@@ -4,9 +4,10 @@ import { expect, inject, it } from 'vitest';
 import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, progressQuery } from '../../src/messages/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
+import { unansweredAndLost } from './faults.ts';
 import { replayFailures } from './harness.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
-import type { ActivityName } from './world.ts';
+import type { ActivityName, Fault } from './world.ts';
 
 const TRIED = [
   'findDeployment',
@@ -22,34 +23,47 @@ const INTERVENTIONS = ['pause', 'resume', 'pause', 'resume', 'abort'] as const;
 const ROUNDS = 84;
 const TRY_MAX_MS = 60;
 
-describeWorkflows(
-  'a release that gets queries, signals and updates while local activities run',
-  (harness) => {
-    // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
-    // on microseconds.
-    it.concurrent.each(Array.from({ length: ROUNDS }, (_, round) => round))(
-      'replays: round %i',
-      async (round) => {
-        const { target } = harness.newServingTarget();
-        for (const name of TRIED) {
-          target.world.nextTries(name, async (perform) => {
-            await atMost(TRY_MAX_MS);
-            return perform();
-          });
-        }
-        const { releaseId } = await target.submit('a');
-        const asking = askUntilClosed(target, releaseId);
-        const signaling = interveneFrom(target, releaseId, TRIED[round % TRIED.length]!, round % 3 === 0);
-        await target.result(releaseId);
-        await Promise.all([asking, signaling]);
+describeWorkflows('a release that gets queries and messages while local activities run', (harness) => {
+  // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
+  // on microseconds.
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
 
-        const histories = await target.histories();
-        expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
-        for (const { history } of histories) expect(readFailedTasks(history.events ?? [])).toEqual([]);
-      },
-    );
-  },
-);
+  it.concurrent.each(rounds)('replays: round %i', async (round) => {
+    const { target } = harness.newServingTarget();
+    for (const name of TRIED) target.world.nextTries(name, slow);
+    const { releaseId } = await target.submit('a');
+    const asking = askUntilClosed(target, releaseId);
+    const intervening = interveneFrom(target, releaseId, TRIED[round % TRIED.length]!, round % 3 === 0);
+    await target.result(releaseId);
+    await Promise.all([asking, intervening]);
+    await expectReplay(target);
+  });
+
+  it.concurrent.each(rounds)('replays after an abort during an unanswered PATCH: round %i', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('readDeployment', slow, slow, slow, slow);
+    const patch = target.world.gate('patchDeployment', unansweredAndLost);
+    const { releaseId } = await target.submit('a');
+    const asking = askUntilClosed(target, releaseId);
+    await target.world.called('patchDeployment');
+    await target.say(releaseId, 'abort', { who: 'ada' });
+    patch.open();
+    await target.result(releaseId);
+    await asking;
+    await expectReplay(target);
+  });
+});
+
+const slow: Fault = async (perform) => {
+  await atMost(TRY_MAX_MS);
+  return perform();
+};
+
+async function expectReplay(target: TargetUnderTest): Promise<void> {
+  const histories = await target.histories();
+  expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+  for (const { history } of histories) expect(readFailedTasks(history.events ?? [])).toEqual([]);
+}
 
 async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promise<void> {
   const release = target.child(releaseId);
