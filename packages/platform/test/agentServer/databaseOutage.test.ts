@@ -13,6 +13,15 @@ beforeAll(async () => {
 afterAll(() => way.close());
 
 describe('during a database outage', { timeout: 240_000 }, () => {
+  it('an agent that starts waits for its database', async () => {
+    const connecting = way.hold('before', 'user');
+    const starting = agents.start('late', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    await connecting;
+    way.cut();
+    way.repair();
+    expect(await (await starting).api.json('GET', '/ok')).toEqual({ ok: true });
+  });
+
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,

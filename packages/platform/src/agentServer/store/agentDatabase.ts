@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import pg from 'pg';
 
+import { retryDuringOutage } from '../../store/databaseOutage.ts';
 import { migrate } from '../../store/migrate.ts';
 import { createPool } from '../../store/pool.ts';
 import { AGENT_LEDGER, AGENT_MIGRATIONS } from './migrations.ts';
@@ -163,7 +164,13 @@ const QUERY_MS = 60_000;
 /** The timeout of a heartbeat, in milliseconds, for connection and answer each. */
 const HEARTBEAT_MS = 5_000;
 
-/** Connects and creates missing tables, also several processes at once. `onError`: for broken idle connections. */
+/** How long a start waits for a database that is away, in milliseconds: half of what the platform gives an agent. */
+const AWAY_MS = 30_000;
+
+/**
+ * Connects and creates missing tables, also several processes at once. Waits for a database that is away. `onError`: for
+ * broken idle connections.
+ */
 export async function openAgentDatabase(
   databaseUrl: string,
   onError: (error: Error) => void,
@@ -194,8 +201,16 @@ export async function openAgentDatabase(
     closing = true;
     await Promise.all([kysely.destroy(), heartbeats.destroy()]);
   };
+  const giveUpAt = performance.now() + AWAY_MS;
+  const patience = {
+    get isHeld() {
+      return performance.now() < giveUpAt;
+    },
+  };
   try {
-    await migrate(kysely, { ledger: AGENT_LEDGER, migrations: AGENT_MIGRATIONS });
+    await retryDuringOutage(patience, () =>
+      migrate(kysely, { ledger: AGENT_LEDGER, migrations: AGENT_MIGRATIONS }),
+    );
   } catch (error) {
     await close();
     throw error;
