@@ -273,8 +273,21 @@ describe('a platform that is killed at every moment of a release', () => {
     expect((await client.listRevisions(subject.id, {})).resources).toHaveLength(3);
   });
 
+  it('keeps the new agent if only the answer to the committed switch is lost', async () => {
+    const subject = new Subject('switch: its answer is lost');
+    await subject.create();
+    const held = proxy.hold('after its commit', 'update "deployments" set "active_revision_id"', subject.id);
+    subject.next = await subject.release(await subject.offer(), 'next');
+    await held;
+    proxy.cut();
+    proxy.repair();
+    await vi.waitFor(async () => expect(await groupsIn(home)).toHaveLength(subjects.length + 1), 40_000);
+    expect(await subject.serving()).toEqual({ version: 'next', revision: subject.next });
+    subjects.push(subject);
+  });
+
   it.runIf(process.platform === 'linux')('runs exactly one agent for each deployment', async () => {
-    await vi.waitFor(async () => expect(await groupsIn(home)).toHaveLength(MOMENTS.length), {
+    await vi.waitFor(async () => expect(await groupsIn(home)).toHaveLength(subjects.length), {
       timeout: 40_000,
       interval: 100,
     });

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { BuildResult } from '../builder/buildRevision.ts';
 import { messageOf } from '../errors.ts';
 import { isDiskFull } from '../http/problem.ts';
-import { isDatabaseUnavailable } from '../store/databaseOutage.ts';
+import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import type { AgentSpec, Fleet } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
@@ -215,9 +215,15 @@ export function createRevisionWork(options: {
     }
     // From here on the signal cancels nothing: the switch is stored, or undone.
     const handover = fleet.handOver(spec, agent);
+    const untilStopped = {
+      get isHeld() {
+        return !signal.aborted;
+      },
+    };
     try {
       await logs.flush();
-      if (!(await commit(kysely, revision))) {
+      // An answer that is lost with its connection does not say whether the switch was stored: ask again.
+      if (!(await retryDuringOutage(untilStopped, () => commit(kysely, revision)))) {
         handover.undo();
         await recordCancellation(ids, INTERRUPTED_BEFORE_COMMIT);
         return;
@@ -272,18 +278,18 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
   const at = new Date();
   return kysely.transaction().execute(async (trx) => {
     // The deployment first: every request locks it first.
-    await trx
+    const deployment = await trx
       .selectFrom('deployments')
-      .select('id')
+      .select('active_revision_id')
       .where('id', '=', revision.deployment_id)
       .forUpdate()
-      .execute();
+      .executeTakeFirst();
     const status = await recordChange(trx, {
       revisionId: revision.id,
       event: 'deployed',
       set: { deployed_at: at, restarts: 0 },
     });
-    if (status === undefined) return false;
+    if (status === undefined) return deployment?.active_revision_id === revision.id;
     await trx
       .updateTable('deployments')
       .set({ active_revision_id: revision.id, updated_at: at })
