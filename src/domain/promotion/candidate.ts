@@ -99,7 +99,8 @@ export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: Tar
 
 /** Why a revision no longer serves on its target. */
 export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen, revision: string): string {
-  const serves = `revision ${servingRevisionId ?? 'none'} serves on "${name}" instead of ${revision}`;
+  if (servingRevisionId === null) return `no revision serves on "${name}" any more`;
+  const serves = `revision ${servingRevisionId} serves on "${name}" instead of ${revision}`;
   return changedBy === null ? serves : `${serves}: ${changedBy}`;
 }
 

@@ -231,7 +231,10 @@ async function watch(
     if (!isGone) throw error;
     const { from, to } = await lookAtLine(run);
     const [seen, revision] = step === 'soak' ? [from, 'the candidate'] : [to, 'the promoted one'];
-    if (code === 'SLIPWAY_NOT_FOUND' && seen.servingRevisionId === watched.revisionId) throw error;
+    const { servingRevisionId: serves } = seen;
+    if (code === 'SLIPWAY_NOT_FOUND' && serves === watched.revisionId) throw error;
+    // Nothing has replaced the promoted revision: the target restores an earlier one, or a person must.
+    if (step === 'bake' && serves === null) throw error;
     throw new PromotionEnded({
       outcome: 'superseded',
       reason: whySuperseded(seen, revision),

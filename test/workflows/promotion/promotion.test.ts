@@ -216,6 +216,16 @@ describePromotions('a promotion', (under) => {
     );
   });
 
+  it('whose deployment is deleted during its bake needs a person: nothing has replaced its revision', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    production.world.controlPlane.deployments.length = 0;
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_NOT_FOUND' });
+    expect(result.reason).toContain('there is no deployment "agent"');
+  });
+
   it('that is stopped in its bake leaves a later release in place', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, {
