@@ -115,8 +115,9 @@ describe('a run from an earlier checkpoint', () => {
     expect(ancestors).toContain(afterFirst.checkpoint_id);
     expect(ancestors).not.toContain(last.checkpoint_id);
     expect((await api.json('GET', `${path}/state/${last.checkpoint_id}`)).values).toEqual(last.values);
-    const nowhere = { assistant_id: 'steps', checkpoint_id: UNKNOWN };
-    expect(await api.json('POST', `${path}/runs/wait`, nowhere)).toMatchObject({ __error__: {} });
+    const nowhere = { assistant_id: 'steps', ...input('0'), values: {}, checkpoint_id: UNKNOWN };
+    for (const to of ['runs/wait', 'runs', 'state'])
+      expect((await api.send('POST', `${path}/${to}`, nowhere)).status, to).toBe(404);
   });
 });
 

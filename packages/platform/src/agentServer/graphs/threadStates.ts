@@ -34,7 +34,7 @@ export class ThreadStates {
     const snapshot = await graph?.getState(configOf(threadId, address), { subgraphs });
     if (graph === undefined || snapshot?.createdAt === undefined) {
       if (address.checkpoint_id == null) return JSON.stringify(emptyState(threadId));
-      throw new HttpProblem(404, `Thread ${threadId} has no checkpoint ${address.checkpoint_id}.`);
+      throw checkpointNotFound(threadId, address.checkpoint_id);
     }
     const parent =
       snapshot.parentConfig === undefined ? undefined : await graph.getState(snapshot.parentConfig);
@@ -71,7 +71,7 @@ export class ThreadStates {
 
   /**
    * Writes to a thread's state as the node `asNode` would. Returns the address of the new state.
-   * @throws HttpProblem 404 (also for a namespace without a subgraph), 409 while a run is active, 422 if the graph
+   * @throws HttpProblem 404 (also for an unknown checkpoint, or a namespace without a subgraph), 409 while a run is active, 422 if the graph
    * rejects the update.
    */
   async update(
@@ -88,6 +88,9 @@ export class ThreadStates {
       );
     }
     const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
+    const { checkpoint_id: id } = update;
+    if (id != null && (await translateUpdateError(graph.getState(config))).createdAt === undefined)
+      throw checkpointNotFound(threadId, id);
     const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
     await this.#storeState(threadId, graph);
     const checkpoint = addressOf(next);
@@ -201,6 +204,11 @@ function writesOf(
     writes[task.name] = task.name in writes ? [writes[task.name], task.result].flat() : task.result;
   }
   return Object.keys(writes).length > 0 ? writes : null;
+}
+
+/** LangGraph would begin with an empty state instead. */
+export function checkpointNotFound(threadId: string, checkpointId: string): HttpProblem {
+  return new HttpProblem(404, `Thread ${threadId} has no checkpoint ${checkpointId}.`);
 }
 
 function configOf(threadId: string, address: StateAddress): GraphConfigLike {

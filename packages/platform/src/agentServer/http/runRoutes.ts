@@ -15,6 +15,8 @@ import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import type { RunService } from '../runs/runService.ts';
+import { checkpointNotFound } from '../graphs/threadStates.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import { ACTIVE, isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { RunStore } from '../store/runStore.ts';
@@ -31,6 +33,7 @@ export interface RunRouteParts {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
   readonly events: EventStore;
+  readonly checkpoints: CheckpointStore;
   readonly service: RunService;
   readonly log: Logger;
   readonly keepAliveMs?: number;
@@ -177,6 +180,14 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const ownThreadId = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
     const { runSeconds } = service.limits;
     const planned = planRun({ body, query, assistant, threadId: ownThreadId, runSeconds });
+    const { checkpoint } = body;
+    const id = body.checkpoint_id ?? checkpoint?.checkpoint_id;
+    if (id != null && id !== '') {
+      const { threadId: thread_id } = planned.newRun;
+      const address = { thread_id, checkpoint_ns: checkpoint?.checkpoint_ns ?? '', checkpoint_id: id };
+      const found = await parts.checkpoints.getTuple({ configurable: address });
+      if (found === undefined) throw checkpointNotFound(thread_id, id);
+    }
     if (ownThreadId !== undefined && (ownThreadId !== threadId || planned.createThread))
       await threads.create({ threadId: ownThreadId, ifExists: 'do_nothing' });
     return planned;
