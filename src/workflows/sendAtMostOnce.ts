@@ -79,7 +79,9 @@ export async function sendAtMostOnce<T>(call: {
     if (unknownAnswers > 0) {
       // An unanswered request may still be on its way, and reads may lag behind it: read, wait, and read again.
       let settled: T | undefined | typeof OUTCOME_UNKNOWN;
-      const lagMs = Math.max(delayMs, READS_LAG * retry.initialIntervalMs);
+      // The successor of a killed worker has taken seconds to start.
+      const lag = failure.code === 'SLIPWAY_WORKER_KILLED' ? 1 : READS_LAG;
+      const lagMs = Math.max(delayMs, lag * retry.initialIntervalMs);
       for (const waitMs of [0, Math.min(lagMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
         settled = await settle(call, failure.message);
