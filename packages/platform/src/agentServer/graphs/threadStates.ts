@@ -71,8 +71,8 @@ export class ThreadStates {
 
   /**
    * Writes to a thread's state as the node `asNode` would. Returns the address of the new state.
-   * @throws HttpProblem 404 (also for an unknown checkpoint, or a namespace without a subgraph), 409 while a run is active, 422 if the graph
-   * rejects the update.
+   * @throws HttpProblem 404 (also for an unknown checkpoint, or a namespace without a subgraph), 409 while a run is
+   * active, 422 if the graph rejects the update.
    */
   async update(
     threadId: string,
@@ -89,8 +89,10 @@ export class ThreadStates {
     }
     const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
     const { checkpoint_id: id } = update;
-    if (id != null && (await translateUpdateError(graph.getState(config))).createdAt === undefined)
-      throw checkpointNotFound(threadId, id);
+    if (id != null && id !== '') {
+      const { createdAt } = await translateUpdateError(graph.getState(config));
+      if (createdAt === undefined) throw checkpointNotFound(threadId, id);
+    }
     const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
     await this.#storeState(threadId, graph);
     const checkpoint = addressOf(next);
