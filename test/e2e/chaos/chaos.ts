@@ -130,8 +130,9 @@ async function expected(
   { late, lateUploads }: TargetState,
 ): Promise<LateRevision | LateUpload | undefined> {
   if (late.length + lateUploads.length === 0) return undefined;
-  const active = (await observer.deployment()).active_revision_id;
+  // In this order: a revision that becomes active between the two reads is pending in the first, or active in the second.
   const revisions = await observer.revisions();
+  const active = (await observer.deployment()).active_revision_id;
   const mayComeUp = revisions.filter(
     ({ id, status }) => id === active || revisionPhase(status) === 'pending',
   );
