@@ -15,7 +15,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_INTERNAL',
 ]);
 
-/** How long reads may lag behind an unanswered call, in first delays of the step: 5 s by default. */
+/** How long reads may lag behind an unanswered call, as a multiple of the step's `initialInterval`: 5 s by default. */
 const READS_LAG = 5;
 
 /** A call that was applied. */
@@ -79,7 +79,7 @@ export async function sendAtMostOnce<T>(call: {
     if (unknownAnswers > 0) {
       // An unanswered request may still be on its way, and reads may lag behind it: read, wait, and read again.
       let settled: T | undefined | typeof OUTCOME_UNKNOWN;
-      // The successor of a killed worker has taken seconds to start.
+      // A killed worker's successor has taken seconds to start: reads have caught up by then.
       const lag = failure.code === 'SLIPWAY_WORKER_KILLED' ? 1 : READS_LAG;
       const lagMs = Math.max(delayMs, lag * retry.initialIntervalMs);
       for (const waitMs of [0, Math.min(lagMs, Math.max(deadline - Date.now(), 0))]) {

@@ -27,9 +27,9 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   and something else fails, which makes core replay the workflow. A task that only starts a local activity leaves
  *   an event, as in 2.
  *
- * The SDK stores with a task which of its corrections (flags) the task used first. In case 3, that can be a task later than
- * the one in which a replay needs the correction: without it, new scopes in a shielded part of a canceled scope are
- * canceled. So the first task uses it.
+ * The SDK guards corrections of its own behavior with flags, and stores each with the first task that used it. In case 3,
+ * a run may use a flag one task later than its replay, which then lacks it: a scope made in a shielded part of a canceled
+ * scope is canceled. So the first task of each workflow uses that flag.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let clock = '';

@@ -215,15 +215,10 @@ export function createRevisionWork(options: {
     }
     // From here on the signal cancels nothing: the switch is stored, or undone.
     const handover = fleet.handOver(spec, agent);
-    const untilStopped = {
-      get isHeld() {
-        return !signal.aborted;
-      },
-    };
     try {
       await logs.flush();
       // An answer that is lost with its connection does not say whether the switch was stored: ask again.
-      if (!(await retryDuringOutage(untilStopped, () => commit(kysely, revision)))) {
+      if (!(await retryDuringOutage(signal, () => commit(kysely, revision)))) {
         handover.undo();
         await recordCancellation(ids, INTERRUPTED_BEFORE_COMMIT);
         return;

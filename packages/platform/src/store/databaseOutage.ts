@@ -35,13 +35,13 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Does work on the database, and retries it while the database is away and the lease holds. The work must be safe to
- * repeat, because a statement that was cut off may have had its effect. `onLeaseLost` is called if the lease expires
- * before the database is back.
+ * Does work on the database, and retries it while the database is away and the lease holds, or the signal is not aborted.
+ * The work must be safe to repeat, because a statement that was cut off may have had its effect. `onLeaseLost` is called if
+ * that ends before the database is back.
  * @throws what the work throws: at once if a retry would not help.
  */
 export async function retryDuringOutage<T>(
-  lease: Lease,
+  lease: Lease | AbortSignal,
   operation: () => Promise<T>,
   onLeaseLost?: () => void,
 ): Promise<T> {
@@ -50,7 +50,7 @@ export async function retryDuringOutage<T>(
       return await operation();
     } catch (error) {
       if (!isDatabaseUnavailable(error)) throw error;
-      if (!lease.isHeld) {
+      if ('aborted' in lease ? lease.aborted : !lease.isHeld) {
         onLeaseLost?.();
         throw error;
       }

@@ -201,14 +201,8 @@ export async function openAgentDatabase(
     closing = true;
     await Promise.all([kysely.destroy(), heartbeats.destroy()]);
   };
-  const giveUpAt = performance.now() + AWAY_MS;
-  const patience = {
-    get isHeld() {
-      return performance.now() < giveUpAt;
-    },
-  };
   try {
-    await retryDuringOutage(patience, () =>
+    await retryDuringOutage(AbortSignal.timeout(AWAY_MS), () =>
       migrate(kysely, { ledger: AGENT_LEDGER, migrations: AGENT_MIGRATIONS }),
     );
   } catch (error) {
