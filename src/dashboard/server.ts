@@ -1,26 +1,15 @@
 import { getRequestListener } from '@hono/node-server';
-import { Hono, type MiddlewareHandler } from 'hono';
-import { compress } from 'hono/compress';
-import { routePath } from 'hono/route';
+import type { Hono } from 'hono';
 
 import type { TemporalConnection } from '../temporal/client/connection.ts';
-import { createAccess } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
-import type { PageEnv } from './access/pageEnv.ts';
-import { actionRoutes } from './actions/actionRoutes.tsx';
-import { historyRoutes } from './history/historyRoutes.tsx';
+import { createApp } from './app.ts';
 import type { HookOfFile } from './hooks/hookRules.ts';
 import { listen, type Listening } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
-import { renderPages } from './page/layout.tsx';
-import type { PageContext } from './pageContext.ts';
 import { loadPageFiles } from './pageFiles.ts';
-import { problemPage, unknownPage } from './problem/problemPages.tsx';
-import { promotionRoutes } from './promotions/promotionRoutes.tsx';
-import { releaseRoutes } from './releases/releaseRoutes.tsx';
-import { targetRoutes } from './targets/targetRoutes.tsx';
 
 /** The options of a dashboard. */
 export interface DashboardOptions {
@@ -87,76 +76,3 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     throw error;
   }
 }
-
-interface AppOptions extends PageContext {
-  readonly access: AccessSettings;
-  /** Other routes that are open to everyone: they verify signatures themselves. Absent: none. */
-  readonly hooks?: Hono;
-}
-
-/** The dashboard's request handler. Files and the sign-in are open to everyone, all else to viewers only. */
-function createApp({ access: settings, hooks, ...context }: AppOptions): Hono<PageEnv> {
-  const app = new Hono<PageEnv>();
-  if (context.record !== undefined) app.use(measureRequests(context.record));
-  app.use(protectiveHeaders, renderPages(context.files));
-  app.onError(problemPage);
-  app.notFound(unknownPage);
-  app.get('/health', (c) => c.json({ status: 'ok' }));
-  app.route('/', context.files.routes);
-  if (hooks !== undefined) app.route('/', hooks);
-  // The size of a compressed page can reveal the session's CSRF token if an attacker controls some of the page's text.
-  // The token alone is useless to another site, because the origin of each form is checked too (`crossSite.ts`).
-  app.use(compress());
-  const { routes, requireViewer } = createAccess(settings);
-  app.route('/', routes);
-  app.use(requireViewer);
-  app.route('/', targetRoutes(context));
-  app.route('/', releaseRoutes(context));
-  app.route('/', promotionRoutes(context));
-  app.route('/', historyRoutes(context));
-  app.route('/', actionRoutes(context));
-  return app;
-}
-
-/** Measures each request by its route's template. The page's files and requests without a route are `other`. */
-function measureRequests(record: RecordOnPage): MiddlewareHandler {
-  return async (c, next) => {
-    const began = performance.now();
-    await next();
-    record('slipway_dashboard_http_request_duration_seconds', (performance.now() - began) / 1_000, {
-      method: c.req.method,
-      route: routeOf(routePath(c, -1)),
-      status: String(c.res.status),
-    });
-  };
-}
-
-/** If no route answers, the last pattern is a middleware's. A file's name changes with its content. */
-function routeOf(pattern: string): string {
-  if (pattern.endsWith('*') || pattern.startsWith('/files/')) return 'other';
-  return pattern.replaceAll(/:(\w+)/gu, '{$1}');
-}
-
-/** Allows only the page's own files: no inline style or script, no other host, no frame around the page. */
-const POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** Headers of every response. Pages are not cached unless a handler allows it: they show targets' data. */
-export const protectiveHeaders: MiddlewareHandler = async (c, next) => {
-  await next();
-  c.header('Content-Security-Policy', POLICY);
-  c.header('X-Content-Type-Options', 'nosniff');
-  // With `no-referrer`, browsers would hide the origin of the page's own forms.
-  c.header('Referrer-Policy', 'same-origin');
-  c.header('Cross-Origin-Opener-Policy', 'same-origin');
-  c.header('Cross-Origin-Resource-Policy', 'same-origin');
-  if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
-};

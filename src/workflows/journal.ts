@@ -4,10 +4,11 @@ import type { Activities } from '../activities/activities.ts';
 import type { Actor } from '../domain/actor.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
-import { restoreSpanOf } from '../domain/delivery/restoreSpan.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
+import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
+import { startingProgress } from '../domain/release/startingProgress.ts';
 import type {
   Baseline,
   CheckVerdict,
@@ -16,13 +17,12 @@ import type {
   StepRecord,
   Waiting,
 } from '../domain/release/release.ts';
-import { boundedSteps, boundedVerdicts, startingProgress } from '../domain/release/startingProgress.ts';
-import { splitTime } from '../domain/release/timeSplit.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { describeProgress, stepElapsedMs, stepTitle } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
 import { measure } from './measure.ts';
+import { measureEnd } from './measureEnd.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
@@ -205,19 +205,4 @@ export class Journal {
 /** The workflow's own time, deterministic under replay: ISO 8601. */
 export function now(): string {
   return new Date().toISOString();
-}
-
-/** Records the metrics of a release, a rollback or a promotion that ends now. */
-function measureEnd(ended: Progress & { readonly outcome: Outcome }): void {
-  const { kind, outcome, startedAt } = ended;
-  const now = Date.now();
-  measure('slipway_release_duration_seconds', (now - Date.parse(startedAt)) / 1_000, { kind, outcome });
-  const { controlPlane, machine, soak, people, freezes } = splitTime(ended, now);
-  const parts = { control_plane: controlPlane, machine, soak, people, freeze: freezes };
-  for (const [spent, ms] of Object.entries(parts))
-    measure('slipway_release_time_seconds', ms / 1_000, { kind, spent });
-  const restore = kind === 'promotion' ? undefined : restoreSpanOf({ ...ended, kind });
-  if (restore === undefined) return;
-  const restoreMs = Date.parse(restore.servedAt) - Date.parse(restore.since);
-  measure('slipway_restore_duration_seconds', restoreMs / 1_000, { kind });
 }

@@ -8,7 +8,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { protectiveHeaders } from '../../../src/dashboard/server.ts';
+import { protectiveHeaders } from '../../../src/dashboard/headers.ts';
 import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';

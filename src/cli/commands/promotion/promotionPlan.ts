@@ -1,0 +1,120 @@
+import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
+import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
+import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
+import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
+import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import type { PlanOptions } from '../release/releasePlanned.ts';
+import { declaredSchedule } from '../schedule/declaredSchedule.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+
+const DAY_MS = 86_400_000;
+const TURNS_MAX = 200;
+
+/**
+ * `slipway plan promotion [PROMOTION]`: prints every start and decision of the coming days, given the current
+ * configuration, schedules, freezes and state. Changes nothing.
+ */
+export async function planPromotionsOf(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: PlanOptions,
+): Promise<number> {
+  const file = await loadConfig(options.config);
+  const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
+  return withTemporal(context, async (temporal) => {
+    const now = Date.now();
+    const planned = await plannedPromotions(context, file, temporal);
+    const seen = await seenTargets(context, file, temporal);
+    const turns = planPromotions(planned, seen, now, now + options.days * DAY_MS);
+    tellPlan(
+      context,
+      planned,
+      turns.filter(({ name }) => only === undefined || name === only),
+    );
+    return 0;
+  });
+}
+
+/** The promotions with a schedule, which is the file's; whether it is paused comes from Temporal. */
+async function plannedPromotions(
+  context: CommandContext,
+  file: LoadedConfig,
+  temporal: TemporalConnection,
+): Promise<readonly Planned[]> {
+  const existing = await listSchedules(temporal);
+  const planned: Planned[] = [];
+  for (const [name, promotion] of Object.entries(file.config.promotions)) {
+    if (promotion.schedule === undefined) continue;
+    const settings = promotionSettings(file.config, name);
+    const { spec: to } = await chooseTargetSpec(context, file.config, settings.to);
+    const found = existing.find(({ scheduleId }) => scheduleId === promotionWorkflowId({ name, to }));
+    const { from, downstream } = settings;
+    planned.push({
+      request: settings,
+      judge: settings.judge?.onInconclusive ?? null,
+      from,
+      to: settings.to,
+      downstream,
+      schedule: declaredSchedule(promotion.schedule),
+      paused: found?.paused === true ? (found.note ?? 'no reason given') : null,
+    });
+  }
+  return planned;
+}
+
+async function seenTargets(
+  context: CommandContext,
+  { config }: LoadedConfig,
+  temporal: TemporalConnection,
+): Promise<ReadonlyMap<string, TargetSeen>> {
+  const seen = new Map<string, TargetSeen>();
+  for (const name of Object.keys(config.targets)) {
+    const { spec } = await chooseTargetSpec(context, config, name);
+    seen.set(name, await seeByItsWord(temporal, name, spec));
+  }
+  return seen;
+}
+
+/** A target's own state: the serving revision is the one that it last recorded. */
+async function seeByItsWord(
+  temporal: TemporalConnection,
+  name: string,
+  spec: TargetSpec,
+): Promise<TargetSeen> {
+  const view = await viewTarget(temporal, targetWorkflowId(spec));
+  const seen = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
+  return {
+    ...seen,
+    servingRevisionId: seen.activeRevisionId,
+    deploymentId: spec.deploymentId ?? spec.deployment,
+  };
+}
+
+function tellPlan(
+  { output }: CommandContext,
+  planned: readonly Planned[],
+  turns: readonly PlannedTurn[],
+): void {
+  if (planned.length === 0)
+    output.print('slipway.yaml declares no schedules: promotions start only with "slipway promote"');
+  for (const { name, at, decisions } of turns.slice(0, TURNS_MAX)) {
+    const timeZone = planned.find(({ request }) => request.name === name)?.schedule.timeZone ?? 'UTC';
+    output.event({
+      event: 'planned',
+      name,
+      at: new Date(at).toISOString(),
+      decisions: decisions.map((decision) => ({ ...decision, at: new Date(decision.at).toISOString() })),
+    });
+    output.print(`${formatInstant(at, timeZone)}  ${output.style.strong(name)}`);
+    for (const decision of decisions)
+      output.print(`  ${formatInstant(decision.at, timeZone)}  ${decision.what}`);
+  }
+  if (turns.length > TURNS_MAX) output.print(`… and ${turns.length - TURNS_MAX} more`);
+}

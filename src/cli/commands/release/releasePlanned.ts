@@ -1,0 +1,39 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import type { CommandContext } from '../../context.ts';
+import { interruptible } from '../../interruption.ts';
+import { printProblems } from '../lint/problemLines.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { releasePlan } from './releasePlan.ts';
+import { releasePlanLines } from './releasePlanLines.ts';
+
+/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
+export interface PlanOptions {
+  readonly config?: string;
+  readonly days: number;
+}
+
+/**
+ * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
+ * longest duration, and whether the target would accept it. Nothing is created, started or stored.
+ * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
+ * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
+ */
+export async function planReleaseOn(
+  context: CommandContext,
+  wanted: string | undefined,
+  { config: path }: Pick<PlanOptions, 'config'>,
+): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(path);
+  printProblems(output, file.warnings, 'note');
+  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  return interruptible(async (signal) => {
+    const plan = await releasePlan(context, file, chosen, signal);
+    output.event(plan.event);
+    for (const line of releasePlanLines(plan, output.style)) output.print(line);
+    const { target, deployment } = plan.unreached;
+    const unreached = target ?? deployment;
+    if (unreached !== undefined) throw unreached;
+    return 0;
+  });
+}
