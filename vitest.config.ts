@@ -117,7 +117,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/**/*.test.{ts,tsx}', 'packages/contract/test/**/*.test.ts'],
+          include: ['test/**/*.test.{ts,tsx}', 'packages/{action,contract}/test/**/*.test.ts'],
           exclude: [
             '**/fixtures/**',
             '**/node_modules/**',

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'slipway-parts-'));
 try {
   const names = ['slipway', '@slipway/contract', '@slipway/platform'];
   const wanted = names.map((name) => `${name}@${version}`);
-  execFileSync(process.execPath, [join(ROOT, 'ci/writeLock.mjs'), folder, ...wanted]);
+  execFileSync(process.execPath, [join(ROOT, 'packages/action/writeLock.mjs'), folder, ...wanted]);
   execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
     cwd: folder,
     stdio: 'inherit',

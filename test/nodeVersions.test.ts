@@ -28,6 +28,6 @@ it('the matrix that runs on one machine has the same versions', () => {
 it('the image, the action and the template run on the newest of them', () => {
   expect(read('Dockerfile')).toContain(`node:${NEWEST}.`);
   expect(read('templates/gitlab/release.gitlab-ci.yml')).toContain(`image: node:${NEWEST}.`);
-  const action = parse(read('action.yml')) as { inputs: Record<string, { default: string }> };
+  const action = parse(read('packages/action/action.yml')) as { inputs: Record<string, { default: string }> };
   expect(action.inputs['node-version']?.default).toBe(NEWEST);
 });

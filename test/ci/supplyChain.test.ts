@@ -18,10 +18,10 @@ interface Job {
   readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
 }
 
-describe.each([...WORKFLOWS, 'action.yml'])('%s', (file) => {
+describe.each([...WORKFLOWS, 'packages/action/action.yml'])('%s', (file) => {
   it('pins third-party actions to commits, with their versions', () => {
     const uses = [...read(file).matchAll(/uses: (.+)$/gm)].map(([, action = '']) => action);
-    for (const action of uses.filter((each) => !each.startsWith('OWNER/slipway@'))) {
+    for (const action of uses.filter((each) => !each.startsWith('OWNER/slipway/packages/action@'))) {
       expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
     }
   });

@@ -29,14 +29,14 @@ interface Workflow {
   >;
 }
 
-const action = read('action.yml') as Action;
+const action = read('packages/action/action.yml') as Action;
 const commands = buildProgram({ version: '0.0.0', onExit: () => undefined }).commands.map((command) =>
   command.name(),
 );
 
 describe('the GitHub action', () => {
   it('passes each input to the script as a variable, never within a command', () => {
-    const script = readFileSync(`${ROOT}ci/run.sh`, 'utf8');
+    const script = readFileSync(`${ROOT}packages/action/run.sh`, 'utf8');
     const handed = action.runs.steps.flatMap(({ env }) => Object.entries(env ?? {}));
     for (const [variable, value] of handed) {
       expect(script).toContain(variable);
@@ -49,12 +49,12 @@ describe('the GitHub action', () => {
 
   it('keeps what it installed for the next job, until one of its files changes', () => {
     const [find, cache, install] = action.runs.steps.slice(1);
-    expect(find?.run).toContain('ci/key.sh');
+    expect(find?.run).toContain('/key.sh');
     expect(cache?.with).toEqual({
       path: '${{ steps.tool.outputs.path }}',
       key: '${{ steps.tool.outputs.key }}',
     });
-    expect(install?.run).toContain('ci/install.sh');
+    expect(install?.run).toContain('/install.sh');
   });
 });
 
@@ -63,7 +63,7 @@ describe.each(readdirSync(`${ROOT}templates/github`))('the workflow %s', (file) 
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
   it('uses the action with existing inputs and an existing command', () => {
-    const [uses] = steps.filter((step) => step.uses?.startsWith('OWNER/slipway@'));
+    const [uses] = steps.filter((step) => step.uses?.startsWith('OWNER/slipway/packages/action@'));
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(uses?.with ?? {})));
     expect(commands).toContain(uses?.with?.['command']);
   });
@@ -74,7 +74,7 @@ it('the GitLab template runs existing commands, with variables that the script r
     string,
     { readonly variables: Record<string, string> }
   >;
-  const script = readFileSync(`${ROOT}ci/run.sh`, 'utf8');
+  const script = readFileSync(`${ROOT}packages/action/run.sh`, 'utf8');
   const told = Object.values(jobs).flatMap(({ variables }) => Object.entries(variables));
   const inputs = told.filter(([name]) => name.startsWith('SLIPWAY_INPUT_'));
   expect(inputs.length).toBeGreaterThan(5);

@@ -16,7 +16,7 @@ const PLACES = [
   'bin',
   'ci',
   'templates',
-  'action.yml',
+  'packages/action/action.yml',
   'docker-compose.yml',
 ];
 const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;

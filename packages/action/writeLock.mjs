@@ -1,13 +1,13 @@
 // Writes package.json and package-lock.json of a folder in which "npm ci" installs packages of this repository as
 // "npm install" would, but with the versions of its lock file.
 //
-//   node ci/writeLock.mjs FOLDER NAME@VERSION … | NAME@file:PACKED …
+//   node packages/action/writeLock.mjs FOLDER NAME@VERSION … | NAME@file:PACKED …
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder, ...wanted] = process.argv.slice(2);
 const { version, packages } = JSON.parse(
-  readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
 );
 const root = { name: 'installed', version, dependencies: {} };
 const installed = {};

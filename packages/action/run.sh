@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs one command of the Slipway that ci/install.sh installed, from the variables SLIPWAY_INPUT_…; ends with its exit code.
+# Runs one command of the Slipway that install.sh installed, from the variables SLIPWAY_INPUT_…; ends with its exit code.
 set -euo pipefail
-tool=${SLIPWAY_TOOL:-$(dirname "${BASH_SOURCE[0]}")/../.tool}
+tool=${SLIPWAY_TOOL:-$(dirname "${BASH_SOURCE[0]}")/.tool}
 
 words=("${SLIPWAY_INPUT_COMMAND:-release}")
 [ -z "${SLIPWAY_INPUT_TARGET:-}" ] || words+=("$SLIPWAY_INPUT_TARGET")

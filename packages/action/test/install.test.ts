@@ -16,10 +16,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 
-import { FOR_SOME_SYSTEMS } from '../support/lockedRegistry.ts';
+import { FOR_SOME_SYSTEMS } from '../../../test/support/lockedRegistry.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const ACTION = 'packages/action';
 const UNRELEASED = '# Changelog\n\n## Unreleased\n';
 const RELEASED = `# Changelog\n\n## ${version} (2026-01-01)\n`;
 
@@ -33,7 +34,7 @@ interface Checkout {
 function checkout(notes: string): Checkout {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-ci-install-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const path of ['ci', 'package.json', 'package-lock.json']) {
+  for (const path of [ACTION, 'package.json', 'package-lock.json']) {
     cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   }
   writeFileSync(join(folder, 'CHANGELOG.md'), notes);
@@ -46,7 +47,7 @@ function checkout(notes: string): Checkout {
     folder,
     install: (env = {}) => {
       rmSync(calls, { force: true });
-      execFileSync('bash', [join(folder, 'ci/install.sh')], {
+      execFileSync('bash', [join(folder, ACTION, 'install.sh')], {
         env: { PATH: `${join(folder, 'dist')}:${process.env['PATH'] ?? ''}`, HOME: folder, ...env },
       });
       return existsSync(calls) ? readFileSync(calls, 'utf8') : '';
@@ -60,7 +61,7 @@ const CI = 'npm ci --ignore-scripts --no-audit --no-fund';
 it('a job installs a released version from npm, in the versions of the lock file, and builds nothing', () => {
   const { folder, install } = checkout(RELEASED);
   expect(commandsIn(install())).toEqual([CI]);
-  const lock = JSON.parse(readFileSync(join(folder, '.tool/package-lock.json'), 'utf8')) as {
+  const lock = JSON.parse(readFileSync(join(folder, ACTION, '.tool/package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string; dependencies?: object }>;
   };
   expect(lock.packages['']?.dependencies).toEqual({ slipway: version, '@slipway/contract': version });
@@ -73,10 +74,10 @@ it('a job builds what is not released, and installs that', () => {
   expect(commandsIn(install())).toEqual([
     CI,
     'npm run build -- --no-types',
-    `npm pack --silent --ignore-scripts --workspace packages/contract --include-workspace-root --pack-destination ${folder}/.tool`,
+    `npm pack --silent --ignore-scripts --workspace packages/contract --include-workspace-root --pack-destination ${folder}/packages/action/.tool`,
     CI,
   ]);
-  const manifest = readFileSync(join(folder, '.tool/package.json'), 'utf8');
+  const manifest = readFileSync(join(folder, ACTION, '.tool/package.json'), 'utf8');
   expect(manifest).toContain(`"slipway":"file:slipway-${version}.tgz"`);
 });
 
@@ -97,14 +98,14 @@ it('a job installs nothing if the cache has it, and anew if a file changed', () 
   const { folder, install } = checkout(RELEASED);
   install();
   expect(install()).toBe('');
-  writeFileSync(join(folder, 'ci/another'), '');
+  writeFileSync(join(folder, ACTION, 'another'), '');
   expect(commandsIn(install())).toHaveLength(1);
 });
 
 it('what a job installs is exactly the list of what "npm install slipway" brings', () => {
   const { folder } = checkout(RELEASED);
   const wanted = [`slipway@${version}`, `@slipway/contract@${version}`];
-  execFileSync(process.execPath, [join(folder, 'ci/writeLock.mjs'), join(folder, 'dist'), ...wanted]);
+  execFileSync(process.execPath, [join(folder, ACTION, 'writeLock.mjs'), join(folder, 'dist'), ...wanted]);
   const list = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
     cwd: join(folder, 'dist'),
     encoding: 'utf8',
@@ -117,7 +118,7 @@ it('what a job installs is exactly the list of what "npm install slipway" brings
 
 it('the steps of the action find, install and run the command that a job asks for', () => {
   const { folder } = checkout(RELEASED);
-  const { runs } = parse(readFileSync(join(ROOT, 'action.yml'), 'utf8')) as {
+  const { runs } = parse(readFileSync(join(ROOT, ACTION, 'action.yml'), 'utf8')) as {
     readonly runs: { readonly steps: readonly { readonly run?: string }[] };
   };
   const [find, install, command, ...more] = runs.steps.flatMap(({ run }) => run ?? []);
@@ -129,17 +130,17 @@ it('the steps of the action find, install and run the command that a job asks fo
       env: {
         PATH: `${join(folder, 'dist')}:${process.env['PATH'] ?? ''}`,
         HOME: folder,
-        GITHUB_ACTION_PATH: folder,
+        GITHUB_ACTION_PATH: join(folder, ACTION),
         GITHUB_OUTPUT: output,
         SLIPWAY_INPUT_COMMAND: 'status',
       },
     });
   step(find);
   expect(readFileSync(output, 'utf8')).toMatch(
-    new RegExp(`^path=${folder}/\\.tool\\nkey=slipway-[0-9a-f]{40}\\n$`),
+    new RegExp(`^path=${folder}/packages/action/\\.tool\\nkey=slipway-[0-9a-f]{40}\\n$`),
   );
   step(install);
-  const bin = join(folder, '.tool/node_modules/slipway/bin');
+  const bin = join(folder, ACTION, '.tool/node_modules/slipway/bin');
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'slipway.js'), 'console.log(process.argv.slice(2).join())');
   expect(step(command)).toBe('status\n');

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs the Slipway that this folder belongs to in SLIPWAY_TOOL (by default .tool beside this folder): what
+# Installs the Slipway of this repository in SLIPWAY_TOOL (by default .tool beside this folder): what
 # "npm install slipway" brings, in the lock file's versions. A released version comes from npm; any other is built first.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-tool=${SLIPWAY_TOOL:-$PWD/.tool}
-key=$(ci/key.sh)
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+action=$PWD/packages/action
+tool=${SLIPWAY_TOOL:-$action/.tool}
+key=$("$action/key.sh")
 [ "$(cat "$tool/key" 2> /dev/null)" != "$key" ] || exit 0
 
 # The job's secrets are variables. What is installed and built is other people's code, and gets none but these.
@@ -19,12 +20,12 @@ rm -rf "$tool"
 mkdir -p "$tool"
 version=$(node --print 'require("./package.json").version')
 if [[ $(grep --max-count 1 '^## ' CHANGELOG.md) == "## $version ("* ]]; then
-  node ci/writeLock.mjs "$tool" "slipway@$version" "@slipway/contract@$version"
+  node "$action/writeLock.mjs" "$tool" "slipway@$version" "@slipway/contract@$version"
 else
   "${clean[@]}" "${ci[@]}"
   "${clean[@]}" npm run build -- --no-types
   "${clean[@]}" npm pack --silent --ignore-scripts --workspace packages/contract --include-workspace-root --pack-destination "$tool"
-  node ci/writeLock.mjs "$tool" "slipway@file:slipway-$version.tgz" "@slipway/contract@file:slipway-contract-$version.tgz"
+  node "$action/writeLock.mjs" "$tool" "slipway@file:slipway-$version.tgz" "@slipway/contract@file:slipway-contract-$version.tgz"
 fi
 cd "$tool"
 "${clean[@]}" "${ci[@]}"

@@ -7,15 +7,14 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const RUN = fileURLToPath(new URL('../../ci/run.sh', import.meta.url));
+const RUN = fileURLToPath(new URL('../run.sh', import.meta.url));
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
   const bin = join(folder, '.tool/node_modules/slipway/bin');
   await mkdir(bin, { recursive: true });
-  await mkdir(join(folder, 'ci'));
-  await copyFile(RUN, join(folder, 'ci', 'run.sh'));
+  await copyFile(RUN, join(folder, 'run.sh'));
   // A stand-in for the command that prints its arguments.
   await writeFile(
     join(bin, 'slipway.js'),
@@ -29,7 +28,7 @@ async function ran(
   environment: Readonly<Record<string, string>>,
 ): Promise<{ words: string[]; temporal: string[] }> {
   const env = { PATH: process.env['PATH'], ...environment };
-  const { stdout } = await promisify(execFile)('bash', [join(folder, 'ci', 'run.sh')], { env });
+  const { stdout } = await promisify(execFile)('bash', [join(folder, 'run.sh')], { env });
   return JSON.parse(stdout) as { words: string[]; temporal: string[] };
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints a hash of what an installation depends on: the files of this repository, Node, the machine's kind.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 files() {
   find . \( -name node_modules -o -name dist -o -name .git -o -name .tool \) -prune -o -type f -print | LC_ALL=C sort
 }
