@@ -1,5 +1,6 @@
 import { type FaultRule, PASS, type ProxiedRequest } from './faultProxy.ts';
 import { Observer } from './observer.ts';
+import type { Pool } from './pool.ts';
 import { Project, type ProjectOptions } from './project.ts';
 import type { Stack } from './stack.ts';
 
@@ -64,4 +65,20 @@ export class ServingDeployment {
   #isAskedFor({ path }: ProxiedRequest): boolean {
     return path.includes(this.#id) || path.includes(`name_contains=${this.#name}`);
   }
+}
+
+/** Runs a case on a free deployment, with the revision that serves and a new version to release. Ends its faults. */
+export function withDeployment(
+  deployments: Pool<ServingDeployment>,
+  work: (on: ServingDeployment, good: string) => Promise<void>,
+): Promise<void> {
+  return deployments.use(async (on) => {
+    const good = (await on.active())!;
+    await on.change();
+    try {
+      await work(on, good);
+    } finally {
+      on.rule = PASS;
+    }
+  });
 }

@@ -9,7 +9,7 @@ const LONG = [
   'e2e/chaos/chaos',
   'e2e/promotions',
   'e2e/withoutWorker',
-  'e2e/controlPlaneFaults',
+  'e2e/exitCodes',
   'workflows/target/targetRecovery',
   'workflows/model/model',
   'dashboard/browser/targets',

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { Pool } from './pool.ts';
+import type { Process } from './processes.ts';
+import { ServingDeployment, withDeployment } from './servingDeployment.ts';
+import { eventually, Stack } from './stack.ts';
+
+let stack: Stack;
+let deployments: Pool<ServingDeployment>;
+
+beforeAll(async () => {
+  stack = await Stack.start();
+  deployments = new Pool(await ServingDeployment.several(stack, 'exit-codes', 3));
+});
+afterAll(() => stack.stop());
+
+const onDeployment = (work: Parameters<typeof withDeployment>[1]): Promise<void> =>
+  withDeployment(deployments, work);
+
+const { find, poll, redeploy } = REQUESTS;
+
+describe.concurrent('a control plane that rejects', () => {
+  it('the key from the start: the release fails before anything is changed', () =>
+    onDeployment(async (on) => {
+      const before = await on.seen.shippedRevisions();
+      void meet(on, find, { kind: 'answer', status: 401 }, 1);
+      const ended = await on.project.ran('release', 'staging');
+      expect(ended.code).toBe(2);
+      expect(ended.text).toContain('SLIPWAY_UNAUTHORIZED');
+      expect(ended.text).toContain('changed nothing that served');
+      expect(await on.seen.shippedRevisions()).toEqual(before);
+    }));
+});
+
+describe.concurrent('a rollback by signal', () => {
+  it('to the serving revision preempts a polling release, and it serves again', () =>
+    onDeployment(async (on, good) => {
+      const polling = meet(on, poll);
+      const following = on.project.run('release', 'staging');
+      await polling;
+      const client = await stack.client();
+      const { running } = await on.seen.target();
+      const [targetId] = running!.workflowId.split('/release-');
+      await client.workflow
+        .getHandle(targetId!)
+        .signal('rollback', { reason: 'it looks wrong', who: 'ada', to: good });
+      expect(await following.exited).toBe(2);
+      const result = await on.seen.result(running!.releaseId);
+      expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+      expect(result.reason).toContain('it looks wrong');
+      expect((await on.seen.target()).state.hold?.by.reason).toBe('it looks wrong');
+      expect((await on.project.ran('unhold', 'staging', '--reason', 'tested')).code).toBe(0);
+    }));
+});
+
+describe.concurrent('a release that cannot be rolled back', () => {
+  it('ends with 3, and says what a person must do', () =>
+    onDeployment(async (on) => {
+      void meet(on, redeploy, { kind: 'answer', status: 422 });
+      await on.project.use({ says: 'No.' });
+      const ended = await on.project.ran('release', 'staging');
+      expect(ended.code, ended.text).toBe(3);
+      expect(ended.text).toContain('rollback failed');
+      expect((await on.project.ran('status', 'staging')).text).toContain('NEEDS A PERSON');
+
+      on.rule = PASS;
+      await on.change();
+      expect((await on.project.ran('release', 'staging')).code).toBe(0);
+    }));
+});
+
+describe.concurrent('a command that is interrupted while it follows a release', () => {
+  /** Follows a release that polls for its revision until the proxy's rule changes. */
+  async function following(on: ServingDeployment, ...flags: string[]): Promise<Process> {
+    const polls = meet(on, poll, { kind: 'answer', status: 503 });
+    const command = on.project.run('release', 'staging', ...flags);
+    // An earlier poll may be for another release's revision, which the target still watches.
+    await command.line((line) => JSON.stringify(line).includes('release-'));
+    await polls;
+    return command;
+  }
+
+  it('ends with 5 and says that the release continues, which it does', () =>
+    onDeployment(async (on, good) => {
+      const command = await following(on);
+      command.child.kill('SIGINT');
+      expect(await command.exited).toBe(5);
+      expect(command.stdout.trimEnd().split('\n').at(-1)).toBe(
+        'stopped watching; the release continues. See: slipway status staging',
+      );
+      on.rule = PASS;
+      const joined = await on.project.ran('release', 'staging');
+      expect(joined.code, joined.text).toBe(0);
+      expect(joined.text).toMatch(/release-\d+: (joined|already released)/);
+      expect(await on.active()).not.toBe(good);
+    }));
+
+  it('aborts the release with --abort-on-interrupt, and reports it: the previous revision serves again', () =>
+    onDeployment(async (on, good) => {
+      const command = await following(on, '--abort-on-interrupt');
+      command.child.kill('SIGTERM');
+      expect(await command.exited, command.stderr).toBe(5);
+      expect(command.stdout.trimEnd().split('\n').at(-1)).toMatch(
+        /^stopped watching; release-\d+ was asked to abort: .+\. See: slipway status staging$/,
+      );
+      on.rule = PASS;
+      const { running } = await on.seen.target();
+      await eventually(async () => {
+        expect((await on.seen.target()).running).toBeNull();
+      });
+      const last = (await on.seen.target()).state.history.at(-1);
+      expect(last).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+      expect(last?.reason).toContain('the command that followed it was interrupted');
+      expect(running?.releaseId ?? last?.releaseId).toBe(last?.releaseId);
+    }));
+
+  it('stops following after --timeout: exit code 5, and the release continues', () =>
+    onDeployment(async (on) => {
+      const command = await following(on, '--timeout', '1s');
+      expect(await command.exited).toBe(5);
+      expect(command.stdout).toContain('timed out; the release continues');
+      const watch = on.project.run('watch', 'staging');
+      await watch.line((line) => JSON.stringify(line).includes('release-'));
+      on.rule = PASS;
+      expect(await watch.exited, watch.stderr).toBe(0);
+    }));
+});
+
+it('a second interrupt exits immediately, even if no worker takes the abort', () =>
+  onDeployment(async (on) => {
+    const command = on.project.run('release', 'staging', '--abort-on-interrupt');
+    await command.line((line) => JSON.stringify(line).includes('queued'));
+    stack.worker.child.kill('SIGSTOP');
+    try {
+      command.child.kill('SIGINT');
+      await eventually(() => {
+        expect(command.stderr).toMatch(/asking release-\d+ to abort; a second interrupt exits immediately/);
+      });
+      command.child.kill('SIGINT');
+      expect(await command.exited).toBe(130);
+    } finally {
+      stack.worker.child.kill('SIGCONT');
+    }
+  }));
+
+it('every rule holds at the end', async () => {
+  expect(await stack.audit()).toEqual([]);
+});
