@@ -24,6 +24,10 @@ export interface StepRow extends StepPolicy {
   readonly retriedBy: 'once' | 'activity' | 'poll';
 }
 
+/**
+ * Every step waits at least five minutes for a service that is away, such as a control plane that is being redeployed.
+ * Only its deadline limits its attempts. The exceptions are a check, and a record, whose end the next release awaits.
+ */
 const READ_RETRY = {
   initialIntervalMs: 500,
   backoffCoefficient: 2,
@@ -33,7 +37,7 @@ const READ_RETRY = {
 /** A check that could not run is retried for half a minute, longer than a platform or an agent takes to restart. */
 const CHECK_RETRY = { ...READ_RETRY, maximumAttempts: 7 };
 const POLL_RETRY = { ...READ_RETRY, maximumIntervalMs: 5 * SECOND };
-const WRITE_RETRY = { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 6 };
+const WRITE_RETRY = { ...READ_RETRY, initialIntervalMs: SECOND };
 
 const HEARTBEAT = { heartbeatMs: 10 * SECOND };
 const READ = { retry: READ_RETRY, cancellation: 'TRY_CANCEL', retriedBy: 'activity' } as const;
@@ -70,8 +74,8 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     ...HEARTBEAT,
     startToCloseMs: 10 * MINUTE,
     scheduleToCloseMs: 30 * MINUTE,
-    // Five minutes. Each attempt may send 200 MB.
-    retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 24 },
+    // Five minutes of refused connections. Each attempt may send 200 MB.
+    retry: { ...WRITE_RETRY, maximumAttempts: 24 },
   },
   patch: { ...SENT_ONCE, startToCloseMs: 20 * SECOND, scheduleToCloseMs: 5 * MINUTE },
   // One attempt polls for up to a minute and then returns its slot.
@@ -87,12 +91,7 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
   promote: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 30 * DAY, retry: POLL_RETRY },
   bake: { ...POLL, ...RUNS_CHECKS },
   // Giving up on a restore wakes a person, so it is retried longer than any other step.
-  redeploy: {
-    ...SENT_ONCE,
-    startToCloseMs: 20 * SECOND,
-    scheduleToCloseMs: 15 * MINUTE,
-    retry: { ...WRITE_RETRY, maximumAttempts: 60 },
-  },
+  redeploy: { ...SENT_ONCE, startToCloseMs: 20 * SECOND, scheduleToCloseMs: 15 * MINUTE },
   watch: {
     ...POLL,
     startToCloseMs: 2 * MINUTE,
