@@ -145,7 +145,7 @@ export interface ReleaseSections {
       /** Instead of `result`, if the release never started or ended long ago. */
       readonly row: HistoryRow | null;
     };
-    /** The command stops following. The release continues. */
+    /** The command stops following. What it followed continues. */
     readonly gave_up: {
       /** `unknown`: the target no longer knows the release. */
       readonly why: 'timeout' | 'stopped' | 'unknown';

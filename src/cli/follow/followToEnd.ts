@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { CodedError } from '@slipway/contract/codedError';
+
 import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
@@ -9,6 +11,7 @@ import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.t
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
+import { isSealed } from '../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
@@ -55,6 +58,7 @@ export const GAVE_UP = 5;
  * Follows a release or a rollback to its end and shows it live. Ctrl-C and the timeout end only the following. The last
  * line then says that the release continues, or what `onStopped` returns.
  * @param signal - aborted by Ctrl-C.
+ * @throws CodedError with the exit code 5 if Temporal's answers can no longer be read.
  */
 export async function followToEnd(
   context: CommandContext,
@@ -63,7 +67,7 @@ export async function followToEnd(
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const { output } = context;
-  const view = new FollowView(output, targetName);
+  const view = new FollowView(output, targetName, asked);
   let child: string | undefined;
   let latest: Progress | undefined;
   const ended = new AbortController();
@@ -105,6 +109,8 @@ export async function followToEnd(
       }
     }
     throw new Error('following ended without an end');
+  } catch (error) {
+    throw whileItContinues(error, asked, `slipway watch ${targetName}`);
   } finally {
     view.close();
     ended.abort();
@@ -151,6 +157,28 @@ export function tellGaveUp(
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
   output.print(output.style.warn(message));
   return message;
+}
+
+/**
+ * The error if Temporal's answers can no longer be read while something is followed: a key is missing, or Temporal
+ * rejects the credentials. What was followed continues, so the exit code is not the one of a command that began nothing.
+ * @param what - what was followed.
+ * @param next - the command that follows it again.
+ */
+export function whileItContinues(error: unknown, what: string, next: string): unknown {
+  const isUnreadable = isSealed(error) || isTemporalUnreachable(error);
+  if (!isUnreadable) return error;
+  const { code, message, place, hint } = error;
+  const then = `then: ${next}`;
+  return new CodedError(code, GAVE_UP, `${message}; the ${what} continues`, {
+    place,
+    hint: hint === undefined ? then : `${hint}; ${then}`,
+    cause: error,
+  });
+}
+
+function isTemporalUnreachable(error: unknown): error is SlipwayError {
+  return error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE';
 }
 
 interface Abortable {

@@ -4,6 +4,7 @@ import type { Progress, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
 import type { FollowEvent } from '../../temporal/client/release/follow.ts';
 import type { Output } from '../output.ts';
+import type { Asked } from '../ui/endingText.ts';
 import { LiveLines, PLAIN_EVERY_MS } from '../ui/liveLines.ts';
 import { fitLine, settledSteps, stepLine } from '../ui/progressLines.ts';
 import { styleOf } from '../ui/style.ts';
@@ -20,16 +21,21 @@ export class FollowView {
   #toldWaiting: string | null = null;
   #toldUnderWay = '';
   readonly #addressed: string;
+  readonly #what: string;
   /** The waiting lines printed so far, if lines cannot be rewritten: each is printed once. */
   readonly #toldLines = new Set<string>();
   #progress: Progress | null = null;
   #call: RunningCall | null = null;
   #buildLog: readonly string[] = [];
 
-  /** @param addressed - what is followed, as command arguments: `production`, `--promotion up`. */
-  constructor(output: Output, addressed: string) {
+  /**
+   * @param addressed - what is followed, as command arguments: `production`, `--promotion up`.
+   * @param what - what is followed, in sentences.
+   */
+  constructor(output: Output, addressed: string, what: Asked | 'promotion') {
     this.#output = output;
     this.#addressed = addressed;
+    this.#what = what;
     this.#live = new LiveLines(output);
   }
 
@@ -58,7 +64,7 @@ export class FollowView {
           who: event.who,
           since: new Date(event.since).toISOString(),
         });
-        this.#wait(() => `  … ${silence(event, Date.now())}`);
+        this.#wait(() => `  … ${silence(event, this.#what, Date.now())}`);
         return;
       case 'answering':
         this.#output.event({ event: 'answering' });
@@ -210,7 +216,7 @@ export class FollowView {
 /** A state that needs no event. */
 const NOTHING = JSON.stringify({ call: null, buildLog: [], interventions: [] });
 
-function silence(event: FollowEvent & { kind: 'silent' }, now: number): string {
+function silence(event: FollowEvent & { kind: 'silent' }, what: string, now: number): string {
   const who = event.who === 'worker' ? 'the worker' : 'Temporal';
-  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the release continues)`;
+  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the ${what} continues)`;
 }

@@ -22,9 +22,14 @@ const STORY: readonly FollowEvent[] = [
   { kind: 'progress', progress: sampleProgress([find, check, redeploy], [failedCheck]), call: null },
 ];
 
-function shown(events: readonly FollowEvent[], json: boolean, quiet = false) {
+function shown(
+  events: readonly FollowEvent[],
+  json: boolean,
+  quiet = false,
+  what: 'release' | 'rollback' = 'release',
+) {
   const output = testOutput({ json, quiet });
-  const view = new FollowView(output, 'production');
+  const view = new FollowView(output, 'production', what);
   for (const event of events) view.show(event);
   view.close();
   return output;
@@ -44,6 +49,11 @@ describe('following, as text', () => {
 
   it('prints no steps with --quiet; the caller prints the outcome', () => {
     expect(shown(STORY, false, true).said).toEqual([]);
+  });
+
+  it('says during a silence that the rollback continues, if one is followed', () => {
+    const silent = { kind: 'silent', who: 'worker', since: Date.now() } as const;
+    expect(shown([silent], false, false, 'rollback').said.join('\n')).toContain('(the rollback continues)');
   });
 
   it('starts again if a rollback follows a release', () => {

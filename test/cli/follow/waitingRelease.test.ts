@@ -81,7 +81,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
 
 function watched(progress: Progress, { call, buildLog }: UnderWay, live: boolean): readonly string[] {
   const output = { ...testOutput(), live, columns: () => 300 };
-  const view = new FollowView(output, 'production');
+  const view = new FollowView(output, 'production', 'release');
   view.show({ kind: 'progress', progress, call });
   view.showBuildLog(buildLog);
   // The lines that are rewritten in place are printed again.
@@ -157,7 +157,7 @@ describe('watch', () => {
 
   it('prints an event for each change, once', () => {
     const output = testOutput({ json: true });
-    const view = new FollowView(output, 'production');
+    const view = new FollowView(output, 'production', 'release');
     const { call, buildLog } = DEPLOYING;
     view.show({ kind: 'progress', progress: deploys, call: null });
     view.show({ kind: 'progress', progress: deploys, call });

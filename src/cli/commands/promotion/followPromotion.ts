@@ -5,7 +5,7 @@ import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { lastResult } from '../../../temporal/client/promotion/promotionClient.ts';
 import { readProgress } from '../../../temporal/client/target/targetClient.ts';
-import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
+import { GAVE_UP, tellGaveUp, whileItContinues } from '../../follow/followToEnd.ts';
 import { FollowView } from '../../follow/followView.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
@@ -35,7 +35,7 @@ export async function followPromotion(
   { name, workflowId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
-  const view = new FollowView(output, `--promotion ${name}`);
+  const view = new FollowView(output, `--promotion ${name}`, 'promotion');
   const until = Date.now() + timeoutMs;
   try {
     while (!signal.aborted && Date.now() < until) {
@@ -51,6 +51,8 @@ export async function followPromotion(
       }
       await setTimeout(LOOK_MS);
     }
+  } catch (error) {
+    throw whileItContinues(error, 'promotion', 'slipway status');
   } finally {
     view.close();
   }
