@@ -10,6 +10,7 @@ const MESSAGE_FIELDS = [
   'requestId',
   'to',
   'serving',
+  'askedAt',
   'what',
   'release',
   'submission',
