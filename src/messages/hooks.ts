@@ -86,6 +86,7 @@ const GUARDS = object<HookGuards>(() => ({
 
 const EVENT = object<HookEvent & { readonly matches: readonly HookMatch[] }>(() => ({
   id: TEXT,
+  moved: optional(TEXT),
   title: TEXT,
   status: choice<HookEvent['status']>({ firing: true, resolved: true }),
   began: optional(instant),

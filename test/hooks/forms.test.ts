@@ -89,6 +89,19 @@ describe('a product’s event is accepted with its own signature:', () => {
   });
 });
 
+it('a prompt’s tag that returns to an earlier commit is a new event, and another delivery of that is not', async () => {
+  const listener = new ListenerUnderTest(hookOf('langsmith'));
+  const move = async (commit: string) => {
+    const body = { ...(JSON.parse(PROMPT) as object), event: 'tag:update', tag_name: 'production' };
+    const { events } = await listener.post(JSON.stringify({ ...body, commit_hash: commit }), BEARER);
+    return events?.[0]?.disposition;
+  };
+  const moves = ['a', 'a', 'b', 'a', 'a', 'b', 'a'];
+  const became: unknown[] = [];
+  for (const commit of moves) became.push(await move(commit));
+  expect(became).toEqual(['taken', 'duplicate', 'taken', 'taken', 'duplicate', 'taken', 'taken']);
+});
+
 describe('is rejected with 401, and has no effect:', () => {
   const old = SECONDS - 301;
   const ahead = SECONDS + 301;

@@ -10,6 +10,11 @@ export type HookAction = (typeof HOOK_ACTIONS)[number];
 export interface HookEvent {
   /** Equal for repeated deliveries: a digest of the signed content, or of the fields that identify the event. */
   readonly id: string;
+  /**
+   * What the event moved, such as a prompt's tag: an equal event after another move of it is a new one. Absent: equal
+   * events are always one.
+   */
+  readonly moved?: string;
   /** A title for people. At most {@link TITLE_MAX_BYTES}. */
   readonly title: string;
   readonly status: 'firing' | 'resolved';

@@ -1,5 +1,5 @@
 import { type Bound, jsonBytes, newest } from '../bounds.ts';
-import type { HookDelivery, HookOrder } from './hookEvent.ts';
+import type { HookDelivery, HookEvent, HookOrder } from './hookEvent.ts';
 import { tallyKey } from './hookEvent.ts';
 import type { HookDecision, HookEvents, HookRow, HookState, HookWork } from './hookState.ts';
 
@@ -32,8 +32,9 @@ export function takeDelivery(
   const past = new Map(state.past.map(readPast));
   const rows = new Map(state.rows.map((row) => [row.id, row]));
   const room = new Room(state);
-  const answers = events.map(({ matches, ...event }): HookAnswer => {
-    const { id, title, status } = event;
+  const answers = events.map(({ matches, ...delivered }): HookAnswer => {
+    const event = { ...delivered, id: idOf(rows.values(), past, delivered) };
+    const { id, moved, title, status } = event;
     const earlier = rows.get(id);
     if (earlier !== undefined) {
       rows.set(id, { ...earlier, deliveries: earlier.deliveries + 1 });
@@ -54,7 +55,7 @@ export function takeDelivery(
         ? { ...of, state: 'waiting', note: 'it is decided soon' }
         : { ...of, state: 'failed', note: 'the event asks for too much at once' };
     });
-    rows.set(id, { id, title, status, at: new Date(now).toISOString(), deliveries: 1, decisions });
+    rows.set(id, { id, moved, title, status, at: new Date(now).toISOString(), deliveries: 1, decisions });
     return { id, disposition: decisions.length > 0 ? 'taken' : 'unmatched', decisions };
   });
   const all = [...rows.values()];
@@ -84,8 +85,35 @@ export function retaken(answers: readonly HookAnswer[], again: readonly HookAnsw
 }
 
 /** Whether an event that matched a rule, or is listed, has arrived before. */
-export function isKnownEvent({ rows, past }: Pick<HookState, 'rows' | 'past'>, id: string): boolean {
-  return rows.some((row) => row.id === id) || past.some((line) => readPast(line)[0] === id);
+export function isKnownEvent(
+  { rows, past }: Pick<HookState, 'rows' | 'past'>,
+  event: Pick<HookEvent, 'id' | 'moved'>,
+): boolean {
+  const earlier = new Map(past.map(readPast));
+  const id = idOf(rows, earlier, event);
+  return rows.some((row) => row.id === id) || earlier.has(id);
+}
+
+/** Between an event's own id and the number of its move. */
+const MOVE = '.';
+
+/**
+ * The id of an event among those of the hook: its own, if it moved nothing. If the newest move of the same thing was an
+ * equal one, this is another delivery of it. Otherwise it is new, and has a number if it has been there before.
+ * @param past - the earlier events, by id.
+ */
+function idOf(
+  rows: Iterable<HookRow>,
+  past: ReadonlyMap<string, unknown>,
+  { id, moved }: Pick<HookEvent, 'id' | 'moved'>,
+): string {
+  if (moved === undefined) return id;
+  const moves = [...rows].filter((row) => row.moved === moved).map((row) => row.id);
+  const last = moves.at(-1);
+  if (last?.split(MOVE)[0] === id) return last;
+  let fresh = id;
+  for (let move = 2; past.has(fresh) || moves.includes(fresh); move++) fresh = `${id}${MOVE}${move}`;
+  return fresh;
 }
 
 /** Work, and the order of its rule. */

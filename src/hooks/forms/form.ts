@@ -30,6 +30,8 @@ export interface Form {
 interface EventParts extends Pick<ReadEvent, 'fields'> {
   /** The parts that identify it among all events of the hook. */
   readonly identity: readonly (string | Uint8Array)[];
+  /** The parts that identify what it moved. Absent: it moved nothing. */
+  readonly moved?: readonly string[];
   readonly title: string;
   readonly status?: HookEvent['status'];
   /** When it began, in any form that `Date` parses. Ignored if it does not parse. */
@@ -37,12 +39,11 @@ interface EventParts extends Pick<ReadEvent, 'fields'> {
 }
 
 /** Makes an event: its id is a digest, and its title is truncated. */
-export function eventOf({ identity, title, status = 'firing', began, fields }: EventParts): ReadEvent {
-  const hash = createHash('sha256');
-  for (const part of identity) hash.update(`${part.length}:`).update(part);
+export function eventOf({ identity, moved, title, status = 'firing', began, fields }: EventParts): ReadEvent {
   const time = typeof began === 'string' ? Date.parse(began) : NaN;
   return {
-    id: hash.digest('hex').slice(0, ID_CHARACTERS),
+    id: digestOf(identity),
+    moved: moved && digestOf(moved),
     title: cutText(title, TITLE_MAX_BYTES),
     status,
     // Go's zero time, before 1970, means that there is none.
@@ -52,3 +53,9 @@ export function eventOf({ identity, title, status = 'firing', began, fields }: E
 }
 
 const ID_CHARACTERS = 16;
+
+function digestOf(parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest('hex').slice(0, ID_CHARACTERS);
+}

@@ -25,11 +25,13 @@ export const langsmith: Form = {
     if (text('prompt_id') === '' || text('commit_hash') === '')
       throw wrongPayload('it is neither an alert (alert_rule_id) nor a prompt (prompt_id, commit_hash)');
     const event = text('event') || 'commit';
-    const identity = [event, text('prompt_id'), text('commit_hash'), text('tag_name')];
+    const tag = text('tag_name');
     const by = text('created_by') === '' ? '' : ` by ${text('created_by')}`;
     return [
       eventOf({
-        identity,
+        identity: [event, text('prompt_id'), text('commit_hash'), tag],
+        // It does not say when a tag moved.
+        moved: tag === '' ? undefined : [text('prompt_id'), tag],
         title: `${event} ${text('commit_hash').slice(0, 12)} of the prompt ${text('prompt_name')}${by}`,
         began: text('created_at'),
         fields: { event, ...payload },

@@ -73,7 +73,7 @@ interface Looked {
 
 async function tryEvent(looked: Looked, event: ReadEvent): Promise<readonly Trial[]> {
   const { hook, state } = looked;
-  const isKnown = state !== undefined && isKnownEvent(state, event.id);
+  const isKnown = state !== undefined && isKnownEvent(state, event);
   const trials: Trial[] = [];
   for (const { rule, targets, problem } of matchRules(hook, event)) {
     const about = { hook: hook.name, id: event.id, title: event.title, rule: rule.name, do: rule.do };
