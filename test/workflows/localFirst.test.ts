@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
 import type { ReleaseRequest } from '../../src/domain/release/release.ts';
@@ -8,8 +9,8 @@ import { tarball } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
 
-/** Longer than the limit of a local try. */
-const tooSlow = slow(1_500);
+/** A call that lasts until it is given up: a local try until its limit, another one until the workflow cancels it. */
+const tooSlow: Fault = () => Context.current().cancelled;
 
 /** What a release tries locally until it has identified the revision of its PATCH. */
 const UNTIL_PATCHED = ['findDeployment', 'claimDeployment', 'askAgent', 'uploadArtifact', 'readRevision'];
@@ -71,7 +72,7 @@ describeWorkflows('a repeatable activity', (harness) => {
 
   it('is not tried locally in a workflow task that has lasted half a second', async () => {
     const { target } = harness.newServingTarget();
-    target.world.nextTries('readRevision', slow(600));
+    target.world.nextTries('readRevision', reportsMs(600));
     const { releaseId } = await target.release('a');
     const { locally, throughServer } = await carriedOut(target, releaseId);
     expect(locally).toContain('readRevision');
@@ -100,7 +101,11 @@ describeWorkflows('a repeatable activity', (harness) => {
 
   it('delays an abort only by the running try', async () => {
     const { target } = harness.newServingTarget();
-    target.world.nextTries('confirmServing', tooSlow);
+    target.world.nextTries('confirmServing', (perform, world) => {
+      // If the abort arrives late, the next call awaits it.
+      world.next('confirmServing', tooSlow);
+      return tooSlow(perform, world);
+    });
     const { releaseId } = await target.submit('a');
     await target.world.called('confirmServing');
     await target.say(releaseId, 'abort', { who: 'ada' });
@@ -110,9 +115,7 @@ describeWorkflows('a repeatable activity', (harness) => {
   });
 });
 
-function slow(milliseconds: number): Fault {
-  return async (perform) => {
-    await new Promise((resolve) => setTimeout(resolve, milliseconds));
-    return perform();
-  };
+/** A try that reports that it took this long. */
+function reportsMs(tookMs: number): Fault {
+  return async (perform) => ({ ...((await perform()) as object), tookMs });
 }
