@@ -49,6 +49,7 @@ const ARROWS = {
 const EVERYWHERE = [
   'canonicalJson',
   'clientAddress',
+  'clientErrors',
   'codedError',
   'pythonAgent',
   'secretReference',

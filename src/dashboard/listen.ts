@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { answerClientErrors } from '@slipway/contract/clientErrors';
+
 import { SlipwayError } from '../domain/errors.ts';
 
 /** A listening HTTP server. */
@@ -25,6 +27,7 @@ export async function listen(
   { host, port, option }: { readonly host: string; readonly port: number; readonly option: string },
 ): Promise<Listening> {
   const server = createServer({ keepAliveTimeout: IDLE_MS }, listener);
+  answerClientErrors(server);
   server.listen(port, host);
   try {
     await once(server, 'listening');

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { answerClientErrors } from '@slipway/contract/clientErrors';
+
 import { PlatformError } from '../errors.ts';
 
 /** A listening HTTP server. */
@@ -28,6 +30,7 @@ export async function listen(
     { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 65_000 },
     listener,
   );
+  answerClientErrors(server);
   server.listen(options.port, host);
   await once(server, 'listening').catch((cause: unknown) => {
     throw portUnavailable(host, options, cause as NodeJS.ErrnoException);
