@@ -19,9 +19,14 @@ export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
 /** A JSON object that a database can store. Decision: at most 100 levels, so that code that walks it terminates. */
-export const StorableObject = JsonObject.refine(isStorable, {
-  error: 'Input should have at most 100 levels and valid Unicode without U+0000',
-});
+export const StorableObject = storable(JsonObject);
+
+/** A schema of objects that a database can store, as {@link StorableObject}. */
+export function storable<Schema extends z.ZodType<object>>(schema: Schema): Schema {
+  return schema.refine(isStorable, {
+    error: 'Input should have at most 100 levels and valid Unicode without U+0000',
+  });
+}
 
 /** Without recursion, because a request may be nested deeper than the stack. */
 function isStorable(root: object): boolean {

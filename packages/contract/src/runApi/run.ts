@@ -13,6 +13,7 @@ import {
   openEnum,
   QueryBoolean,
   queryInteger,
+  storable,
   text,
   Timestamp,
   Uuid,
@@ -99,12 +100,15 @@ const RunCommand = z.object({
 });
 
 /** The run's configuration: `configurable` and the other fields of a runnable's configuration. */
-const RunConfig = z.looseObject({
-  tags: z.array(text()).max(LIST_MAX).nullish(),
-  recursion_limit: integer(1).nullish(),
-  configurable: JsonObject.nullish(),
-  metadata: JsonObject.nullish(),
-});
+const RunConfig = storable(
+  z.looseObject({
+    tags: z.array(text()).max(LIST_MAX).nullish(),
+    recursion_limit: integer(1).nullish(),
+    // The server sets the thread.
+    configurable: Checkpoint.omit({ thread_id: true }).nullish(),
+    metadata: JsonObject.nullish(),
+  }),
+);
 
 /**
  * The body that creates a run, also to wait for it or stream it (contract 001, "Endpoints"; "the complete create-run

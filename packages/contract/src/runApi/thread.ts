@@ -11,6 +11,7 @@ import {
   openEnum,
   QueryBoolean,
   queryInteger,
+  StorableObject,
   text,
   Timestamp,
   Uuid,
@@ -41,7 +42,7 @@ export const Checkpoint = z.looseObject({
   thread_id: Uuid.nullish(),
   checkpoint_ns: text().nullish(),
   checkpoint_id: text().nullish(),
-  checkpoint_map: JsonObject.nullish(),
+  checkpoint_map: StorableObject.nullish(),
 });
 
 /**
@@ -163,7 +164,7 @@ const StateUpdated = z.looseObject({
 /** The public client's `POST /threads/{thread_id}/history`. `before` is a checkpoint, its id, or a config. */
 export const HistoryQuery = z.object({
   limit: integer(1, 1000).default(10),
-  before: z.union([nonEmptyText(), JsonObject]).nullish(),
+  before: z.union([nonEmptyText(), StorableObject]).nullish(),
   metadata: JsonObject.nullish(),
   checkpoint: Checkpoint.nullish(),
 });

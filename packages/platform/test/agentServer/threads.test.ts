@@ -43,6 +43,19 @@ describe('threads', () => {
     expect(await bad(`/threads/${thread}/history`, { metadata: { '\0': 'a' } })).toEqual([
       ['body', 'metadata'],
     ]);
+    expect(await bad(`/threads/${thread}/history`, { before: { checkpoint_id: '\0' } })).toEqual([
+      ['body', 'before'],
+    ]);
+    for (const id of ['\0', '\ud800', 5]) {
+      const configurable = { checkpoint_id: id };
+      expect(
+        await bad(`/threads/${thread}/runs/wait`, { assistant_id: 'echo', config: { configurable } }),
+      ).toEqual([['body', 'config', 'configurable', 'checkpoint_id']]);
+    }
+    const config = { configurable: { user_id: '\0' } };
+    expect(await bad(`/threads/${thread}/runs`, { assistant_id: 'echo', config })).toEqual([
+      ['body', 'config'],
+    ]);
     const tooDeep = `{"metadata":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`;
     for (const text of ['{', tooDeep]) {
       expect((await api.send('POST', '/threads', undefined, { body: text })).status).toBe(422);
