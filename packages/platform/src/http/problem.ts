@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Context, ErrorHandler, Hono, NotFoundHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { routePath } from 'hono/route';
+import type { RouterRoute } from 'hono/types';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pino';
 
@@ -89,15 +90,22 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * methods are served on its path, else 404.
  */
 export function unservedHandler(app: Hono): NotFoundHandler {
-  return (c) => {
-    const served = METHODS.filter((method) =>
-      // Middleware matches every method.
-      app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
-    );
-    if (served.length === 0) return c.json({ detail: 'Not Found' }, 404);
-    const allow = served.join(', ').replace('GET', 'GET, HEAD');
-    return c.json({ detail: `${c.req.method} is not allowed here. Allowed: ${allow}.` }, 405, { allow });
-  };
+  return (c) => respondWithProblem(methodProblem(app, c, () => true) ?? new HttpProblem(404, 'Not Found'), c);
+}
+
+/** The 405 with `Allow` if routes of an app serve the request's path with other methods, else `undefined`. */
+export function methodProblem(
+  app: Hono,
+  { req: { method, path } }: Context,
+  counts: (route: RouterRoute) => boolean,
+): HttpProblem | undefined {
+  const served = METHODS.filter((other) =>
+    // Middleware matches every method.
+    app.router.match(other, path)[0].some(([[, route]]) => route.method === other && counts(route)),
+  );
+  if (served.length === 0) return undefined;
+  const allow = served.join(', ').replace('GET', 'GET, HEAD');
+  return new HttpProblem(405, `${method} is not allowed here. Allowed: ${allow}.`, { headers: { allow } });
 }
 
 /** For a GET that changes something or keeps streaming: Hono also runs it for HEAD. @throws HttpProblem 405 for HEAD. */

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { z } from 'zod';
 
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from './parse.ts';
-import { refuseHead } from './problem.ts';
+import { methodProblem, refuseHead } from './problem.ts';
 
 type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
@@ -31,11 +31,12 @@ export function serveOn<More = object>(app: Hono, moreOf?: (c: Context) => More)
     const { method, path, params, query, request, response, success } = endpoint;
     const parse =
       method === 'POST' && request?.safeParse({}).success === true ? parseOptionalBody : parseBody;
-    app.on(method, path.replaceAll(/\{(\w+)\}/gu, ':$1'), async (c) => {
+    const pattern = path.replaceAll(/\{(\w+)\}/gu, ':$1');
+    app.on(method, pattern, async (c) => {
       if (response === 'stream') refuseHead(c);
       const asked = {
         ...moreOf?.(c),
-        params: params && parsePath(params, c),
+        params: params && parsePathOf(pattern, params, app, c),
         query: query && parseQuery(query, c),
         body: request && (await parse(request, c)),
       };
@@ -44,4 +45,16 @@ export function serveOn<More = object>(app: Hono, moreOf?: (c: Context) => More)
       return response === null ? c.body(null, 204) : c.json(answer, success as ContentfulStatusCode);
     });
   };
+}
+
+/**
+ * The path parameters of a route.
+ * @throws HttpProblem 405 for `GET /runs/wait`: "wait" is no run, but a path of its own, with another method. 422 otherwise.
+ */
+function parsePathOf<S extends z.ZodType>(pattern: string, schema: S, app: Hono, c: Context): z.output<S> {
+  try {
+    return parsePath(schema, c);
+  } catch (error) {
+    throw methodProblem(app, c, (route) => route.path !== pattern) ?? error;
+  }
 }

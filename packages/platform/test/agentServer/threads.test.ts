@@ -63,6 +63,14 @@ describe('threads', () => {
   });
 });
 
+it.each([`/threads/${UNKNOWN}/runs/wait`, `/threads/${UNKNOWN}/runs/stream`, '/threads/search'])(
+  'GET %s answers 405, because the path is no run or thread',
+  async (path) => {
+    const response = await api.send('GET', path);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  },
+);
+
 describe('state written by hand', () => {
   it('is readable, and forks from an earlier checkpoint without mixing the branches', async () => {
     const thread = await api.thread();
