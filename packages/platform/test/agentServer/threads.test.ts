@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
 import { useAgent } from './agentUnderTest.ts';
+import { collectEvents } from './runApiUnderTest.ts';
 
 const { api } = useAgent();
 
@@ -237,16 +238,19 @@ describe('pruning a thread with active runs', () => {
     expect((await api.json('GET', `${path}/state`)).values).toEqual(before.values);
   });
 
-  it('deletes it with its runs on request', async () => {
+  it('deletes it with its runs on request, and tells their clients that they are gone', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, {
       assistant_id: 'steps',
       ...input('60000'),
     });
     const joined = api.join(thread, run.run_id);
+    const events = collectEvents(await api.send('GET', `/threads/${thread}/runs/${run.run_id}/stream`));
     await api.untilLogged(thread, 1);
     expect(await prune(thread, 'delete')).toEqual({ pruned_count: 1 });
-    expect((await joined).log).toEqual(['first']);
+    const gone = { error: 'RunRolledBack' };
+    expect(await joined).toMatchObject({ __error__: gone });
+    expect((await events).at(-1)).toMatchObject({ event: 'error', data: gone });
     expect((await api.send('GET', `/threads/${thread}`)).status).toBe(404);
   });
 });
