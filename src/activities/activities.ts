@@ -173,11 +173,14 @@ export interface Activities {
    */
   runCheck(input: RevisionInput & CheckInput): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
-  /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
+  /**
+   * The freeze in force at an instant, in milliseconds since 1970; `null` if there is none.
+   * @returns `nextAt`: none begins until then. Absent: a worker of an earlier version.
+   */
   lookAtFreezes(input: {
     readonly freezes: readonly FreezeWindow[];
     readonly at: number;
-  }): Promise<Attempted<{ frozen: Frozen | null }>>;
+  }): Promise<Attempted<{ frozen: Frozen | null; nextAt?: number }>>;
 
   /**
    * Judges a candidate against a baseline, and stores the report and its runs. If a side does not answer or is no

@@ -125,6 +125,8 @@ export class World {
   answer = 'hello';
   /** The freeze that applies until it ends, whatever the request's freezes are. */
   frozen: Frozen | null = null;
+  /** For how long no freeze begins after a look, in milliseconds. */
+  unfrozenMs = 60_000;
   /** The datasets in its store, by their digests. */
   readonly datasets = new Map<string, string>();
   /** Called with the input of each run before the agent answers. */
@@ -167,7 +169,10 @@ export class World {
         return pollActivities(outside, advancing, now, poller).awaitDeployed(input);
       },
       lookAtFreezes: ({ at }) =>
-        Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
+        Promise.resolve({
+          frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null,
+          nextAt: at + this.unfrozenMs,
+        }),
       // Without an issuer, a token is the name of a person, without a signature. Its statement is the real one.
       ...identityActivities(this.#proofStores, {
         verify: ({ token, statement: signed, at: made }, statement, at) => {

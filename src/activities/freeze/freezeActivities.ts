@@ -1,5 +1,5 @@
 import { SlipwayError } from '../../domain/errors.ts';
-import { frozenAt } from '../../domain/freeze/freeze.ts';
+import { frozenAt, nextFreeze } from '../../domain/freeze/freeze.ts';
 import { isTimeZone } from '../../domain/freeze/zonedTime.ts';
 import type { Activities } from '../activities.ts';
 import type { Untracked } from '../track.ts';
@@ -15,7 +15,7 @@ export function freezeActivities(): Untracked<Pick<Activities, 'lookAtFreezes'>>
           `freeze "${unknown.name}": this worker knows no time zone "${unknown.timeZone}"`,
         );
       }
-      return Promise.resolve({ frozen: frozenAt(freezes, at) });
+      return Promise.resolve({ frozen: frozenAt(freezes, at), nextAt: nextFreeze(freezes, at) });
     },
   };
 }

@@ -48,6 +48,12 @@ export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen |
   return { name, timeZone, then, until: thawAfter(windows, at) };
 }
 
+/** When the next freeze begins if none is in force at an instant: at most a day later. Milliseconds since 1970. */
+export function nextFreeze(windows: readonly FreezeWindow[], at: number): number {
+  const spans = windows.flatMap((window) => freezeSpans(window, at, at + DAY_MS));
+  return Math.min(at + DAY_MS, ...spans.map(({ from }) => from));
+}
+
 /** All periods between two instants in which a freeze is in force. They are not cut at these instants. */
 export function freezeSpans(window: FreezeWindow, from: number, to: number): readonly FreezeSpan[] {
   const begins = parseFreezeMoment(window.from);

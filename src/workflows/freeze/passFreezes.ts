@@ -1,3 +1,4 @@
+import type { Activities } from '../../activities/activities.ts';
 import type { Frozen } from '../../domain/freeze/freeze.ts';
 import { exactText } from '../../domain/instant.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
@@ -10,24 +11,31 @@ import type { Journal } from '../journal.ts';
  * override freezes when requesting the release, or later by `skip`.
  *
  * Decision: a release that waits for a freeze is the running one. Later releases wait behind it.
+ * @returns when the next freeze may begin, in milliseconds since 1970. `Infinity`: none delays the release any more.
  */
 export async function passFreezes(
   journal: Journal,
   request: Pick<ReleaseRequest, 'freezes' | 'overrideFreeze' | 'requestedBy'>,
   interventions: Interventions,
   called: 'release' | 'promotion' = 'release',
-): Promise<void> {
+): Promise<number> {
   const { freezes = [], overrideFreeze = false, requestedBy } = request;
-  if (freezes.length === 0) return;
+  let next = Infinity;
+  if (freezes.length === 0) return next;
   await interventions.goOrSkip(FREEZE, async () => {
     for (;;) {
-      const frozen = await look(journal, freezes, overrideFreeze ? `, overridden by ${requestedBy.who}` : '');
-      if (frozen === null || overrideFreeze) return;
+      const overridden = overrideFreeze ? `, overridden by ${requestedBy.who}` : '';
+      const { frozen, nextAt = Infinity } = await look(journal, freezes, overridden);
+      if (frozen === null || overrideFreeze) {
+        next = overrideFreeze ? Infinity : nextAt;
+        return;
+      }
       const what = tellFrozen(frozen);
       if (frozen.then === 'refuse') throw interventions.stop(what);
       await interventions.whileFrozen(frozen.until, `${what}: the ${called} waits`);
     }
   });
+  return next;
 }
 
 /** Describes a freeze. */
@@ -39,10 +47,11 @@ function look(
   journal: Journal,
   freezes: NonNullable<ReleaseRequest['freezes']>,
   overridden: string,
-): Promise<Frozen | null> {
+): ReturnType<Activities['lookAtFreezes']> {
   return journal.step('freeze', undefined, async (activities) => {
-    const { frozen, attempt } = await activities.lookAtFreezes({ freezes, at: Date.now() });
+    const seen = await activities.lookAtFreezes({ freezes, at: Date.now() });
+    const { frozen, attempt } = seen;
     const detail = frozen === null ? 'no freeze is in force' : `${tellFrozen(frozen)}${overridden}`;
-    return { result: frozen, attempt, detail };
+    return { result: seen, attempt, detail };
   });
 }

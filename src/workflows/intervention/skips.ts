@@ -49,6 +49,8 @@ export class Skips {
 
   /** Runs a part. Returns at once if a person skips it meanwhile. */
   async run(what: string, part: () => Promise<void>): Promise<void> {
+    // A freeze may come again.
+    if (!this.#ahead.includes(what)) this.#ahead = [what, ...this.#ahead];
     const scope = new CancellationScope();
     this.#underWay.set(what, scope);
     try {

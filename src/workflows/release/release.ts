@@ -77,6 +77,7 @@ async function goForward(run: Run): Promise<void> {
     await beside(noteBaseline, shipArtifact);
   }
 
+  await passBegunFreezes(run);
   const revisionId = await interventions.go(() => changeDeployment(run, deployment));
 
   const subject = { target: request.target, deploymentId, revisionId };
@@ -130,9 +131,20 @@ function isHeldBack({ approval, freezes = [] }: ReleaseRequest): boolean {
   return (approval?.required ?? 0) > 0 || freezes.length > 0;
 }
 
-async function passApprovalAndFreezes({ journal, request, interventions }: Run): Promise<void> {
-  await interventions.approval();
-  await passFreezes(journal, request, interventions);
+async function passApprovalAndFreezes(run: Run): Promise<void> {
+  await run.interventions.approval();
+  run.nextFreezeAt = 0;
+  await passBegunFreezes(run);
+}
+
+/** Passes the freezes that have begun since the last look: the release may have been paused, or no worker ran. */
+async function passBegunFreezes(run: Run): Promise<void> {
+  const { journal, request, interventions } = run;
+  await interventions.passage();
+  while (Date.now() >= run.nextFreezeAt) {
+    run.nextFreezeAt = await passFreezes(journal, request, interventions);
+    await interventions.passage();
+  }
 }
 
 /** Whether creating the deployment would deploy the artifact before its approval: an image or a git ref. */

@@ -47,6 +47,8 @@ export class Run implements Shipment {
   creationUnanswered = false;
   baseline: Baseline | null = null;
   objectPath: string | null = null;
+  /** When the next freeze may begin, in milliseconds since 1970. `Infinity`: none delays the release any more. */
+  nextFreezeAt = Infinity;
   /** Undoes the PATCH. Set before the PATCH is sent; `null` if the control plane certainly applied none. */
   undoPatch: ((setback: Setback) => Promise<ReleaseResult>) | null = null;
   /** Whether a PATCH stayed unanswered before the one that made the revision. */

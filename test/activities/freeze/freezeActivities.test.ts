@@ -20,6 +20,7 @@ describe('looking at freezes', () => {
         then: 'wait',
         until: Date.parse('2026-11-23T07:00Z'),
       },
+      nextAt: Date.parse('2026-11-20T15:00Z'),
     });
   });
 

@@ -5,6 +5,7 @@ import {
   freezeSpans,
   type FreezeWindow,
   frozenAt,
+  nextFreeze,
 } from '../../../src/domain/freeze/freeze.ts';
 
 const BERLIN = { timeZone: 'Europe/Berlin', then: 'wait' } as const;
@@ -101,4 +102,13 @@ it.each([
   ['22:00', '06:00'],
 ])('from %j until %j is valid', (from, until) => {
   expect(freezeProblem({ from, until })).toBeNull();
+});
+
+it('the next freeze is the first to begin, within a day', () => {
+  const next = (at: string): string => new Date(nextFreeze([WEEKEND, NIGHT], Date.parse(at))).toISOString();
+  expect(next('2026-11-20T12:00:00Z')).toBe('2026-11-20T15:00:00.000Z');
+  expect(next('2026-11-19T12:00:00Z')).toBe('2026-11-19T21:00:00.000Z');
+  expect(new Date(nextFreeze([WEEKEND], Date.parse('2026-11-17T12:00:00Z'))).toISOString()).toBe(
+    '2026-11-18T12:00:00.000Z',
+  );
 });

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
@@ -66,6 +68,26 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(result).toMatchObject({ outcome: 'released', servingVerified: true });
     expect(stepNames(result)).toContain('freeze skipped');
     expect(result.interventions).toMatchObject([{ kind: 'skip', by: { reason: 'incident 42' } }]);
+  });
+
+  it('waits for a freeze that began while it was paused', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.unfrozenMs = 100;
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b', { freezes: FREEZES });
+    await target.world.called('uploadArtifact');
+    await target.say(releaseId, 'pause');
+    target.world.frozen = frozen('wait', 60_000);
+    gate.open();
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'resume');
+    await setTimeout(target.world.unfrozenMs);
+    await target.say(releaseId, 'resume');
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    expect(target.world.count('patchDeployment')).toBe(0);
+    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+    expect(stepNames(await target.result(releaseId))).toEqual(
+      expect.arrayContaining(['freeze done', 'freeze skipped', 'patch done']),
+    );
   });
 
   it('makes way for a rollback, which no freeze delays', async () => {
