@@ -29,7 +29,7 @@ const Schedule = z
     catchUp: Duration.default(10 * MINUTE_MS)
       .refine((late) => late >= CATCH_UP_LEAST_MS, { message: 'expected at least 10s' })
       .describe(
-        'How late a start may be if Temporal was down at its time; later ones are dropped. Default: 10m',
+        'How late a start may be if Temporal or all workers were down; later ones are dropped. Default: 10m',
       ),
   })
   .superRefine(({ cron, every }, context) => {

@@ -103,7 +103,7 @@ async function rehearseWeek(
           timeZone: 'UTC',
           jitterMs: 0,
           overlap: 'buffer_one',
-          catchUpMs: 0,
+          catchUpMs: 60_000,
         },
       },
     ],
@@ -173,7 +173,7 @@ function request(name: string, to: string, fields: Partial<PromotionRequest>): P
 }
 
 function scheduled(cron: string) {
-  return { cron, timeZone: 'UTC', jitterMs: 0, overlap: 'skip', catchUpMs: 0 } as const;
+  return { cron, timeZone: 'UTC', jitterMs: 0, overlap: 'skip', catchUpMs: 60_000 } as const;
 }
 
 function promotions(told: readonly RehearsalEvent[], name: string): PromotionResult[] {

@@ -15,7 +15,7 @@ export interface PromotionSchedule {
   readonly jitterMs: WholeNumber;
   /** What happens at a start if the promotion of an earlier start still runs. */
   readonly overlap: 'skip' | 'buffer_one';
-  /** How late Temporal may still run a start that it missed while it was down. */
+  /** How late a start may still run that was missed while Temporal or all workers were down. */
   readonly catchUpMs: WholeNumber;
 }
 

@@ -1,6 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { executeChild, ParentClosePolicy } from '@temporalio/workflow';
+import { executeChild, ParentClosePolicy, workflowInfo } from '@temporalio/workflow';
 
+import { formatDuration } from '../../domain/duration.ts';
 import { promotionWorkflowId } from '../../domain/promotion/promotion.ts';
 import { type PromotionInput, WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';
 import { promotion } from '../promotion/promotion.ts';
@@ -13,7 +14,10 @@ import { shortSummary } from '../steps.ts';
  * @throws ChildWorkflowFailure if the promotion needs a person: then the schedule also shows this run as failed.
  */
 export async function promotionTurn(input: PromotionInput): Promise<string> {
-  const { request } = input;
+  const { request, schedule } = input;
+  const lateMs = Date.now() - workflowInfo().startTime.getTime();
+  if (schedule !== undefined && lateMs > schedule.catchUpMs)
+    return `missed: no worker ran for ${formatDuration(lateMs)}`;
   try {
     const { outcome, reason } = await executeChild(promotion, {
       workflowId: promotionWorkflowId(request),

@@ -328,6 +328,20 @@ describePromotions('a promotion', (under) => {
     expect(production.world.active).toBe(good);
   });
 
+  it('does not start if no worker ran until it was too late for its schedule', async () => {
+    const { canary, production } = await under.line();
+    const schedule = {
+      everyMs: DAY_MS,
+      timeZone: 'UTC',
+      jitterMs: 0,
+      overlap: 'skip',
+      catchUpMs: 10,
+    } as const;
+    const turn = await under.promotions.turn(canary, production, { schedule, startDelay: 50 });
+    expect(turn).toContain('missed: no worker ran for');
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
   it('of one name runs once at a time, even if its time comes again', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });

@@ -73,12 +73,20 @@ export class PromotionsUnderTest {
     return (await this.start(from, to, changes)).result();
   }
 
-  /** Triggers a schedule, and waits for the result. */
-  async turn(from: TargetUnderTest, to: TargetUnderTest): Promise<string> {
+  /**
+   * Triggers a schedule, and waits for the result.
+   * @param late - the schedule, and how long it takes until a worker runs. Default: a person triggers it.
+   */
+  async turn(
+    from: TargetUnderTest,
+    to: TargetUnderTest,
+    late: { readonly schedule?: PromotionSchedule; readonly startDelay?: number } = {},
+  ): Promise<string> {
     const handle = await this.#client.workflow.start('promotionTurn', {
       workflowId: `turn-${randomUUID()}`,
       taskQueue: this.#taskQueue,
-      args: [{ request: promotionRequest(from, to) }],
+      args: [{ request: promotionRequest(from, to), schedule: late.schedule }],
+      startDelay: late.startDelay,
     });
     this.#started.push(new PromotionUnderTest(handle));
     return handle.result() as Promise<string>;

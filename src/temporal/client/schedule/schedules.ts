@@ -12,6 +12,7 @@ import {
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
+import { requireWorker } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
@@ -93,6 +94,7 @@ export async function pauseSchedule(
  * promotion with the same name runs, no second one is started.
  *
  * Temporal's own trigger is not used, because it cannot pass on who asked.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function triggerSchedule(
   temporal: TemporalConnection,
@@ -101,6 +103,7 @@ export async function triggerSchedule(
 ): Promise<void> {
   const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
   const { client, settings } = temporal;
+  await requireWorker(temporal);
   try {
     await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
       workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { triggerSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
@@ -11,4 +11,17 @@ it('a promotion that is triggered while Temporal does not answer may still start
     code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
     message: expect.stringContaining('may still start') as string,
   });
+});
+
+it('no promotion is triggered if no worker could start it: it would start whenever one does', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const start = vi.fn();
+  const temporal = answeringTemporal({ workflow: { start }, worker: { lastAccessTime: { seconds: 0 } } });
+  const existing = { scheduleId: 's' } as Parameters<typeof triggerSchedule>[1];
+  const triggered = triggerSchedule(temporal, existing, { who: 'bo', from: 'test' });
+  const refused = expect(triggered).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
+  await vi.advanceTimersByTimeAsync(5_000);
+  await refused;
+  expect(start).not.toHaveBeenCalled();
 });
