@@ -46,12 +46,7 @@ export async function observeRun(
   };
   let error: string | undefined;
   const ended = (status: ObservedRun['status']): ObservedStream => ({
-    run: {
-      status,
-      values: seen.values ?? null,
-      latencyMs: performance.now() - started,
-      error,
-    },
+    run: { status, values: seen.values ?? null, latencyMs: performance.now() - started, error },
     runId: seen.runId,
     feedbackLink: seen.feedbackLink,
     firstOutputMs: seen.firstOutputMs,

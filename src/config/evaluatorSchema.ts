@@ -35,10 +35,7 @@ const Evaluator = z
         'What happens to a run without a score: it counts by its expectation alone, or the check ends without a verdict. Default: pass',
       ),
   })
-  .transform(({ timeout: timeoutMs, ...evaluator }): EvaluatorOfCheck => ({
-    ...evaluator,
-    timeoutMs,
-  }));
+  .transform(({ timeout: timeoutMs, ...evaluator }): EvaluatorOfCheck => ({ ...evaluator, timeoutMs }));
 
 /** The evaluators of a check. */
 export const Evaluators = z

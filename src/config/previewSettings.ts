@@ -49,12 +49,7 @@ export function previewTerms({ name, preview }: ChosenPreview, pr: number): Prev
   if (comment === undefined) return { name, pr, ttlMs };
   const { kind, token, repository } = comment;
   const apiUrl = normalizeServiceUrl(comment.apiUrl ?? API_URLS[kind]);
-  return {
-    name,
-    pr,
-    ttlMs,
-    comment: { kind, apiUrl, token, repository },
-  };
+  return { name, pr, ttlMs, comment: { kind, apiUrl, token, repository } };
 }
 
 /** The file with a target for the preview: a copy of `from` without approval, freezes, soak and notifications. */

@@ -34,9 +34,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
     const { stderr } = spawnSync(
       process.execPath,
       ['--import', `data:text/javascript,${warn}`, BUILT_COMMAND ?? '', '--version'],
-      {
-        encoding: 'utf8',
-      },
+      { encoding: 'utf8' },
     );
     expect(stderr).toBe('');
   });

@@ -15,14 +15,7 @@ function made(
 ): { output: Output; stdout: () => string; stderr: () => string } {
   const out = Object.assign(new PassThrough(), { isTTY, columns: 120 });
   const err = Object.assign(new PassThrough(), { isTTY: isTTY && errors === 'stdout' });
-  const output = createOutput({
-    json,
-    verbose: false,
-    quiet,
-    environment,
-    stdout: out,
-    stderr: err,
-  });
+  const output = createOutput({ json, verbose: false, quiet, environment, stdout: out, stderr: err });
   // From Node 26 on, one read gives one chunk.
   const read = (stream: PassThrough) => () => {
     const chunks: string[] = [];

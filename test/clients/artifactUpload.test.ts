@@ -154,9 +154,7 @@ describe('An artifact', () => {
     const source = await fileOf(ARTIFACT_MAX_BYTES + 1);
     await expect(
       client().uploadArtifact({ upload: { upload_url: store.url }, source }),
-    ).rejects.toMatchObject({
-      code: 'SLIPWAY_ARTIFACT_TOO_LARGE',
-    });
+    ).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_TOO_LARGE' });
     const opened = (): Readable => {
       throw new Error('The source was opened');
     };

@@ -74,10 +74,7 @@ const CALLS: [
   [
     'listDeployments',
     (plane) => plane.listDeployments({ name_contains: 'a b', limit: 5, deployment_ids: [ID, REVISION] }),
-    {
-      url: `/v2/deployments?name_contains=a+b&limit=5&deployment_ids=${ID}%2C${REVISION}`,
-      answer: LIST,
-    },
+    { url: `/v2/deployments?name_contains=a+b&limit=5&deployment_ids=${ID}%2C${REVISION}`, answer: LIST },
   ],
   [
     'getRevision',

@@ -7,10 +7,7 @@ const agent = createAgent();
 const service = { origin: 'http://127.0.0.1', credentials: {} };
 
 // The first request loads and compiles code, which does not count as an upload's memory.
-await putArtifact(agent, service, {
-  upload: { upload_url },
-  source: import.meta.filename,
-});
+await putArtifact(agent, service, { upload: { upload_url }, source: import.meta.filename });
 const before = process.memoryUsage.rss();
 await putArtifact(agent, service, { upload: { upload_url }, source });
 const peak = process.resourceUsage().maxRSS * 1024;

@@ -49,21 +49,13 @@ export class FollowView {
         return;
       case 'started':
         this.#begin();
-        this.#output.event({
-          event: 'started',
-          releaseId: event.releaseId,
-          workflowId: event.workflowId,
-        });
+        this.#output.event({ event: 'started', releaseId: event.releaseId, workflowId: event.workflowId });
         return;
       case 'progress':
         this.#showProgress(event.progress, event.call);
         return;
       case 'silent':
-        this.#output.event({
-          event: 'silent',
-          who: event.who,
-          since: new Date(event.since).toISOString(),
-        });
+        this.#output.event({ event: 'silent', who: event.who, since: new Date(event.since).toISOString() });
         this.#wait(() => `  … ${silence(event, this.#what, Date.now())}`);
         return;
       case 'answering':
@@ -155,12 +147,7 @@ export class FollowView {
   /** Prints each change of what it waits for: an event with `--json`, and in a log a line for each new item. */
   #tellUnderWay(progress: Progress): void {
     const { watchUntil, interventions } = progress;
-    const underWay = {
-      call: this.#call,
-      buildLog: this.#buildLog,
-      interventions,
-      watchUntil,
-    };
+    const underWay = { call: this.#call, buildLog: this.#buildLog, interventions, watchUntil };
     const shown = JSON.stringify(underWay);
     if (shown !== this.#toldUnderWay && shown !== NOTHING)
       this.#output.event({ event: 'under_way', ...underWay });

@@ -48,9 +48,7 @@ export function proverOf(c: Context<PageEnv>, cookies: SealedCookies, { csrf }: 
       throw new SlipwayError(
         'SLIPWAY_IDENTITY_UNPROVED',
         'this session has no ID token that proves who you are',
-        {
-          hint: 'sign out and in again, or approve with the command: slipway login, slipway approve',
-        },
+        { hint: 'sign out and in again, or approve with the command: slipway login, slipway approve' },
       );
     }
     return putProof(

@@ -51,10 +51,7 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
           },
         ],
         claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['roles', 'groups'] },
-        findAccount: (_context, id) => ({
-          accountId: id,
-          claims: () => ({ sub: id, ...PEOPLE[id] }),
-        }),
+        findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...PEOPLE[id] }) }),
         ...configuration,
       });
       server.removeAllListeners('request');

@@ -49,9 +49,7 @@ describe('connecting to Temporal', () => {
     const { port } = silent.address() as AddressInfo;
     const startedAt = Date.now();
     await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), { timeoutMs: 500 })).rejects.toMatchObject(
-      {
-        code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-      },
+      { code: 'SLIPWAY_TEMPORAL_UNREACHABLE' },
     );
     expect(Date.now() - startedAt).toBeLessThan(5_000);
     silent.close();

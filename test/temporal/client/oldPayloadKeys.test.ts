@@ -18,9 +18,7 @@ it('running workflows with another key than the first are listed, and a target c
       const [payload] = await new PayloadCipher([histories[workflowId][1]]).encode([
         defaultPayloadConverter.toPayload('input'),
       ]);
-      return {
-        events: [{ workflowExecutionStartedEventAttributes: { input: { payloads: [payload] } } }],
-      };
+      return { events: [{ workflowExecutionStartedEventAttributes: { input: { payloads: [payload] } } }] };
     },
     signal: ({ name }: { readonly name: string }) => Promise.resolve(said.push(`${workflowId} ${name}`)),
   });

@@ -42,9 +42,7 @@ export async function agentOf(
     throw new SlipwayError(
       'SLIPWAY_NOT_SERVING',
       `the control plane knows no address of the agent of "${name}"`,
-      {
-        hint: `release something on it first, or set targets.${name}.agentUrl`,
-      },
+      { hint: `release something on it first, or set targets.${name}.agentUrl` },
     );
   }
   const key = await agentKey(context, spec, baseUrl);

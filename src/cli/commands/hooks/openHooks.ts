@@ -57,11 +57,7 @@ function warnOfMissingSecret({ output, environment }: CommandContext, { name, co
 function tellAnswered(output: Output, { hook, status, error, answers }: Answered): void {
   const count = (disposition: (typeof answers)[number]['disposition']): number =>
     answers.filter((answer) => answer.disposition === disposition).length;
-  const counts = {
-    taken: count('taken'),
-    duplicates: count('duplicate'),
-    unmatched: count('unmatched'),
-  };
+  const counts = { taken: count('taken'), duplicates: count('duplicate'), unmatched: count('unmatched') };
   // Any client can request any name, so the log shows only known names.
   const named = error?.code === 'SLIPWAY_HOOK_UNKNOWN' ? '' : hook;
   output.event({ event: 'delivery', hook: named, status, code: error?.code ?? null, ...counts });

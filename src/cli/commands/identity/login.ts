@@ -69,9 +69,7 @@ function readClient(environment: CommandContext['environment']): IssuerClient {
     throw new SlipwayError(
       'SLIPWAY_USAGE',
       'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
-      {
-        hint: 'ask who runs your workers for the two (docs/sign-in.md)',
-      },
+      { hint: 'ask who runs your workers for the two (docs/sign-in.md)' },
     );
   }
   const { SLIPWAY_OIDC_CLIENT_SECRET: secret = '', SLIPWAY_OIDC_SCOPE: scope = '' } = environment;

@@ -61,10 +61,7 @@ async function takeDown(
   signal: AbortSignal,
 ): Promise<number> {
   const { output, environment } = context;
-  const { terms, deployment, file } = await choosePullRequest(context, loaded, {
-    pr,
-    name,
-  });
+  const { terms, deployment, file } = await choosePullRequest(context, loaded, { pr, name });
   const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
   const by = await readRequester(environment, gitIn(loaded.folder), reason);
   const recordStore = artifactStoreOf(loaded, context).url;

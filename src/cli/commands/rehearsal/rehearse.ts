@@ -160,11 +160,7 @@ export async function rehearsalOf(
       const target = config.targets[name];
       if (target === undefined) throw new Error(`no target "${name}"`);
       return releaseRequest(
-        {
-          ...settings,
-          checks: beforeReading(settings.checks),
-          approval: unproved(settings.approval),
-        },
+        { ...settings, checks: beforeReading(settings.checks), approval: unproved(settings.approval) },
         {
           target: specOf(file, name),
           artifact: artifactOfVersion(target, version, store),

@@ -181,12 +181,7 @@ async function differenceOf(
 
 /** The parts of a deployment that a release changes. Of secrets only the names, never the values. */
 function nowOf({ source, source_config, source_revision_config, secrets }: Deployment): DeploymentNow {
-  return {
-    source,
-    source_config,
-    source_revision_config,
-    secrets: secrets.map(({ name }) => name),
-  };
+  return { source, source_config, source_revision_config, secrets: secrets.map(({ name }) => name) };
 }
 
 /** The target's answer to this request, made by the same decision function. */

@@ -10,12 +10,5 @@ export function declaredSchedule({
   overlap,
   catchUp,
 }: NonNullable<PromotionConfig['schedule']>): PromotionSchedule {
-  return {
-    cron,
-    everyMs: every,
-    timeZone,
-    jitterMs: jitter,
-    overlap,
-    catchUpMs: catchUp,
-  };
+  return { cron, everyMs: every, timeZone, jitterMs: jitter, overlap, catchUpMs: catchUp };
 }

@@ -131,9 +131,5 @@ function silent({ settings }: TemporalConnection, workflowId: string, thrown: un
   if (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE') return error;
   const hint = error instanceof SlipwayError ? error.hint : undefined;
   const message = `${workflowId} could not be asked which artifacts it needs: ${error.message}`;
-  return new SlipwayError('SLIPWAY_TARGET_SILENT', message, {
-    place: workflowId,
-    hint,
-    cause: error,
-  });
+  return new SlipwayError('SLIPWAY_TARGET_SILENT', message, { place: workflowId, hint, cause: error });
 }

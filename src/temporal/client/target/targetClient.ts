@@ -169,11 +169,7 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
   const became = taken
     ? 'the release was withdrawn, and a worker that wakes up later does not make it'
     : 'the release could not be withdrawn and may still start: look with "slipway status"';
-  return new SlipwayError(code, `${message}; ${became}`, {
-    place,
-    hint,
-    cause,
-  });
+  return new SlipwayError(code, `${message}; ${became}`, { place, hint, cause });
 }
 
 /**
