@@ -87,7 +87,6 @@ export async function putArtifact(
       shownPath: UPLOAD_PATH,
       headers: {
         ...credentials,
-        'user-agent': 'slipway',
         'content-type': 'application/gzip',
         ...foreignHeaders(upload.upload_headers ?? {}),
         'content-length': String(size),

@@ -21,7 +21,7 @@ export async function download(
     {
       method: 'GET',
       url,
-      headers: { accept: '*/*', 'user-agent': 'slipway' },
+      headers: { accept: '*/*' },
       secrets: [url.search.slice(1), ...url.searchParams.values()].filter((text) => text !== ''),
     },
     { signal, timeoutMs },

@@ -104,11 +104,7 @@ async function call(
   secret: string | undefined,
   signal: AbortSignal,
 ): Promise<RunScore> {
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    'user-agent': 'slipway',
-  };
+  const headers = { accept: 'application/json' };
   const now = Math.floor(Date.now() / 1_000);
   const exchange = new Exchange(
     agent,

@@ -24,6 +24,7 @@ export interface ExchangeRequest {
   readonly shownPath?: string;
   /** The origin that errors show if the real one is part of a credential. Default: the URL's origin. */
   readonly shownOrigin?: string;
+  /** Beside those that every request has: `user-agent`, and `content-type` of a body that is text, which is JSON. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | AsyncIterable<Uint8Array>;
   /** Texts of the request that no error may repeat. */
@@ -43,6 +44,9 @@ export interface ExchangeBounds {
 type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & { readonly body: Readable };
 
 const ERROR_BODY_MAX_BYTES = 65_536;
+
+const HEADERS = { 'user-agent': 'slipway' };
+const HEADERS_OF_JSON = { ...HEADERS, 'content-type': 'application/json' };
 
 /**
  * One request and its answer, with what is known if it fails. Most important is whether the request can have reached
@@ -194,7 +198,8 @@ export class Exchange {
   }
 
   async #send(): Promise<Answer> {
-    const { method, url, headers, body } = this.#request;
+    const { method, url, body } = this.#request;
+    const headers = { ...(typeof body === 'string' ? HEADERS_OF_JSON : HEADERS), ...this.#request.headers };
     const traceparent = this.#span?.traceparent;
     const dispatcher = this.#dispatcher.compose(noticeWriting(() => (this.#written = true)));
     const sent = dispatcher.request({

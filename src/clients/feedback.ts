@@ -29,11 +29,7 @@ export function createFeedbackClient() {
           method: 'POST',
           url,
           shownPath: SHOWN_PATH,
-          headers: {
-            accept: 'application/json',
-            'user-agent': 'slipway',
-            'content-type': 'application/json',
-          },
+          headers: { accept: 'application/json' },
           body: JSON.stringify(feedback),
           secrets: [link, url.pathname, url.pathname.split('/').at(-1) ?? ''],
         },

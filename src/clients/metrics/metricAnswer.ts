@@ -35,7 +35,6 @@ export async function askMetric<T>(
       url,
       headers: {
         accept: 'application/json',
-        'user-agent': 'slipway',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
         ...headers,

@@ -82,7 +82,7 @@ function onGitlab(
     {
       baseUrl: `${apiUrl}/projects/${encodeURIComponent(repository)}`,
       called: 'GitLab',
-      headers: { 'private-token': token, accept: 'application/json', 'user-agent': 'slipway' },
+      headers: { 'private-token': token, accept: 'application/json' },
       token,
       template: (path) => `/projects/{project}/${path.replaceAll(/(?<=\/)\d+/gu, '{id}')}`,
     },

@@ -117,7 +117,6 @@ export function githubApi(
         authorization: `Bearer ${token}`,
         accept: 'application/vnd.github+json',
         'x-github-api-version': '2022-11-28',
-        'user-agent': 'slipway',
       },
       token,
       template: (path) => `/repos/{repository}/${path.replaceAll(/(?<=\/)(?:\d+|[0-9a-f]{40})/gu, '{id}')}`,

@@ -49,7 +49,7 @@ export function restApi(
         method,
         url,
         template: template(path),
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        headers,
         body: body === undefined ? undefined : JSON.stringify(body),
         secrets: [token],
       },

@@ -39,17 +39,9 @@ export async function postWebhook(
       url,
       shownOrigin: called,
       shownPath: SHOWN_PATH,
-      headers: { 'user-agent': 'slipway', 'content-type': 'application/json', ...headers },
+      headers,
       body,
-      secrets: [
-        ...secrets,
-        address,
-        url.href,
-        url.host,
-        url.hostname,
-        `${url.pathname}${url.search}`,
-        ...partsOf(url),
-      ],
+      secrets: [...secrets, address, url.href, url.host, url.hostname, ...partsOf(url)],
     },
     { signal, timeoutMs },
   );
@@ -60,11 +52,10 @@ export async function postWebhook(
   }
 }
 
-/** The parts of a path and a query that are long enough to be tokens. */
-function partsOf({ pathname, searchParams }: URL): readonly string[] {
-  return [...pathname.split('/'), ...searchParams.values()].filter(
-    (part) => part.length >= TOKEN_LEAST_CHARACTERS,
-  );
+/** Path and query, and the parts of them that are long enough to be tokens. */
+function partsOf({ pathname, search, searchParams }: URL): readonly string[] {
+  const parts = [...pathname.split('/'), ...searchParams.values()];
+  return [`${pathname}${search}`, ...parts.filter((part) => part.length >= TOKEN_LEAST_CHARACTERS)];
 }
 
 const TOKEN_LEAST_CHARACTERS = 6;
