@@ -3,7 +3,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type SignalDefinition, type UpdateDefinition } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
@@ -14,22 +14,29 @@ import { isWorkerSilent, temporalError, unansweredRequest } from './temporalErro
 export const ASK_TIMEOUT_MS = 5_000;
 
 /** A message to a workflow: as an update, which answers, or as a signal, which waits for a worker. */
-export interface Ask<T> {
-  update(): Promise<T>;
-  signal(): Promise<void>;
+export interface Ask<T, Message> {
+  readonly update: UpdateDefinition<T, [Message]>;
+  readonly signal: SignalDefinition<[Message?]>;
+  readonly message: Message;
+  /** Temporal answers a repeated id with the first answer. Default: a new one. */
+  readonly updateId?: string;
   /** The error if the workflow does not exist (any longer). Default: the target has never accepted a release. */
   gone?(): SlipwayError;
 }
 
 /** Sends the update. If no worker answers in time, sends the signal instead and returns `undefined`. */
-export async function ask<T>(
+export async function ask<T, Message>(
   temporal: TemporalConnection,
   workflowId: string,
-  how: Ask<T>,
+  how: Ask<T, Message>,
 ): Promise<T | undefined> {
   const { client, settings } = temporal;
+  const { message, updateId } = how;
+  const handle = client.workflow.getHandle(workflowId);
   try {
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.update());
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      handle.executeUpdate(how.update, { args: [message], updateId }),
+    );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {
       if (how.gone !== undefined) throw how.gone();
@@ -46,7 +53,9 @@ export async function ask<T>(
   }
   await refuseStuck(temporal, workflowId);
   try {
-    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () => how.signal());
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      handle.signal(how.signal, message),
+    );
     return undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);

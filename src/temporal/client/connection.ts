@@ -108,6 +108,36 @@ export async function connectTemporal(
 }
 
 /**
+ * Makes calls to Temporal, and explains a failure to people.
+ * @param withinMs - their deadline. Default: none.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; what the calls throw for another reason.
+ */
+export async function callTemporal<T>(
+  { client, settings }: Pick<TemporalConnection, 'client' | 'settings'>,
+  calls: () => Promise<T>,
+  withinMs?: number,
+): Promise<T> {
+  try {
+    return await (withinMs === undefined ? calls() : client.withDeadline(Date.now() + withinMs, calls));
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/** The same. `undefined` after an expected failure: that the workflow is gone, or does not answer. */
+export function callOrNone<T>(
+  temporal: Pick<TemporalConnection, 'client' | 'settings'>,
+  isExpected: (error: unknown) => boolean,
+  calls: () => Promise<T>,
+  withinMs?: number,
+): Promise<T | undefined> {
+  const orNone = (error: unknown): undefined => {
+    if (!isExpected(error)) throw error;
+  };
+  return callTemporal<T | undefined>(temporal, () => calls().catch(orNone), withinMs);
+}
+
+/**
  * Creates a client that repeats early queries ({@link queryAgain}).
  * @param options.codec - encrypts payloads. Default: none; then encrypted payloads are rejected.
  */

@@ -1,10 +1,10 @@
 import { renewSignal } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { keyIdsIn } from '../codec/decodeHistory.ts';
-import type { TemporalConnection } from './connection.ts';
-import { runningQuery } from './listRunning.ts';
+import { type TemporalConnection, callTemporal } from './connection.ts';
+import { eachRunning } from './listRunning.ts';
 import { applySchedules, listSchedules } from './schedule/schedules.ts';
-import { isGone, temporalError } from './temporalError.ts';
+import { isGone } from './temporalError.ts';
 
 /** A running workflow or a schedule with payloads that are not encrypted with the first key. */
 export interface OldKeyUse {
@@ -36,9 +36,8 @@ export async function findOldKeys(temporal: TemporalConnection): Promise<readonl
     const keys = [...keyIdsIn(message)].filter((key) => key !== first);
     if (keys.length > 0) found.push({ id, keys, renew });
   };
-  const query = runningQuery(Object.values(WORKFLOW_TYPES));
-  try {
-    for await (const { workflowId, runId, type } of client.workflow.list({ query })) {
+  return callTemporal(temporal, async () => {
+    for await (const { workflowId, runId, type } of eachRunning(temporal, Object.values(WORKFLOW_TYPES))) {
       const handle = client.workflow.getHandle(workflowId, runId);
       const history = await handle.fetchHistory().catch((error: unknown) => {
         if (!isGone(error)) throw error;
@@ -54,7 +53,5 @@ export async function findOldKeys(temporal: TemporalConnection): Promise<readonl
       );
     }
     return found;
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+  });
 }

@@ -2,8 +2,8 @@ import type { Connection } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../../domain/searchAttributes.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { isRejected, temporalError } from './temporalError.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
+import { isRejected } from './temporalError.ts';
 import { isTemporalCloud, type TemporalSettings } from './temporalSettings.ts';
 
 /** Temporal's `IndexedValueType` for Keyword. */
@@ -15,24 +15,21 @@ const KEYWORD = 2;
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which Slipway must
  * not change; SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function missingSearchAttributes({
-  connection,
-  settings,
-}: Pick<TemporalConnection, 'connection' | 'settings'>): Promise<readonly SearchAttributeName[]> {
+export function missingSearchAttributes(
+  temporal: TemporalConnection,
+): Promise<readonly SearchAttributeName[]> {
+  const { connection, settings } = temporal;
   const { namespace } = settings;
-  try {
-    return await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, async () => {
-      const { config } = await connection.workflowService.describeNamespace({ namespace });
-      const shown = readAliases(config?.customSearchAttributeAliases ?? {});
-      const wrong = NAMES.filter((name) => shown.has(name) && shown.get(name) !== 'Keyword');
-      if (wrong.length > 0) throw wrongType(namespace, wrong);
-      const unshown = NAMES.filter((name) => !shown.has(name));
-      const searchable = await Promise.all(unshown.map((name) => isSearchable(connection, namespace, name)));
-      return unshown.filter((_, index) => !searchable[index]);
-    });
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+  const look = async (): Promise<readonly SearchAttributeName[]> => {
+    const { config } = await connection.workflowService.describeNamespace({ namespace });
+    const shown = readAliases(config?.customSearchAttributeAliases ?? {});
+    const wrong = NAMES.filter((name) => shown.has(name) && shown.get(name) !== 'Keyword');
+    if (wrong.length > 0) throw wrongType(namespace, wrong);
+    const unshown = NAMES.filter((name) => !shown.has(name));
+    const searchable = await Promise.all(unshown.map((name) => isSearchable(connection, namespace, name)));
+    return unshown.filter((_, index) => !searchable[index]);
+  };
+  return callTemporal(temporal, look, TEMPORAL_ANSWERS_WITHIN_MS);
 }
 
 const NAMES = Object.values(SEARCH_ATTRIBUTES);
@@ -75,7 +72,7 @@ export async function requireSearchAttributes(temporal: TemporalConnection): Pro
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them, if the server refuses.
  */
 export async function registerSearchAttributes(
-  temporal: Pick<TemporalConnection, 'connection' | 'settings'>,
+  temporal: TemporalConnection,
 ): Promise<readonly SearchAttributeName[]> {
   const { connection, settings } = temporal;
   const missing = await missingSearchAttributes(temporal);

@@ -7,7 +7,7 @@ import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { decodeEvents } from '../codec/decodeHistory.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
-import { runningQuery } from './listRunning.ts';
+import { eachRunning } from './listRunning.ts';
 import { isGone } from './temporalError.ts';
 
 /** A workflow whose workflow task keeps failing, so that no worker can continue it. */
@@ -56,9 +56,8 @@ export async function findStuckTask(
 
 /** All of Slipway's running workflows that are stuck. */
 export async function findStuckTasks(temporal: TemporalConnection): Promise<readonly StuckTask[]> {
-  const query = runningQuery(Object.values(WORKFLOW_TYPES));
   const stuck: StuckTask[] = [];
-  for await (const { workflowId } of temporal.client.workflow.list({ query })) {
+  for await (const { workflowId } of eachRunning(temporal, Object.values(WORKFLOW_TYPES))) {
     const task = await findStuckTask(temporal, workflowId);
     if (task !== undefined) stuck.push(task);
   }

@@ -1,7 +1,6 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { temporalError } from './temporalError.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A worker polls anew every minute: one that was last seen longer ago is gone. */
@@ -43,19 +42,11 @@ async function pollers(temporal: TemporalConnection, name: string, type: object)
   return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
 }
 
-async function describePollers({ connection, settings }: TemporalConnection, name: string, type: object) {
-  try {
-    const { pollers: seen } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
-      connection.workflowService.describeTaskQueue({
-        namespace: settings.namespace,
-        taskQueue: { name },
-        ...type,
-      }),
-    );
-    return seen;
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+async function describePollers(temporal: TemporalConnection, name: string, type: object) {
+  const { namespace } = temporal.settings;
+  const describe = () =>
+    temporal.connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, ...type });
+  return (await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS)).pollers;
 }
 
 type Poller = Awaited<ReturnType<typeof describePollers>>[number];

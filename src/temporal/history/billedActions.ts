@@ -1,5 +1,5 @@
 import { heartbeatEveryMs } from '../../domain/cost/waitingCost.ts';
-import { type HistoryEvent, timeOf } from './payloads.ts';
+import { type HistoryEvent, timeOf, activityEndOf } from './payloads.ts';
 
 /** What Temporal Cloud bills, in the words of its rules. Each is a number of actions. */
 export interface BilledActions {
@@ -97,14 +97,7 @@ function mostHeartbeats(events: readonly HistoryEvent[]): number {
   );
   let most = 0;
   for (const event of events) {
-    const id = String(
-      (
-        event.activityTaskCompletedEventAttributes ??
-        event.activityTaskFailedEventAttributes ??
-        event.activityTaskTimedOutEventAttributes ??
-        event.activityTaskCanceledEventAttributes
-      )?.scheduledEventId,
-    );
+    const id = String(activityEndOf(event)?.scheduledEventId);
     const begun = scheduled.get(id);
     const took = begun === undefined ? 0 : timeOf(event) - timeOf(begun);
     if (took < FIRST_HEARTBEAT_MS) continue;

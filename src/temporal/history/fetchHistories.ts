@@ -1,32 +1,26 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import { promotionOf } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
-import type { TemporalConnection } from '../client/connection.ts';
-import { isGone, temporalError } from '../client/temporalError.ts';
+import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
+import { isGone } from '../client/temporalError.ts';
 import { decodeEvents } from '../codec/decodeHistory.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
-
-/** Which histories to fetch. */
-export interface FetchOptions {
-  /**
-   * Fetch only this many of the newest releases and rollbacks, and the runs that started them. Default: every child.
-   */
-  readonly newest?: number;
-}
 
 /**
  * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
  * This includes runs that a restart after a termination began.
  * @param workflowId - the target's.
+ * @param newest - only this many of the newest releases and rollbacks, and the runs that started them. Default: every
+ * child.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchHistories(
   temporal: TemporalConnection,
   workflowId: string,
-  { newest = Infinity }: FetchOptions = {},
+  newest = Infinity,
 ): Promise<readonly AuditedHistory[]> {
-  try {
+  return callTemporal(temporal, async () => {
     const own: AuditedHistory[] = [];
     const started = new Map<string, Child>();
     for (const runId of await runsOf(temporal, workflowId)) {
@@ -50,10 +44,7 @@ export async function fetchHistories(
       if (history !== undefined) children.push({ workflowId: child.workflowId, history });
     }
     return [...own, ...children];
-  } catch (error) {
-    if (error instanceof SlipwayError) throw error;
-    throw temporalError(error, temporal.settings);
-  }
+  });
 }
 
 /** The runs of a workflow id, newest first. The newest is found even if Temporal's list is behind. */
@@ -103,18 +94,15 @@ export async function fetchAudited(
   targetId: string,
 ): Promise<readonly AuditedHistory[]> {
   const histories = await fetchHistories(temporal, targetId);
-  try {
-    const promotions: AuditedHistory[] = [];
-    for (const { kind, request } of readTargetFacts(targetId, histories).works) {
-      const asker = kind === 'release' ? promotionOf(request as ReleaseRequest) : undefined;
-      if (asker === undefined) continue;
-      const history = await fetchHistory(temporal, asker.workflowId, asker.runId);
-      if (history !== undefined) promotions.push({ workflowId: asker.workflowId, history });
-    }
-    return [...histories, ...promotions];
-  } catch (error) {
-    throw temporalError(error, temporal.settings);
+  const promotions: AuditedHistory[] = [];
+  for (const { kind, request } of readTargetFacts(targetId, histories).works) {
+    const asker = kind === 'release' ? promotionOf(request as ReleaseRequest) : undefined;
+    if (asker === undefined) continue;
+    const { workflowId, runId } = asker;
+    const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
+    if (history !== undefined) promotions.push({ workflowId, history });
   }
+  return [...histories, ...promotions];
 }
 
 /**
@@ -141,22 +129,15 @@ export async function fetchHistory(
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchFirstInput(
-  { client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   workflowId: string,
 ): Promise<{ readonly input: unknown; readonly runId: string; readonly at: string } | undefined> {
-  try {
-    const { history } = await client.workflowService.getWorkflowExecutionHistory({
-      namespace: settings.namespace,
-      execution: { workflowId },
-      maximumPageSize: 1,
-    });
-    const [first] = history?.events ?? [];
-    if (first === undefined) return undefined;
-    if (settings.codec !== undefined) await decodeEvents(settings.codec, [first]);
-    const { input, originalExecutionRunId: runId } = first.workflowExecutionStartedEventAttributes ?? {};
-    return { input: decode(input), runId: runId ?? '', at: new Date(timeOf(first)).toISOString() };
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw temporalError(error, settings);
-  }
+  const { namespace, codec } = temporal.settings;
+  const asked = { namespace, execution: { workflowId }, maximumPageSize: 1 };
+  const read = () => temporal.client.workflowService.getWorkflowExecutionHistory(asked);
+  const [first] = (await callOrNone(temporal, isGone, read))?.history?.events ?? [];
+  if (first === undefined) return undefined;
+  if (codec !== undefined) await decodeEvents(codec, [first]);
+  const { input, originalExecutionRunId: runId } = first.workflowExecutionStartedEventAttributes ?? {};
+  return { input: decode(input), runId: runId ?? '', at: new Date(timeOf(first)).toISOString() };
 }

@@ -1,5 +1,5 @@
 import { failureDetail } from '../../domain/failure.ts';
-import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import { decode, decodeAll, type History, type HistoryEvent, timeOf, activityEndOf } from './payloads.ts';
 
 /** A history event as text. */
 export interface HistoryLine {
@@ -59,21 +59,17 @@ function endText(
   events: Events,
   attempts: ReadonlyMap<string, number>,
 ): string | undefined {
-  const completed = event.activityTaskCompletedEventAttributes;
-  const failed = event.activityTaskFailedEventAttributes;
-  const timedOut = event.activityTaskTimedOutEventAttributes;
-  const canceled = event.activityTaskCanceledEventAttributes;
-  const id = (completed ?? failed ?? timedOut ?? canceled)?.scheduledEventId;
+  const id = activityEndOf(event)?.scheduledEventId;
   if (id == null) return undefined;
-  const ending =
-    completed != null
-      ? 'completed'
-      : failed != null
-        ? `failed: ${failureText(failed.failure)}`
-        : timedOut != null
-          ? `timed out: ${failureText(timedOut.failure)}`
-          : 'was canceled';
-  return `${named(id, events)} ${ending} (attempt ${attempts.get(String(id)) ?? 1})`;
+  return `${named(id, events)} ${endingText(event)} (attempt ${attempts.get(String(id)) ?? 1})`;
+}
+
+function endingText(event: HistoryEvent): string {
+  if (event.activityTaskCompletedEventAttributes != null) return 'completed';
+  const failed = event.activityTaskFailedEventAttributes;
+  if (failed != null) return `failed: ${failureText(failed.failure)}`;
+  const timedOut = event.activityTaskTimedOutEventAttributes;
+  return timedOut == null ? 'was canceled' : `timed out: ${failureText(timedOut.failure)}`;
 }
 
 /** A local activity. */

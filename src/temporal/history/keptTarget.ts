@@ -1,13 +1,12 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
-
 import type { WorkFact } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
-import type { TemporalConnection } from '../client/connection.ts';
-import { temporalError } from '../client/temporalError.ts';
+import { type TemporalConnection, callOrNone } from '../client/connection.ts';
+import { isGone } from '../client/temporalError.ts';
 import { fetchHistories } from './fetchHistories.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
+import { isRecord } from '../../domain/scalars.ts';
 
 /** What Temporal itself knows about a target if no worker answers. */
 export interface KeptTarget {
@@ -37,19 +36,17 @@ export async function readKeptTarget(
   workflowId: string,
   last: number,
 ): Promise<KeptTarget | undefined> {
-  const { client, settings } = temporal;
-  try {
-    return await client.withDeadline(Date.now() + READ_TIMEOUT_MS, async () => {
-      const { memo } = await client.workflow.getHandle(workflowId).describe();
-      // One more than requested, because the newest may still run.
-      const histories = await fetchHistories(temporal, workflowId, { newest: last + 1 });
-      return { servingRevisionId: servesOf(memo), ...readKept(workflowId, histories, last) };
-    });
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED') return undefined;
-    throw temporalError(error, settings);
-  }
+  const read = async (): Promise<KeptTarget> => {
+    const { memo } = await temporal.client.workflow.getHandle(workflowId).describe();
+    // One more than requested, because the newest may still run.
+    const histories = await fetchHistories(temporal, workflowId, last + 1);
+    return { servingRevisionId: servesOf(memo), ...readKept(workflowId, histories, last) };
+  };
+  return callOrNone(temporal, hasNeverReleased, read, READ_TIMEOUT_MS);
+}
+
+function hasNeverReleased(error: unknown): boolean {
+  return isGone(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED');
 }
 
 function readKept(
@@ -113,7 +110,6 @@ export function keptMessages({ workflowId, history }: AuditedHistory): readonly 
 
 /** A raw signal may contain anything: fields that are not text are ignored. */
 function textOf(said: unknown, field: string): string | null {
-  if (typeof said !== 'object' || said === null) return null;
-  const value: unknown = Object.entries(said).find(([name]) => name === field)?.[1];
+  const value = isRecord(said) ? said[field] : null;
   return typeof value === 'string' ? value : null;
 }

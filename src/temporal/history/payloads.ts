@@ -34,6 +34,16 @@ export function decodeAll(payloads: Payloads): unknown[] {
   });
 }
 
+/** The end of an activity, in any way: the attributes that all its events have. */
+export function activityEndOf(event: HistoryEvent) {
+  return (
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCanceledEventAttributes
+  );
+}
+
 /** When an event was written, in milliseconds since 1970; 0 if there is none. */
 export function timeOf(event: HistoryEvent | undefined): number {
   const time = event?.eventTime;

@@ -15,7 +15,15 @@ import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workflowTypes.ts';
-import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import {
+  asText,
+  decode,
+  decodeAll,
+  type History,
+  type HistoryEvent,
+  timeOf,
+  activityEndOf,
+} from './payloads.ts';
 import { readMessages } from './readMessages.ts';
 
 const PROMOTION = 'promotion:';
@@ -144,20 +152,17 @@ function endOf(history: History): { readonly ended: WorkFact['ended']; readonly 
   const failed = last?.workflowExecutionFailedEventAttributes;
   const { type, details } = failed?.failure?.applicationFailureInfo ?? {};
   const result = resultInFailure({ type, details: decodeAll(details) }) ?? null;
-  const ended =
-    failed != null
-      ? 'failed'
-      : last?.workflowExecutionCanceledEventAttributes != null
-        ? 'canceled'
-        : last?.workflowExecutionTerminatedEventAttributes != null
-          ? 'terminated'
-          : last?.workflowExecutionTimedOutEventAttributes != null
-            ? 'timed_out'
-            : last?.workflowExecutionContinuedAsNewEventAttributes != null
-              ? 'completed'
-              : 'running';
+  const [, ended = 'running'] = ENDS.find(([attributes]) => last?.[attributes] != null) ?? [];
   return { ended, result };
 }
+
+const ENDS = [
+  ['workflowExecutionFailedEventAttributes', 'failed'],
+  ['workflowExecutionCanceledEventAttributes', 'canceled'],
+  ['workflowExecutionTerminatedEventAttributes', 'terminated'],
+  ['workflowExecutionTimedOutEventAttributes', 'timed_out'],
+  ['workflowExecutionContinuedAsNewEventAttributes', 'completed'],
+] as const;
 
 /**
  * Whether a run is open, has no open task, and has seen the end of all children. A target has an open timer only just
@@ -218,11 +223,7 @@ function readActivities(history: History): ActivityFact[] {
   const ends = new Map<string, HistoryEvent>();
   const abandoned = new Map<string, number>();
   for (const event of events) {
-    const scheduledId =
-      event.activityTaskCompletedEventAttributes?.scheduledEventId ??
-      event.activityTaskFailedEventAttributes?.scheduledEventId ??
-      event.activityTaskTimedOutEventAttributes?.scheduledEventId ??
-      event.activityTaskCanceledEventAttributes?.scheduledEventId;
+    const scheduledId = activityEndOf(event)?.scheduledEventId;
     if (scheduledId != null) ends.set(String(scheduledId), event);
     const asked = event.activityTaskCancelRequestedEventAttributes;
     if (asked != null) abandoned.set(String(asked.scheduledEventId), timeOf(event));

@@ -1,6 +1,6 @@
 import { activityQueues } from '../../domain/taskQueues.ts';
 import type { TemporalConnection } from '../client/connection.ts';
-import { describeRouting, queuesOf, setCurrent } from './deploymentVersions.ts';
+import { describeRouting, queuesOf, routeTo } from './deploymentVersions.ts';
 
 /** The result of {@link makeFirstCurrent}. `current`: this version is current by now; `waits`: another one is. */
 export type FirstVersion = 'made_current' | 'current' | 'waits';
@@ -26,7 +26,7 @@ export async function makeFirstCurrent(
     const known = routing === undefined ? [] : await queuesOf(temporal, buildId);
     if (routing !== undefined && needed.every((queue) => known.includes(queue))) {
       try {
-        await setCurrent(temporal, routing, buildId);
+        await routeTo(temporal, routing, buildId);
         return 'made_current';
       } catch (error) {
         // Another worker was faster: the next read shows it.

@@ -1,5 +1,4 @@
-import type { TemporalConnection } from '../client/connection.ts';
-import { temporalError } from '../client/temporalError.ts';
+import { type TemporalConnection, callTemporal } from '../client/connection.ts';
 import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
 import { fetchHistory } from '../history/fetchHistories.ts';
 import type { Execution } from './runningWork.ts';
@@ -37,12 +36,7 @@ export async function replayFailures(
 /** Fetched one by one, so that thousands need no more memory than one. */
 async function* histories(temporal: TemporalConnection, executions: readonly Execution[]) {
   for (const { workflowId, runId } of executions) {
-    let history;
-    try {
-      history = await fetchHistory(temporal, workflowId, runId);
-    } catch (error) {
-      throw temporalError(error, temporal.settings);
-    }
+    const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
     // The SDK would wait for ever for a history without a completed workflow task.
     const hasDecided = history?.events?.some(
       ({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED,

@@ -1,7 +1,7 @@
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
-import type { TemporalConnection } from '../client/connection.ts';
-import { runningQuery } from '../client/listRunning.ts';
-import { isGone, temporalError } from '../client/temporalError.ts';
+import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
+import { eachRunning } from '../client/listRunning.ts';
+import { isGone } from '../client/temporalError.ts';
 
 /** A running release or rollback. */
 export interface PinnedWork {
@@ -15,18 +15,15 @@ const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollba
 
 /** The running releases and rollbacks, each with its version. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
-  const { client, settings } = temporal;
   const found: PinnedWork[] = [];
   for (const { workflowId, runId } of await running(temporal, PINNED)) {
-    try {
-      const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-      const info = raw.workflowExecutionInfo?.versioningInfo;
-      const version = info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion;
-      found.push({ workflowId, runId, buildId: version?.buildId ?? undefined });
-    } catch (error) {
-      // It has just ended.
-      if (!isGone(error)) throw temporalError(error, settings);
-    }
+    const describe = () => temporal.client.workflow.getHandle(workflowId, runId).describe();
+    const described = await callOrNone(temporal, isGone, describe);
+    // It has just ended.
+    if (described === undefined) continue;
+    const info = described.raw.workflowExecutionInfo?.versioningInfo;
+    const version = info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion;
+    found.push({ workflowId, runId, buildId: version?.buildId ?? undefined });
   }
   return found;
 }
@@ -49,19 +46,13 @@ export interface Execution {
   readonly runId: string;
 }
 
-async function running(
-  { client, settings }: TemporalConnection,
-  types: readonly string[],
-): Promise<readonly Execution[]> {
-  const query = `${runningQuery(types)} AND TaskQueue = '${settings.taskQueue}'`;
-  const found: Execution[] = [];
-  try {
-    for await (const { workflowId, runId } of client.workflow.list({ query }))
+function running(temporal: TemporalConnection, types: readonly string[]): Promise<readonly Execution[]> {
+  return callTemporal(temporal, async () => {
+    const found: Execution[] = [];
+    for await (const { workflowId, runId } of eachRunning(temporal, types, temporal.settings.taskQueue))
       found.push({ workflowId, runId });
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
-  return found;
+    return found;
+  });
 }
 
 /**
@@ -69,21 +60,20 @@ async function running(
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pinTo(
-  { connection, client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   { workflowId, runId }: Execution,
   version: { readonly deploymentName: string; readonly buildId: string },
 ): Promise<void> {
-  try {
-    await connection.workflowService.updateWorkflowExecutionOptions({
+  const { connection, client, settings } = temporal;
+  await callTemporal(temporal, () =>
+    connection.workflowService.updateWorkflowExecutionOptions({
       namespace: settings.namespace,
       workflowExecution: { workflowId, runId },
       workflowExecutionOptions: { versioningOverride: { pinned: { ...AS_PINNED, version } } },
       updateMask: { paths: ['versioning_override'] },
       identity: client.options.identity,
-    });
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+    }),
+  );
 }
 
 /** Temporal's `PinnedOverrideBehavior`, which none of our dependencies exports. */

@@ -31,7 +31,7 @@ function namespace(
     },
   };
   const settings = { address, namespace: 'ours', origin: 'environment' };
-  return { connection, settings } as unknown as TemporalConnection;
+  return { connection, client: connection, settings } as unknown as TemporalConnection;
 }
 
 /** The columns of a SQL database for attributes. */

@@ -11,10 +11,8 @@ function polledBy(pollers: Readonly<Record<string, readonly string[]>>): Tempora
       pollers: (pollers[taskQueue.name] ?? []).map((identity) => ({ identity, lastAccessTime })),
     });
   return {
-    connection: {
-      withDeadline: (_deadline: number, call: () => unknown) => call(),
-      workflowService: { describeTaskQueue },
-    },
+    client: { withDeadline: (_deadline: number, call: () => unknown) => call() },
+    connection: { workflowService: { describeTaskQueue } },
     settings: { address: 'x', namespace: 'default', taskQueue: 'slipway', origin: 'dev' },
   } as unknown as TemporalConnection;
 }

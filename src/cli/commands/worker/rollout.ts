@@ -9,8 +9,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import {
   type DescribedRouting,
   describeRouting,
-  setCurrent,
-  setRamping,
+  routeTo,
 } from '../../../temporal/versions/deploymentVersions.ts';
 import { replayFailures } from '../../../temporal/versions/replay.ts';
 import { pinTo, runningPinned, runningUnpinned } from '../../../temporal/versions/runningWork.ts';
@@ -79,8 +78,7 @@ async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: Rol
   const { temporal, routing, output } = rollout;
   const takesWork = ramp !== 0;
   if (takesWork && replay) await requireReplay(rollout, to);
-  if (ramp === undefined) await setCurrent(temporal, routing, to);
-  else await setRamping(temporal, routing, to, ramp);
+  await routeTo(temporal, routing, to, ramp);
   const what =
     ramp === undefined ? `${to} is current` : takesWork ? `${to} takes ${ramp} %` : `the ramp has ended`;
   output.event({ event: 'routed', buildId: to, percentage: ramp ?? 100 });

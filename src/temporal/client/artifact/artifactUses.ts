@@ -4,8 +4,8 @@ import type { Running } from '../../../domain/target/targetState.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { fetchHistory } from '../../history/fetchHistories.ts';
 import { asText, decode, type History } from '../../history/payloads.ts';
-import type { TemporalConnection } from '../connection.ts';
-import { runningQuery } from '../listRunning.ts';
+import { callTemporal, type TemporalConnection } from '../connection.ts';
+import { eachRunning } from '../listRunning.ts';
 import { findWork } from '../release/pastReleases.ts';
 import { listSchedules } from '../schedule/schedules.ts';
 import { viewTarget } from '../target/targetClient.ts';
@@ -37,18 +37,18 @@ const DIGEST = /sha256:[0-9a-f]{64}/g;
 export async function artifactUses(temporal: TemporalConnection): Promise<KnownUses> {
   const targets: AskedTarget[] = [];
   const uses: ArtifactUse[] = [];
-  try {
-    for (const workflowId of await running(temporal, [WORKFLOW_TYPES.target])) {
+  return callTemporal(temporal, async () => {
+    for await (const { workflowId } of eachRunning(temporal, [WORKFLOW_TYPES.target])) {
       const asked = await askTarget(temporal, workflowId);
       if (asked === undefined) continue;
       targets.push(asked.target);
       uses.push(...asked.uses);
     }
     const { promotion, promotionTurn, preview } = WORKFLOW_TYPES;
-    for (const workflowId of await running(temporal, [promotion, promotionTurn])) {
+    for await (const { workflowId } of eachRunning(temporal, [promotion, promotionTurn])) {
       uses.push(...(await promotionUses(temporal, workflowId)));
     }
-    for (const workflowId of await running(temporal, [preview])) {
+    for await (const { workflowId } of eachRunning(temporal, [preview])) {
       const history = await fetchHistory(temporal, workflowId);
       uses.push(...namedIn(history, `named by ${workflowId}`));
     }
@@ -58,17 +58,8 @@ export async function artifactUses(temporal: TemporalConnection): Promise<KnownU
       if (inputs === 'recorded') continue;
       uses.push({ artifact: inputs.digest, why: `the judge’s inputs of the schedule of ${request.name}` });
     }
-  } catch (error) {
-    throw temporalError(error, temporal.settings);
-  }
-  return { uses, targets };
-}
-
-async function running({ client }: TemporalConnection, types: readonly string[]): Promise<string[]> {
-  const query = runningQuery(types);
-  const workflowIds: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) workflowIds.push(workflowId);
-  return workflowIds;
+    return { uses, targets };
+  });
 }
 
 /** `undefined` if the target has ended since it was listed, or has never accepted a release. */

@@ -25,7 +25,7 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { type TemporalConnection, callOrNone } from '../connection.ts';
 import { isWorkerSilent, temporalError } from '../temporalError.ts';
 import { noWorker, requireWorker } from '../workerPresence.ts';
 
@@ -113,17 +113,14 @@ async function queryHook<T>(
   workflowId: string,
   query: QueryDefinition<T>,
 ): Promise<T | undefined> {
-  const { client, settings } = temporal;
-  try {
-    await requireWorker(temporal);
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).query(query),
-    );
-  } catch (error) {
-    // Its first workflow task is still to come.
-    if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError) return undefined;
-    throw temporalError(error, settings);
-  }
+  await requireWorker(temporal);
+  const ask = () => temporal.client.workflow.getHandle(workflowId).query(query);
+  return callOrNone(temporal, hasNothing, ask, ASK_TIMEOUT_MS);
+}
+
+/** `QueryNotRegisteredError`: the first workflow task of the hook is still to come. */
+function hasNothing(error: unknown): boolean {
+  return error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError;
 }
 
 /**

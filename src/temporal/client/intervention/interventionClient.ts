@@ -116,11 +116,10 @@ export async function sayTo(
   prove?: Prove,
 ): Promise<Intervened> {
   const { requestId } = said;
-  const message = { ...said, identity: await prove?.({ action: kind, workflowId, requestId }) };
-  const handle = temporal.client.workflow.getHandle(workflowId);
   const answer = await ask(temporal, workflowId, {
-    update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] }),
-    signal: () => handle.signal(INTERVENTION_SIGNALS[kind], message),
+    update: INTERVENTION_UPDATES[kind],
+    signal: INTERVENTION_SIGNALS[kind],
+    message: { ...said, identity: await prove?.({ action: kind, workflowId, requestId }) },
     gone: () => gone,
   });
   if (answer === undefined) return kept(releaseId);
@@ -134,10 +133,11 @@ async function withdraw(
   workflowId: string,
   message: WithdrawMessage & { readonly release: string },
 ): Promise<Intervened> {
-  const handle = temporal.client.workflow.getHandle(workflowId);
   const withdrawn = await ask(temporal, workflowId, {
-    update: () => handle.executeUpdate(withdrawUpdate, { args: [message], updateId: message.requestId }),
-    signal: () => handle.signal(withdrawSignal, message),
+    update: withdrawUpdate,
+    signal: withdrawSignal,
+    message,
+    updateId: message.requestId,
   });
   if (withdrawn === undefined) return kept(message.release);
   const note = 'it waited, and is withdrawn before it began';
@@ -154,14 +154,11 @@ export async function setQuarantine(
   quarantined: boolean,
   message: QuarantineMessage,
 ): Promise<string | undefined> {
-  const handle = temporal.client.workflow.getHandle(workflowId);
   return ask(temporal, workflowId, {
-    update: () =>
-      handle.executeUpdate(quarantined ? quarantineUpdate : unquarantineUpdate, {
-        args: [message],
-        updateId: message.requestId,
-      }),
-    signal: () => handle.signal(quarantined ? quarantineSignal : unquarantineSignal, message),
+    update: quarantined ? quarantineUpdate : unquarantineUpdate,
+    signal: quarantined ? quarantineSignal : unquarantineSignal,
+    message,
+    updateId: message.requestId,
   });
 }
 

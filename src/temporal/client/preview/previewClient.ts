@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import {
   WithStartWorkflowOperation,
-  WorkflowNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
@@ -28,7 +27,12 @@ import {
 import { type PreviewWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import {
+  TEMPORAL_ANSWERS_WITHIN_MS,
+  type TemporalConnection,
+  callTemporal,
+  callOrNone,
+} from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { findStuckTask, stuckText } from '../stuckTask.ts';
 import {
@@ -138,18 +142,16 @@ export async function awaitRemoval(
 const LONGEST_POLL_MS = 10_000;
 
 /** Reads a preview's state; `undefined` if it does not answer. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
-export async function viewPreview(
-  { client, settings }: TemporalConnection,
+export function viewPreview(
+  temporal: TemporalConnection,
   workflowId: string,
 ): Promise<PreviewState | undefined> {
-  try {
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).query(previewQuery),
-    );
-  } catch (error) {
-    if (isWorkerSilent(error) || isTemporalSilent(error) || isGone(error)) return undefined;
-    throw temporalError(error, settings);
-  }
+  return callOrNone(
+    temporal,
+    (error) => isWorkerSilent(error) || isTemporalSilent(error) || isGone(error),
+    () => temporal.client.workflow.getHandle(workflowId).query(previewQuery),
+    ASK_TIMEOUT_MS,
+  );
 }
 
 /**
@@ -182,22 +184,12 @@ export async function withStuckTasks(
     const problem = `workers cannot continue ${stuck.workflowId}: ${stuckText(stuck)}. End it: slipway doctor --fix`;
     return { ...preview, problem };
   };
-  try {
-    return await Promise.all(previews.map(withStuckTask));
-  } catch (error) {
-    throw temporalError(error, temporal.settings);
-  }
+  return callTemporal(temporal, () => Promise.all(previews.map(withStuckTask)));
 }
 
 /** Whether a preview has a running workflow. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
-export async function isHeld({ client, settings }: TemporalConnection, target: PreviewSpec['target']) {
-  try {
-    const { status } = await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
-      client.workflow.getHandle(previewWorkflowId(target)).describe(),
-    );
-    return status.name === 'RUNNING';
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw temporalError(error, settings);
-  }
+export async function isHeld(temporal: TemporalConnection, target: PreviewSpec['target']): Promise<boolean> {
+  const describe = () => temporal.client.workflow.getHandle(previewWorkflowId(target)).describe();
+  const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  return found?.status.name === 'RUNNING';
 }

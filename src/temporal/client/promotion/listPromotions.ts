@@ -1,9 +1,8 @@
 import { WORKFLOW_TYPES, type PromotionInput } from '../../../messages/workflowTypes.ts';
 import { promotionWorkflowId, type PromotionRequest } from '../../../domain/promotion/promotion.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { type TemporalConnection, callTemporal } from '../connection.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
-import { temporalError } from '../temporalError.ts';
 import { type PromotionView, viewPromotion } from './promotionClient.ts';
 
 /** A promotion of the namespace that has run or has a schedule. */
@@ -23,12 +22,11 @@ const RUNS_MAX = 500;
 
 /** The promotions of the namespace, each with its newest run. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
 export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
-  const { client, settings } = temporal;
-  try {
+  return callTemporal(temporal, async () => {
     const schedules = await listSchedules(temporal);
     const ids = new Set(schedules.map(({ scheduleId }) => scheduleId));
     let looked = 0;
-    for await (const { workflowId } of client.workflow.list({
+    for await (const { workflowId } of temporal.client.workflow.list({
       query: `WorkflowType = '${WORKFLOW_TYPES.promotion}'`,
     })) {
       ids.add(workflowId);
@@ -40,9 +38,7 @@ export async function listPromotions(temporal: TemporalConnection): Promise<read
     return found
       .flatMap((promotion) => promotion ?? [])
       .sort((one, other) => one.request.name.localeCompare(other.request.name));
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+  });
 }
 
 /**

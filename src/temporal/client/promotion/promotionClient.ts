@@ -20,7 +20,7 @@ import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { wrongMoment } from '../ask.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { type TemporalConnection, callTemporal } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
@@ -54,12 +54,8 @@ export async function startPromotion(
     if (!(error instanceof WorkflowExecutionAlreadyStartedError))
       throw unansweredRequest(error, settings, 'the promotion may still start');
   }
-  try {
-    const { runId } = await client.workflow.getHandle(workflowId).describe();
-    return { workflowId, runId, disposition: 'joined' };
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+  const { runId } = await callTemporal(temporal, () => client.workflow.getHandle(workflowId).describe());
+  return { workflowId, runId, disposition: 'joined' };
 }
 
 /**

@@ -239,23 +239,7 @@ class Trail {
 
 /** A result as the `progress` query would have returned it: the last steps end too fast to be queried. */
 function asProgress(result: ReleaseResult): Progress {
-  const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
-  const { instructions, interventions } = result;
-  return {
-    releaseId,
-    kind,
-    phase: outcome,
-    startedAt,
-    deploymentId,
-    revisionId,
-    baseline,
-    steps,
-    verdicts,
-    outcome,
-    instructions,
-    waiting: null,
-    interventions,
-  };
+  return { ...result, phase: result.outcome, waiting: null };
 }
 
 class WorkerSilent extends Error {

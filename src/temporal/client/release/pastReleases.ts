@@ -10,10 +10,10 @@ import type { Instant } from '../../../domain/scalars.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
 import { NO_KEYS } from '../../codec/payloadCipher.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { type TemporalConnection, callTemporal, callOrNone } from '../connection.ts';
 import { isUnanswered, viewTarget } from '../target/targetClient.ts';
 import type { TemporalSettings } from '../temporalSettings.ts';
-import { isTemporalSilent, temporalError } from '../temporalError.ts';
+import { isTemporalSilent } from '../temporalError.ts';
 
 interface Past {
   readonly releases: readonly PastRelease[];
@@ -60,14 +60,10 @@ export async function findWork(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<WorkFact | undefined> {
-  try {
-    const history = await fetchHistory(temporal, workflowId);
-    if (history === undefined) return undefined;
-    const targetId = workflowId.slice(0, workflowId.lastIndexOf('/'));
-    return readTargetFacts(targetId, [{ workflowId, history }]).works[0];
-  } catch (error) {
-    throw temporalError(error, temporal.settings);
-  }
+  const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId));
+  if (history === undefined) return undefined;
+  const targetId = workflowId.slice(0, workflowId.lastIndexOf('/'));
+  return readTargetFacts(targetId, [{ workflowId, history }]).works[0];
 }
 
 type Described = Pick<WorkflowExecutionDescription, 'raw'>;
@@ -78,20 +74,16 @@ type Described = Pick<WorkflowExecutionDescription, 'raw'>;
  * @param workflowId - the release's own.
  */
 export async function readRunningCall(
-  { client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   workflowId: string,
 ): Promise<RunningCall | undefined> {
-  try {
-    return await runningCallOf(
-      settings,
-      await client.withDeadline(Date.now() + TIMEOUT_MS, () =>
-        client.workflow.getHandle(workflowId).describe(),
-      ),
-    );
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError || isTemporalSilent(error)) return undefined;
-    throw temporalError(error, settings);
-  }
+  const described = await callOrNone(
+    temporal,
+    (error) => error instanceof WorkflowNotFoundError || isTemporalSilent(error),
+    () => temporal.client.workflow.getHandle(workflowId).describe(),
+    TIMEOUT_MS,
+  );
+  return described && runningCallOf(temporal.settings, described);
 }
 
 /** The same for a workflow that was already described. */

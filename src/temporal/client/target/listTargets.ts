@@ -2,9 +2,9 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 
 import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { type TemporalConnection, callOrNone } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
-import { isGone, temporalError } from '../temporalError.ts';
+import { isGone } from '../temporalError.ts';
 
 /** A target that has accepted a release. */
 export interface ListedTarget {
@@ -25,10 +25,9 @@ export async function listTargets(temporal: TemporalConnection): Promise<readonl
   const found = await listRunning(
     temporal,
     WORKFLOW_TYPES.target,
-    ({ workflowId, typedSearchAttributes }) => ({
-      workflowId,
-      name: typedSearchAttributes.get(TARGET) ?? workflowId,
-    }),
+    ({ workflowId, typedSearchAttributes }) => {
+      return { workflowId, name: typedSearchAttributes.get(TARGET) ?? workflowId };
+    },
   );
   return found.sort((one, other) => one.name.localeCompare(other.name));
 }
@@ -38,17 +37,11 @@ export async function listTargets(temporal: TemporalConnection): Promise<readonl
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findTarget(
-  { client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   workflowId: string,
 ): Promise<ListedTarget | undefined> {
-  try {
-    const { type, typedSearchAttributes } = await client.withDeadline(Date.now() + DESCRIBE_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).describe(),
-    );
-    if (type !== WORKFLOW_TYPES.target) return undefined;
-    return { workflowId, name: typedSearchAttributes.get(TARGET) ?? workflowId };
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw temporalError(error, settings);
-  }
+  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
+  const found = await callOrNone(temporal, isGone, describe, DESCRIBE_TIMEOUT_MS);
+  if (found?.type !== WORKFLOW_TYPES.target) return undefined;
+  return { workflowId, name: found.typedSearchAttributes.get(TARGET) ?? workflowId };
 }

@@ -32,9 +32,16 @@ import {
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callOrNone } from '../connection.ts';
 import { findStuckTask, refuseStuck } from '../stuckTask.ts';
-import { isOutOfTime, isSealed, isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
+import {
+  isOutOfTime,
+  isSealed,
+  isTemporalSilent,
+  isWorkerSilent,
+  temporalError,
+  isGone,
+} from '../temporalError.ts';
 import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
 
 /** The result of a rollback request. `signal`: no worker answered, so Temporal keeps it until one does. */
@@ -184,11 +191,10 @@ export async function rollBack(
 ): Promise<RollbackTaken> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID(), trace: currentTrace() };
   const answer = await ask(temporal, workflowId, {
-    update: async () => {
-      const handle = temporal.client.workflow.getHandle(workflowId);
-      return handle.executeUpdate(rollbackUpdate, { args: [identified], updateId: identified.requestId });
-    },
-    signal: () => temporal.client.workflow.getHandle(workflowId).signal(rollbackSignal, identified),
+    update: rollbackUpdate,
+    signal: rollbackSignal,
+    message: identified,
+    updateId: identified.requestId,
   });
   if (answer !== undefined) return { ...answer, via: 'update' };
   return {
@@ -211,14 +217,11 @@ export async function setHold(
   holding: boolean,
   message: HoldMessage,
 ): Promise<HoldTaken> {
-  const handle = temporal.client.workflow.getHandle(workflowId);
   const onHold = await ask(temporal, workflowId, {
-    update: () =>
-      handle.executeUpdate(holding ? holdUpdate : unholdUpdate, {
-        args: [message],
-        updateId: message.requestId,
-      }),
-    signal: () => handle.signal(holding ? holdSignal : unholdSignal, message),
+    update: holding ? holdUpdate : unholdUpdate,
+    signal: holding ? holdSignal : unholdSignal,
+    message,
+    updateId: message.requestId,
   });
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
@@ -240,17 +243,11 @@ export async function viewTarget(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<TargetView | undefined> {
-  const { client, settings } = temporal;
-  try {
-    // Check first, because a query without a worker only times out and does not say why.
-    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
-      client.workflow.getHandle(workflowId).describe(),
-    );
-    await requireWorker(temporal);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw temporalError(error, settings);
-  }
+  // Check first, because a query without a worker only times out and does not say why.
+  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
+  const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  if (found === undefined) return undefined;
+  await requireWorker(temporal);
   return queryTarget(temporal, workflowId);
 }
 
@@ -291,20 +288,16 @@ function reading(place: string, { state }: TargetView): SlipwayError {
  * The progress of a running release or rollback; `undefined` if it has just ended and is gone, or does not answer.
  * @param workflowId - the release's own.
  */
-export async function readProgress(
+export function readProgress(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<Progress | undefined> {
-  const { client, settings } = temporal;
-  try {
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).query(progressQuery),
-    );
-  } catch (error) {
-    const isGoneOrSilent =
-      error instanceof WorkflowNotFoundError || isWorkerSilent(error) || isTemporalSilent(error);
+  const isGoneOrSilent = (error: unknown): boolean =>
+    error instanceof WorkflowNotFoundError ||
+    isWorkerSilent(error) ||
+    isTemporalSilent(error) ||
     // A worker that cannot replay the release answers with the reason.
-    if (isGoneOrSilent || error instanceof QueryNotRegisteredError) return undefined;
-    throw temporalError(error, settings);
-  }
+    error instanceof QueryNotRegisteredError;
+  const ask = () => temporal.client.workflow.getHandle(workflowId).query(progressQuery);
+  return callOrNone(temporal, isGoneOrSilent, ask, ASK_TIMEOUT_MS);
 }

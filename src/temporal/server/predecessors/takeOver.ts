@@ -7,6 +7,8 @@ import type { FailureDetail } from '../../../domain/failure.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../client/connection.ts';
 import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
+import { eachRunning } from '../../client/listRunning.ts';
+import pLimit from 'p-limit';
 
 export type TakeOverEvent =
   | { readonly what: 'failed_step'; readonly step: AbandonedStep }
@@ -86,20 +88,17 @@ async function failAbandonedSteps(
   temporal: TemporalConnection,
   killed: readonly string[],
 ): Promise<readonly AbandonedStep[]> {
-  const { client, settings } = temporal;
   const { release, rollback } = WORKFLOW_TYPES;
-  const query = `WorkflowType IN ("${release}", "${rollback}") AND ExecutionStatus = "Running" AND TaskQueue = ${JSON.stringify(settings.taskQueue)}`;
   const workflowIds: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) {
+  for await (const { workflowId } of eachRunning(
+    temporal,
+    [release, rollback],
+    temporal.settings.taskQueue,
+  )) {
     if (workflowIds.push(workflowId) === WORKFLOWS_MAX) break;
   }
-  const failed: AbandonedStep[] = [];
-  for (let from = 0; from < workflowIds.length; from += AT_ONCE) {
-    const some = workflowIds.slice(from, from + AT_ONCE);
-    const found = await Promise.all(some.map((workflowId) => failIn(temporal, workflowId, killed)));
-    failed.push(...found.flat());
-  }
-  return failed;
+  const failed = await pLimit(AT_ONCE).map(workflowIds, (workflowId) => failIn(temporal, workflowId, killed));
+  return failed.flat();
 }
 
 async function failIn(
