@@ -54,25 +54,15 @@ export async function temporalSettings(
   const dev = await readDevState(home);
   const codec = await readCodec(environment);
   const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);
-  if (connectionOptions.address === undefined && dev !== undefined) {
-    return {
-      address: dev.temporal.address,
-      namespace: namespace ?? dev.temporal.namespace,
-      taskQueue: taskQueue ?? dev.taskQueue,
-      origin: 'dev',
-      connectionOptions: { ...connectionOptions, address: dev.temporal.address },
-      codec,
-      ui: dev.temporal.ui,
-      dashboard: dev.dashboard,
-    };
-  }
-  const address = connectionOptions.address ?? DEFAULT_ADDRESS;
+  const named = connectionOptions.address;
+  const chosenDev = named === undefined ? dev : undefined;
+  const address = named ?? dev?.temporal.address ?? DEFAULT_ADDRESS;
   const ownDev = dev?.temporal.address === address ? dev : undefined;
   return {
     address,
-    namespace: namespace ?? DEFAULT_NAMESPACE,
-    taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
-    origin: connectionOptions.address === undefined ? 'default' : 'environment',
+    namespace: namespace ?? chosenDev?.temporal.namespace ?? DEFAULT_NAMESPACE,
+    taskQueue: taskQueue ?? chosenDev?.taskQueue ?? DEFAULT_TASK_QUEUE,
+    origin: named !== undefined ? 'environment' : dev === undefined ? 'default' : 'dev',
     connectionOptions: { ...connectionOptions, address },
     codec,
     ui: ownDev?.temporal.ui ?? uiOf(address),

@@ -46,17 +46,23 @@ function cacheDirectory(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string
 /** The first run of a 250 MB executable from a cold disk takes seconds. */
 const VERSION_TIMEOUT_MS = 30_000;
 
-export async function onPath(
-  fileName: string,
-  env: NodeJS.ProcessEnv,
-  runs: (path: string) => Promise<boolean>,
-): Promise<string | undefined> {
+/** A program that Slipway can install. */
+export interface Program {
+  readonly fileName: string;
+  /** Its place in the user's cache directory. */
+  readonly destination: string;
+  /** Whether a path has this program. */
+  readonly runs: (path: string) => Promise<boolean>;
+}
+
+/** Finds a program on the PATH, else in the user's cache directory. */
+export async function findProgram({ fileName, destination, runs }: Program, env: NodeJS.ProcessEnv) {
   const directories = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter((name) => name !== '');
   for (const directory of directories) {
-    const candidate = join(directory, fileName);
-    if (await runs(candidate)) return candidate;
+    const path = join(directory, fileName);
+    if (await runs(path)) return { path, origin: 'path' } as const;
   }
-  return undefined;
+  return (await runs(destination)) ? ({ path: destination, origin: 'cache' } as const) : undefined;
 }
 
 /** Whether a path has a `temporal` executable that runs. An interrupted download leaves one that does not. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
-import { moveIntoPlace } from './executable.ts';
+import { moveIntoPlace, type Program, findProgram } from './executable.ts';
 import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
 
 /** An executable, and where it was found. */
@@ -23,20 +23,15 @@ export interface InstallOptions {
 }
 
 /** An executable that can be installed into the user's cache directory. */
-interface Installable<Origin extends string> {
+interface Installable<Origin extends string> extends Program {
   /** Its name, for people. */
   readonly name: string;
-  readonly destination: string;
-  readonly find: () => Promise<Found<Origin> | undefined>;
-  /** Where `find` looked without success: one line each. */
-  readonly lookedFor: readonly string[];
   /** The ways to install it, in the order in which they are tried. */
   readonly ways: readonly {
     readonly origin: Origin;
     readonly name: string;
     readonly install: (task: InstallTask) => Promise<InstallAttempt>;
   }[];
-  readonly runs: (path: string) => Promise<boolean>;
   /** The error if nothing worked. Its message lists what was tried. */
   readonly failure: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 }
@@ -50,16 +45,16 @@ interface Installable<Origin extends string> {
 export async function installOnce<Origin extends string>(
   installable: Installable<Origin>,
   options: InstallOptions = {},
-): Promise<Found<Origin>> {
-  const { onProgress = () => undefined, signal } = options;
-  const { name, find, destination } = installable;
-  const found = await find();
+): Promise<Found<Origin | 'path' | 'cache'>> {
+  const { onProgress = () => undefined, signal, env = process.env } = options;
+  const { name, destination } = installable;
+  const found = await findProgram(installable, env);
   if (found !== undefined) return found;
   const directory = dirname(destination);
   await createCache(installable, directory);
   const locking = { name, directory, onProgress, signal };
   return withInstallLock(locking, async () => {
-    const meanwhile = await find();
+    const meanwhile = await findProgram(installable, env);
     if (meanwhile !== undefined) return meanwhile;
     await removeAbandoned(directory);
     // Beside the cache, so that moving the executable into it is one rename on one file system.
@@ -92,8 +87,11 @@ async function tryEach<Origin extends string>(
   options: InstallOptions,
 ): Promise<Found<Origin>> {
   const { onProgress = () => undefined, signal, env = process.env, downloadStallMs = 20_000 } = options;
-  const { name: called, destination, lookedFor, ways, runs } = installable;
-  const tried = [...lookedFor];
+  const { name: called, fileName, destination, ways, runs } = installable;
+  const tried = [
+    `\`${fileName}\` on the PATH: there is none that runs`,
+    `the cached copy ${destination}: there is none that runs`,
+  ];
   for (const { origin, name, install } of ways) {
     signal?.throwIfAborted();
     onProgress(`installing ${called} by ${name}`);

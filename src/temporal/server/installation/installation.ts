@@ -3,9 +3,10 @@ import { loadClientConfigProfile } from '@temporalio/envconfig';
 import {
   cachedTemporalPath,
   isTemporal,
-  onPath,
   TEMPORAL_CLI_VERSION,
   temporalFileName,
+  type Program,
+  findProgram,
 } from './executable.ts';
 import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
 import { downloadWithSdk } from './sdkDownload.ts';
@@ -31,13 +32,12 @@ export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env):
  * Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing.
  * @param env - default: the process's environment.
  */
-export async function findTemporal(
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<TemporalExecutable | undefined> {
-  const found = await onPath(temporalFileName(), env, isTemporal);
-  if (found !== undefined) return { path: found, origin: 'path' };
-  const cached = cachedTemporalPath(env);
-  return (await isTemporal(cached)) ? { path: cached, origin: 'cache' } : undefined;
+export function findTemporal(env: NodeJS.ProcessEnv = process.env): Promise<TemporalExecutable | undefined> {
+  return findProgram(temporalIn(env), env);
+}
+
+function temporalIn(env: NodeJS.ProcessEnv): Program {
+  return { fileName: temporalFileName(), destination: cachedTemporalPath(env), runs: isTemporal };
 }
 
 /**
@@ -47,23 +47,8 @@ export async function findTemporal(
  * @throws the signal's reason if `signal` is aborted.
  */
 export function installTemporal(options: InstallOptions = {}): Promise<TemporalExecutable> {
-  const { env = process.env } = options;
-  const destination = cachedTemporalPath(env);
-  return installOnce(
-    {
-      name: 'Temporal',
-      destination,
-      find: () => findTemporal(env),
-      lookedFor: [
-        '`temporal` on the PATH: there is none that runs',
-        `the cached copy ${destination}: there is none that runs`,
-      ],
-      ways: WAYS,
-      runs: isTemporal,
-      failure: NOT_INSTALLED,
-    },
-    options,
-  );
+  const program = temporalIn(options.env ?? process.env);
+  return installOnce({ name: 'Temporal', ...program, ways: WAYS, failure: NOT_INSTALLED }, options);
 }
 
 const WAYS = [

@@ -3,7 +3,7 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 
 import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
-import { cachedTestServerPath, isExecutable, onPath, testServerFileName } from './executable.ts';
+import { cachedTestServerPath, isExecutable, testServerFileName, type Program } from './executable.ts';
 import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
 import { downloadWithSdk } from './sdkDownload.ts';
 
@@ -19,29 +19,12 @@ type TestServer = Found<'path' | 'cache' | 'download' | 'maven'>;
  * @throws the signal's reason if `signal` is aborted.
  */
 export function installTestServer(options: InstallOptions = {}): Promise<TestServer> {
-  const { env = process.env } = options;
-  const destination = cachedTestServerPath(env, TEST_SERVER_VERSION);
-  return installOnce(
-    {
-      name: 'the test server',
-      destination,
-      find: () => find(env, destination),
-      lookedFor: [
-        `\`${testServerFileName()}\` on the PATH: there is none`,
-        `the cached copy ${destination}: there is none`,
-      ],
-      ways: WAYS,
-      runs: isExecutable,
-      failure: UNAVAILABLE,
-    },
-    options,
-  );
-}
-
-async function find(env: NodeJS.ProcessEnv, cached: string): Promise<TestServer | undefined> {
-  const found = await onPath(testServerFileName(), env, isExecutable);
-  if (found !== undefined) return { path: found, origin: 'path' };
-  return (await isExecutable(cached)) ? { path: cached, origin: 'cache' } : undefined;
+  const program: Program = {
+    fileName: testServerFileName(),
+    destination: cachedTestServerPath(options.env ?? process.env, TEST_SERVER_VERSION),
+    runs: isExecutable,
+  };
+  return installOnce({ name: 'the test server', ...program, ways: WAYS, failure: UNAVAILABLE }, options);
 }
 
 const WAYS = [
