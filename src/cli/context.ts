@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { slipwayHome } from '../config/home.ts';
 import { createOutput, type Output } from './output.ts';
 
-/** The context of every command. */
 export interface CommandContext {
   readonly output: Output;
   /** The folder of Slipway's state on this machine: an absolute path. */
@@ -11,13 +10,22 @@ export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The options that every command has. */
 export interface CommonOptions {
   readonly json?: boolean;
   readonly verbose?: boolean;
   readonly quiet?: boolean;
   /** Default: `SLIPWAY_HOME`, else `.slipway`. */
   readonly home?: string;
+}
+
+/** The options of commands that read `slipway.yaml`. */
+export interface FileOptions {
+  readonly config?: string;
+}
+
+/** The options of commands that send a message to a target. */
+export interface MessageOptions extends FileOptions {
+  readonly reason?: string;
 }
 
 /** Makes the context of one command from its options, the process's environment and its streams. */

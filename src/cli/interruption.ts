@@ -33,7 +33,6 @@ export function exitWithParent(environment: Readonly<Record<string, string | und
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
 }
 
-/** Waits until a signal is aborted. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

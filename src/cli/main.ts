@@ -21,7 +21,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 void main(process.argv);
 
-/** The entry of the `slipway` command: reads the command line, runs one command, and ends with its exit code. */
 async function main(argv: readonly string[]): Promise<void> {
   const number = version();
   const program = buildProgram({

@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process';
-import { userInfo } from 'node:os';
 import { promisify } from 'node:util';
 
+import type { Environment } from '../config/environment.ts';
+import { userName } from '../config/userName.ts';
 import type { Actor } from '../domain/actor.ts';
 import { ciRun } from './ci/ciRun.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { CommandContext } from './context.ts';
 
 /** Runs git in a folder; `undefined` if it fails: no git, no repository, nothing configured. */
 export type Git = (...args: readonly string[]) => Promise<string | undefined>;
 
 /** The requester and the origin: CI's, else git's `user.name` or the system user, and `cli`. */
 export async function readRequester(
-  environment: Environment,
-  git: Git,
+  { environment }: Pick<CommandContext, 'environment'>,
+  folder: string,
   reason: string | undefined,
 ): Promise<Actor> {
   const ci = ciRun(environment);
-  const who = ci?.who ?? (await git('config', 'user.email')) ?? userName();
+  const who = ci?.who ?? (await gitIn(folder)('config', 'user.email')) ?? userName();
   return { who, from: ci?.from ?? 'cli', reason };
 }
 
@@ -74,7 +74,6 @@ const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
   ['gitlab', 'CI_PROJECT_PATH'],
 ]);
 
-/** Runs git in a folder. */
 export function gitIn(folder: string): Git {
   return async (...args) => {
     try {
@@ -86,13 +85,4 @@ export function gitIn(folder: string): Git {
       return undefined;
     }
   };
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user may have no name.
-    return 'unknown';
-  }
 }

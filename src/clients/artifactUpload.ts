@@ -9,7 +9,6 @@ import { SlipwayError } from '../domain/errors.ts';
 import { Exchange } from './exchange.ts';
 import { observed, type Service } from './service.ts';
 
-/** What to upload, and where. */
 export interface ArtifactUpload {
   /** The answer of the upload-url endpoint. */
   readonly upload: Pick<UploadUrl, 'upload_url' | 'upload_headers'>;
@@ -21,7 +20,6 @@ export interface ArtifactUpload {
   readonly onProgress?: (sentBytes: number, sizeBytes: number) => void;
 }
 
-/** The limits of an upload. */
 export interface UploadOptions {
   readonly signal?: AbortSignal;
   /** The longest time without a sent piece or the answer, in milliseconds; 0: no limit. Default: 60,000. */

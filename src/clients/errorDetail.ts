@@ -22,7 +22,6 @@ export function errorDetail(
   return typeof detail === 'string' && detail !== '' ? clean(detail, secrets) : undefined;
 }
 
-/** The detail in one line, for a message. */
 export function describeDetail(detail: string | ValidationIssue[] | undefined): string {
   if (detail === undefined) return '';
   if (typeof detail === 'string') return detail;

@@ -13,8 +13,8 @@ import {
 } from '../domain/check/evaluator.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
-import { Exchange } from './exchange.ts';
 import { describeDetail } from './errorDetail.ts';
+import { Exchange } from './exchange.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 import { signature } from './signature.ts';
 

@@ -78,7 +78,6 @@ async function* readEvents(
   }
 }
 
-/** The pieces of the body. Errors of the transport become ServiceErrors. */
 async function* piecesOf(exchange: Exchange, body: Readable): AsyncGenerator<Uint8Array, void> {
   const pieces = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   for (;;) {

@@ -14,7 +14,6 @@ import {
   type ServiceErrorOptions,
 } from './serviceError.ts';
 
-/** One request to send. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
   readonly url: URL;
@@ -294,7 +293,6 @@ export function single(header: string | string[] | undefined): string | undefine
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Reports when a request is handed to a connected socket, unless it was given up before. */
 function noticeWriting(notice: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch(options, {

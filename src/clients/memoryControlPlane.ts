@@ -8,7 +8,6 @@ import type { EventStream } from './eventStream.ts';
 import type { RunApiClient } from './runApi.ts';
 import { ServiceError } from './serviceError.ts';
 
-/** A revision of a {@link MemoryControlPlane}. */
 export interface MemoryRevision {
   readonly id: string;
   status: string;
@@ -17,7 +16,6 @@ export interface MemoryRevision {
   identity: string;
 }
 
-/** A deployment of a {@link MemoryControlPlane}. */
 export interface MemoryDeployment {
   readonly id: string;
   readonly name: string;
@@ -41,9 +39,7 @@ const NEWEST_PAGE = 20;
 export class MemoryControlPlane {
   /** Whether a redeploy creates a new revision or deploys the old one again. */
   redeployMakesRevision = false;
-  /** Whether it offers a list of revisions. */
   offersList = true;
-  /** Whether it offers the deletion of deployments. */
   offersDelete = true;
   readonly deployments: MemoryDeployment[] = [];
   readonly #options: MemoryControlPlaneOptions;
@@ -83,7 +79,6 @@ export class MemoryControlPlane {
     return revisions.find(({ id }) => id === revisionId) ?? notFound(`revision ${revisionId}`);
   }
 
-  /** Makes a revision the active one. */
   bringUp(deploymentId: string, revisionId: string): void {
     this.revision(deploymentId, revisionId).status = 'DEPLOYED';
     this.deployment(deploymentId).activeRevisionId = revisionId;

@@ -15,7 +15,6 @@ export type RunToObserve = Pick<Check, 'assistant' | 'timeoutMs' | 'feedbackKey'
   readonly showsFirstOutput?: boolean;
 };
 
-/** What was observed of one run. */
 export interface ObservedStream {
   readonly run: ObservedRun;
   readonly runId: string | null;

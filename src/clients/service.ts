@@ -10,7 +10,6 @@ import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 
-/** The options of every call. */
 export interface CallOptions {
   /** Ends the call. The error then says whether the request may have been applied. */
   readonly signal?: AbortSignal;
@@ -20,7 +19,6 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** The options of a client. */
 export interface ServiceOptions {
   /** The service's base URL, `http` or `https`. It may have a path. */
   readonly baseUrl: string;
@@ -87,7 +85,6 @@ export async function observed<T>(
   }
 }
 
-/** The parts of a call, in addition to its endpoint. */
 interface CallParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -102,7 +99,6 @@ type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E
 export interface Service {
   readonly origin: string;
   readonly agent: Agent;
-  /** The headers with our credentials. */
   readonly credentials: Readonly<Record<string, string>>;
   readonly onCall: OnCall | undefined;
   /** Returns the value of the answer. @throws ServiceError */

@@ -57,7 +57,6 @@ export class ServiceError extends SlipwayError {
   }
 }
 
-/** What to do, if the call knows nothing better. */
 const HINTS: Readonly<Partial<Record<ServiceErrorCode, string>>> = {
   SLIPWAY_UNREACHABLE: 'Check the address, and whether the service runs there.',
   SLIPWAY_NO_ANSWER: 'Check whether the service works, then try again.',

@@ -11,7 +11,6 @@ const load = createRequire(import.meta.url);
 
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\//u;
 
-/** How much of what is wrong is told. */
 const PROBLEMS_MAX = 3;
 
 /** Checks answers against JSON Schemas, strictly: draft 2020-12, or 7 by `$schema`. Nothing is fetched. */

@@ -25,7 +25,6 @@ const Turn = z
   })
   .transform((turn): TurnOfCheck => ({ ...present(turn), expect: turn.expect }));
 
-/** A check of `slipway.yaml`. */
 export const Check = z
   .strictObject({
     name: Text.describe('What it is called, once in the file'),

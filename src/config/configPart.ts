@@ -11,8 +11,9 @@ import {
   placeOfRange,
   readableLines,
 } from './configPlace.ts';
+import type { Environment } from './environment.ts';
 import { readConfigFile } from './findConfig.ts';
-import { type Environment, substituteVariables } from './variables.ts';
+import { substituteVariables } from './variables.ts';
 
 /** One file of a configuration, parsed, with its variables substituted. */
 export interface ConfigPart extends ConfigSource {

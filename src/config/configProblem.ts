@@ -5,7 +5,6 @@ import { type ConfigProblem, isSecretName, placeOfField, readableLines } from '.
 import { type ConfigPart, partOfField } from './configPart.ts';
 import { nearestWord } from './nearestWord.ts';
 
-/** A problem of a field, without its place. */
 export interface FieldProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;

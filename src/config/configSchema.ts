@@ -372,7 +372,6 @@ function* budgetProblems(budget: unknown, checks: unknown) {
   yield { path: ['checksBudget', 'runs'], message: `the checks take at least ${fewest} runs: raise it` };
 }
 
-/** Finds step deadlines that are shorter than the checks that run within them. Such a step could never succeed. */
 function stepProblems(checks: unknown, steps: unknown) {
   const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['timeoutMs'] === 'number'

@@ -37,7 +37,6 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
   ];
 }
 
-/** A warning about the name of a field; none if `message` is `false`. */
 function warn(
   path: readonly PropertyKey[],
   field: string | readonly string[],
@@ -122,7 +121,6 @@ function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks
   ];
 }
 
-/** Finds events that Slipway never reports to GitHub. */
 function notifyWarnings(receivers: unknown): FieldProblem[] {
   const message = 'has no effect: Slipway reports only releases to GitHub';
   return listOf(receivers).flatMap((receiver, index) => {
@@ -134,7 +132,6 @@ function notifyWarnings(receivers: unknown): FieldProblem[] {
   });
 }
 
-/** Finds one-time freezes that are over. */
 function freezeWarnings(path: readonly string[], freezes: unknown, now: number): FieldProblem[] {
   return listOf(freezes).flatMap((freeze, index) => {
     const { until, timeZone = 'UTC' } = fieldsOf(freeze);

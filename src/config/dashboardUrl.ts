@@ -1,7 +1,6 @@
 import { SlipwayError } from '../domain/errors.ts';
+import { type Environment, setting } from './environment.ts';
 import { httpsUrl } from './httpsUrl.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = 'SLIPWAY_DASHBOARD_URL';
 
@@ -11,8 +10,8 @@ const VARIABLE = 'SLIPWAY_DASHBOARD_URL';
  * @throws SlipwayError SLIPWAY_USAGE if {@link httpsUrl} rejects it, or it has a path.
  */
 export function readDashboardUrl(environment: Environment): URL | undefined {
-  const text = environment[VARIABLE]?.trim() ?? '';
-  if (text === '') return undefined;
+  const text = setting(environment, VARIABLE);
+  if (text === undefined) return undefined;
   const url = httpsUrl(VARIABLE, text);
   if (url.pathname === '/' && url.search === '' && url.hash === '') return url;
   throw new SlipwayError('SLIPWAY_USAGE', `${VARIABLE} has a path`, { hint: `leave it out: ${url.origin}` });

@@ -74,7 +74,6 @@ const PassRate = z
   .transform((text) => Number(PASS_RATE.exec(text)?.[1]) / 100)
   .refine((share) => share > 0 && share <= 1, 'expected more than 0% and at most 100%');
 
-/** The fields of a check that belong to its dataset. */
 export const DATASET_FIELDS = {
   dataset: DatasetOfCheck.optional().describe(
     'Instead of input: a file of rows, each with an input of its own',

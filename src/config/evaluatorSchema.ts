@@ -37,7 +37,6 @@ const Evaluator = z
   })
   .transform(({ timeout: timeoutMs, ...evaluator }): EvaluatorOfCheck => ({ ...evaluator, timeoutMs }));
 
-/** The evaluators of a check. */
 export const Evaluators = z
   .array(Evaluator)
   .min(1, 'expected at least one evaluator')

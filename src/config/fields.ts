@@ -18,10 +18,8 @@ export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclu
   >;
 }
 
-/** Text that is not blank. */
 export const Text = z.string().trim().min(1, 'must not be empty');
 
-/** The pattern of a duration, for editors. */
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */
@@ -55,7 +53,6 @@ export const Reference = z
   .refine((text) => SECRET_REFERENCE.test(text), REFERENCE_EXPECTED)
   .describe('Where the secret comes from: env:NAME or file:/absolute/path');
 
-/** A reference to a secret. */
 export const SecretReference = z.strictObject(
   { from: Reference },
   typeProblem('expected { from: env:NAME } or { from: file:/absolute/path }, never the secret itself'),
@@ -78,7 +75,6 @@ export function unlessAny<T>(problemsOf: (value: T) => Iterable<FieldProblem>) {
   };
 }
 
-/** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL', abort: true })
   .superRefine(unless(serviceUrlProblem));

@@ -9,7 +9,6 @@ export const CONFIG_FILE = 'slipway.yaml';
 
 /** A `slipway.yaml` as text, not parsed. */
 export interface FoundConfig {
-  /** The file's absolute path. */
   readonly file: string;
   readonly text: string;
 }

@@ -85,7 +85,6 @@ const Metric = z
       wrong(problem.field === 'url' ? ['http', 'url'] : [problem.field], problem.message);
   });
 
-/** `metrics` of `slipway.yaml`, by name. */
 export const Metrics = z.record(
   z
     .string()

@@ -113,7 +113,6 @@ const Hook = z.strictObject({
     .describe('The rules: what to do on which events'),
 });
 
-/** `hooks` of `slipway.yaml`, by name. */
 export const Hooks = z.record(Name, Hook);
 export type HookConfig = z.infer<typeof Hook>;
 export type HookRule = HookConfig['on'][number];

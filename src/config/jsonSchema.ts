@@ -31,7 +31,6 @@ function partName(name: string): string {
   return `part-${name}`;
 }
 
-/** Removes `required` from a schema at any depth, except a field of that name. */
 function withoutRequired(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRequired);
   if (!isRecord(schema)) return schema;

@@ -21,7 +21,6 @@ const HOUR_MS = 3_600_000;
 
 const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
 
-/** The smallest effect that matters, in the metric's unit. */
 const SmallestEffect = z.number().positive('expected more than 0').max(1_000);
 
 const Metrics = z
@@ -140,7 +139,6 @@ const { onInconclusive: _, again: _1, ...compared } = Judge.shape;
 export const PreviewJudge = complete(z.strictObject(compared));
 export type PreviewJudge = z.infer<typeof PreviewJudge>;
 
-/** The judge's settings from the file. */
 export function judgeSettings(judge: PreviewJudge): DeclaredJudgeSettings {
   const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
   const { confidence, minimumRuns, metrics } = judge;

@@ -4,20 +4,18 @@ import type { z } from 'zod';
 
 import { isRecord } from '../domain/scalars.ts';
 import { ConfigError } from './configError.ts';
-import type { ConfigProblem } from './configPlace.ts';
 import { type ConfigPart, configPart, extendedParts, mergeParts } from './configPart.ts';
+import type { ConfigProblem } from './configPlace.ts';
 import { type FieldProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
 import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
+import type { Environment } from './environment.ts';
 import { CONFIG_FILE, findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
 import { releaseSettings, settingsProblem } from './releaseSettings.ts';
-import type { Environment } from './variables.ts';
 
-/** A valid `slipway.yaml`. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** The file's absolute path. */
   readonly file: string;
   /** The file's folder. Paths in the file, and in the files that it extends, are relative to it. */
   readonly folder: string;

@@ -57,7 +57,6 @@ const Receiver = z
     }
   });
 
-/** `notify` of `slipway.yaml`. */
 export const Notify = z.array(Receiver).max(RECEIVERS_MAX);
 export type ReceiverConfig = z.infer<typeof Receiver>;
 

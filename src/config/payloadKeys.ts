@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { SECRET_REFERENCE, secretInFile } from '@slipway/contract/secretReference';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { type Environment, setting } from './environment.ts';
 import { resolveSecret } from './secretReference.ts';
 
-/** The variable that names the keys. */
 export const PAYLOAD_KEYS = 'SLIPWAY_PAYLOAD_KEYS';
 
 /** An AES-256 key, and its id, which each payload that it encrypts carries unencrypted. */
@@ -23,8 +23,6 @@ const COMMAND = 'command:';
 const COMMAND_TIMEOUT_MS = 30_000;
 const EXAMPLE = `${PAYLOAD_KEYS}="2026-11=file:/run/secrets/payload-key"`;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * The keys that payloads in Temporal are encrypted with, from `SLIPWAY_PAYLOAD_KEYS`: `ID=REFERENCE`, separated by commas.
  * The first one encrypts. A reference is `env:NAME`, `file:/absolute/path`, or `command:/absolute/path`: a program that
@@ -33,8 +31,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING.
  */
 export async function readPayloadKeys(environment: Environment = process.env): Promise<PayloadKey[]> {
-  const written = environment[PAYLOAD_KEYS]?.trim() ?? '';
-  if (written === '') return [];
+  const written = setting(environment, PAYLOAD_KEYS);
+  if (written === undefined) return [];
   const entries = written.split(',').map((entry) => readEntry(entry.trim()));
   const ids = new Set(entries.map(({ id }) => id));
   if (ids.size < entries.length) throw invalid('two keys have the same id', 'give each key a unique id');

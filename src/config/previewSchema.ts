@@ -52,7 +52,6 @@ const Preview = z.strictObject({
   comment: Comment.optional().describe('The comment on the pull request. Absent: Slipway writes none'),
 });
 
-/** `previews` of `slipway.yaml`, by name. */
 export const Previews = z.record(
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
   Preview,

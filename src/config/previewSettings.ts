@@ -6,41 +6,23 @@ import {
   SMALLEST_RESOURCES,
 } from '../domain/preview/preview.ts';
 import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
+import { chooseName } from './chooseName.ts';
 import type { Config } from './configSchema.ts';
-import { meantWord } from './nearestWord.ts';
 import type { PreviewConfig } from './previewSchema.ts';
 
 const API_URLS = { github: 'https://api.github.com', gitlab: 'https://gitlab.com/api/v4' } as const;
 
-/** A preview of the file. */
 export interface ChosenPreview {
   readonly name: string;
   readonly preview: PreviewConfig;
 }
 
-/**
- * Chooses a preview of the file; the name may be left out if there is only one.
- * @throws SLIPWAY_PREVIEW_UNKNOWN, SLIPWAY_USAGE.
- */
-export function choosePreview({ previews }: Config, wanted: string | undefined): ChosenPreview {
-  const names = Object.keys(previews);
-  const [only, ...more] = names;
-  if (only === undefined) {
-    throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', 'slipway.yaml has no previews', {
-      hint: 'docs/previews.md describes how to write one',
-    });
-  }
-  if (wanted === undefined && more.length > 0) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several previews', {
-      hint: `name one with --name: ${names.join(', ')}`,
-    });
-  }
-  const name = wanted ?? only;
-  const preview = previews[name];
-  if (preview !== undefined) return { name, preview };
-  throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', `slipway.yaml has no preview "${name}"`, {
-    hint: meantWord(name, names, 'it has'),
-  });
+/** Chooses a preview of the file. @throws as {@link chooseName}. */
+export function choosePreview(config: Config, wanted: string | undefined): ChosenPreview {
+  const name = chooseName(config, 'previews', wanted);
+  const preview = config.previews[name];
+  if (preview === undefined) throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', `no preview "${name}"`);
+  return { name, preview };
 }
 
 /** The terms of a pull request's preview, from the file. */

@@ -78,7 +78,6 @@ const Promotion = z.strictObject({
   ),
 });
 
-/** `promotions` of `slipway.yaml`, by name. */
 export const Promotions = z.record(
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
   Promotion,

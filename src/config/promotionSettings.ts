@@ -1,9 +1,9 @@
 import { SlipwayError } from '../domain/errors.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
-import { configDifferences } from '../domain/release/fieldDifferences.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
+import { configDifferences } from '../domain/release/fieldDifferences.ts';
+import { chooseName } from './chooseName.ts';
 import type { Config } from './configSchema.ts';
-import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
 
@@ -27,26 +27,13 @@ export interface PromotionSettings extends Pick<
  * Chooses a promotion of the file: by name, by its target if no other leads there, or the only one.
  * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
  */
-export function choosePromotion({ promotions }: Config, name: string | undefined): string {
-  const names = Object.keys(promotions);
-  const [only] = names;
-  if (only === undefined) {
-    throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', 'slipway.yaml has no promotions', {
-      hint: 'docs/promotions.md describes how to write one',
-    });
-  }
-  if (name === undefined) {
-    if (names.length === 1) return only;
-    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several promotions', {
-      hint: `name one of: ${names.join(', ')}`,
-    });
-  }
-  if (names.includes(name)) return name;
-  const [leading, ...others] = names.filter((candidate) => promotions[candidate]?.to === name);
-  if (leading !== undefined && others.length === 0) return leading;
-  throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `slipway.yaml has no promotion "${name}"`, {
-    hint: meantWord(name, names, 'it has'),
-  });
+export function choosePromotion(config: Config, name: string | undefined): string {
+  const [leading, ...others] = Object.keys(config.promotions).filter(
+    (candidate) => config.promotions[candidate]?.to === name,
+  );
+  const isNamed = name !== undefined && Object.hasOwn(config.promotions, name);
+  if (leading !== undefined && others.length === 0 && !isNamed) return leading;
+  return chooseName(config, 'promotions', name);
 }
 
 export function promotionSettings(config: Config, name: string): PromotionSettings {

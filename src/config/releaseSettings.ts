@@ -4,11 +4,11 @@ import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
+import { chooseName } from './chooseName.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
 import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
 import type { MetricConfig } from './guardSchema.ts';
-import { meantWord } from './nearestWord.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
 
 /** A target of the file, with the settings of a release. The deployment's name is absent if the file has only its id. */
@@ -31,25 +31,8 @@ export interface ReleaseSettings extends Pick<
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
 
-/** The named target of the file, or the only one. @throws SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE. */
-export function chooseTarget(config: Config, name: string | undefined): string {
-  // Before all names are listed, because `lint` calls this for each target.
-  if (name !== undefined && Object.hasOwn(config.targets, name)) return name;
-  const names = Object.keys(config.targets);
-  const [only] = names;
-  if (name === undefined) {
-    if (names.length === 1 && only !== undefined) return only;
-    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several targets', {
-      hint: `name one of: ${names.join(', ')}`,
-    });
-  }
-  throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${name}"`, {
-    hint: meantWord(name, names, 'it has'),
-  });
-}
-
 export function releaseSettings(config: Config, name: string): ReleaseSettings {
-  const target = config.targets[chooseTarget(config, name)];
+  const target = config.targets[chooseName(config, 'targets', name)];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
   const receivers = notifySettings(config.notify, name);
   const { source, controlPlane, agentUrl, vocabulary, controlPlaneId, tenantId, apiKey, agentApiKey } =
@@ -146,7 +129,6 @@ function toReceiver(receiver: ReceiverConfig): ReceiverSpec | undefined {
   return kind === 'github_deployment' ? { kind, ...github, environment } : { kind, ...github, context };
 }
 
-/** The guard of a target, with its metrics; `undefined`: it has none. */
 function guardSettings({ metrics }: Config, name: string, target: TargetConfig): GuardPolicy | undefined {
   const { guard } = target;
   if (guard === undefined) return undefined;

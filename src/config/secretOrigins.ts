@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { SlipwayError } from '../domain/errors.ts';
 import { isWithin, originOf } from '../domain/target/origin.ts';
 import type { SecretReference } from '../domain/target/targetSpec.ts';
+import { type Environment, setting } from './environment.ts';
 import { Origin, Reference } from './fields.ts';
 import { resolveSecret } from './secretReference.ts';
 
@@ -16,8 +17,6 @@ const SecretOriginsFile = z.record(Reference, z.array(Origin));
 /** The origins that each secret may be sent to, by its reference. A secret that is absent must not be sent to any origin. */
 export type SecretOrigins = Readonly<Record<string, readonly string[]>>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The files by path. A process reads each once. */
 const read = new Map<string, SecretOrigins>();
 
@@ -26,8 +25,8 @@ const read = new Map<string, SecretOrigins>();
  * @throws SLIPWAY_CONFIG_INVALID if the file cannot be used.
  */
 export function readSecretOrigins(environment: Environment): SecretOrigins | undefined {
-  const path = environment[VARIABLE] ?? '';
-  if (path === '') return undefined;
+  const path = setting(environment, VARIABLE);
+  if (path === undefined) return undefined;
   const known = read.get(path) ?? readFile(path);
   read.set(path, known);
   return known;

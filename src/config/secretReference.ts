@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-import { SlipwayError } from '../domain/errors.ts';
 import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/contract/secretReference';
+
+import { SlipwayError } from '../domain/errors.ts';
 import type { SecretReference } from '../domain/target/targetSpec.ts';
+import type { Environment } from './environment.ts';
 
 /**
  * Resolves a reference from this process's environment or files. Removes trailing line ends.
  * @throws SLIPWAY_SECRET_MISSING that names the reference, never a value.
  */
-export function resolveSecret(
-  reference: SecretReference,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): string {
+export function resolveSecret(reference: SecretReference, environment: Environment = process.env): string {
   const { from } = reference;
   const place = readSecretReference(from);
   if (place === undefined) {
@@ -30,10 +29,7 @@ export function resolveSecret(
 }
 
 /** The secrets that a value refers to and this process has, to redact them from external texts. */
-export function knownSecrets(
-  value: unknown,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): readonly string[] {
+export function knownSecrets(value: unknown, environment: Environment = process.env): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   if ('from' in value && typeof value.from === 'string' && SECRET_REFERENCE.test(value.from)) {
     return knownSecret({ from: value.from }, environment);
@@ -41,10 +37,7 @@ export function knownSecrets(
   return [...new Set(Object.values(value).flatMap((part) => knownSecrets(part, environment)))];
 }
 
-function knownSecret(
-  reference: SecretReference,
-  environment: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
+function knownSecret(reference: SecretReference, environment: Environment): readonly string[] {
   try {
     return [resolveSecret(reference, environment)];
   } catch (error) {

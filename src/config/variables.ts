@@ -1,9 +1,7 @@
 import { type Document, isScalar, parseDocument, Scalar, visit } from 'yaml';
 
 import { isSecretName } from './configPlace.ts';
-
-/** The environment of the process that reads the file. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './environment.ts';
 
 const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
 

@@ -6,7 +6,6 @@ import { answerClientErrors } from '@slipway/contract/clientErrors';
 
 import { SlipwayError } from '../domain/errors.ts';
 
-/** A listening HTTP server. */
 export interface Listening {
   /** `http://host:port` as clients reach it, without a trailing slash. */
   readonly url: string;

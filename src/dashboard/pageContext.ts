@@ -5,7 +5,6 @@ import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import type { PageFiles } from './pageFiles.ts';
 import type { ReadContext } from './readContext.ts';
 
-/** The context that every page is made with. */
 export interface PageContext extends ReadContext {
   readonly files: PageFiles;
   readonly watches: TargetWatches;

@@ -12,7 +12,6 @@ const NAMES = ['page.css', 'page.js', 'charts.css', 'charts.js'] as const;
 
 type PageFileName = (typeof NAMES)[number];
 
-/** The build's output folder. */
 const FOLDER = fileURLToPath(new URL('../../dist/page/', import.meta.url));
 const TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
 const A_YEAR = 'public, max-age=31536000, immutable';

@@ -11,7 +11,6 @@ import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
 
-/** The options of a dashboard. */
 export interface DashboardOptions {
   readonly temporal: TemporalConnection;
   readonly home: string;
@@ -28,7 +27,6 @@ export interface DashboardOptions {
   readonly filesFolder?: string;
 }
 
-/** A running dashboard. */
 export interface Dashboard {
   /** `http://host:port`, without a trailing slash. */
   readonly url: string;

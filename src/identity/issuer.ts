@@ -1,16 +1,7 @@
 import * as oidc from 'openid-client';
 
 import type { Claims } from './claims.ts';
-
-/** Slipway's settings as a client of an OIDC issuer. */
-export interface IssuerClient {
-  readonly issuer: URL;
-  readonly clientId: string;
-  /** Absent: a public client. */
-  readonly clientSecret?: string;
-  /** The requested scopes, separated by spaces. */
-  readonly scope: string;
-}
+import type { IssuerClient } from './issuerClient.ts';
 
 /** The timeout for the issuer's answers, in seconds. */
 const TIMEOUT_SECONDS = 10;

@@ -1,3 +1,4 @@
+import { type Environment, setting } from '../config/environment.ts';
 import { httpsUrl } from '../config/httpsUrl.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -8,8 +9,6 @@ export type Trusted =
   /** CI jobs of only these repositories. At a public issuer, any repository can get a token for any audience. */
   | { readonly kind: 'github' | 'gitlab'; readonly issuer: string; readonly repositories: readonly string[] };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const GITHUB = 'https://token.actions.githubusercontent.com';
 const GITLAB = 'https://gitlab.com';
 
@@ -19,8 +18,8 @@ const GITLAB = 'https://gitlab.com';
  */
 export function readTrust(environment: Environment): readonly Trusted[] {
   const trusted: Trusted[] = [];
-  const issuer = read(environment, 'SLIPWAY_OIDC_ISSUER');
-  const own = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
+  const issuer = setting(environment, 'SLIPWAY_OIDC_ISSUER');
+  const own = setting(environment, 'SLIPWAY_OIDC_CLIENT_ID');
   const others = words(environment, 'SLIPWAY_OIDC_TRUSTED_CLIENT_IDS');
   const clientIds = [...(own === undefined ? [] : [own]), ...others];
   if (issuer !== undefined && clientIds.length > 0) {
@@ -30,7 +29,7 @@ export function readTrust(environment: Environment): readonly Trusted[] {
   if (github.length > 0) trusted.push({ kind: 'github', issuer: GITHUB, repositories: github });
   const gitlab = list(environment, 'SLIPWAY_OIDC_GITLAB_PROJECTS');
   if (gitlab.length > 0) {
-    const of = read(environment, 'SLIPWAY_OIDC_GITLAB_ISSUER') ?? GITLAB;
+    const of = setting(environment, 'SLIPWAY_OIDC_GITLAB_ISSUER') ?? GITLAB;
     trusted.push({
       kind: 'gitlab',
       issuer: address('SLIPWAY_OIDC_GITLAB_ISSUER', of),
@@ -54,10 +53,5 @@ function list(environment: Environment, name: string): readonly string[] {
 }
 
 function words(environment: Environment, name: string): readonly string[] {
-  return (read(environment, name) ?? '').split(/[\s,]+/u).filter((item) => item !== '');
-}
-
-function read(environment: Environment, name: string): string | undefined {
-  const value = environment[name]?.trim();
-  return value === '' ? undefined : value;
+  return (setting(environment, name) ?? '').split(/[\s,]+/u).filter((item) => item !== '');
 }

@@ -9,12 +9,12 @@ import { Readable } from 'node:stream';
 import { inspect, promisify } from 'node:util';
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
+import { FROM_SOURCE } from '../support/fromSource.ts';
 import { client as clientAt, KEY } from './controlPlaneUnderTest.ts';
 import { closedPort } from './faultyService.ts';
-import { FROM_SOURCE } from '../support/fromSource.ts';
 
 interface Received {
   readonly method: string | undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
 import { json, type SeenRequest, startService } from './faultyService.ts';
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
-import { chooseTarget, releaseSettings } from '../../src/config/releaseSettings.ts';
+
+import { chooseName } from '../../src/config/chooseName.ts';
+import { parseConfig } from '../../src/config/loadConfig.ts';
+import { releaseSettings } from '../../src/config/releaseSettings.ts';
 
 const CONFIG = parseConfig(
   `
@@ -84,8 +85,8 @@ describe('the settings of a release', () => {
 
 describe('choosing a target', () => {
   it('requires a name if there are several, and suggests the nearest', () => {
-    expect(() => chooseTarget(CONFIG, undefined)).toThrow('slipway.yaml has several targets');
-    expect(() => chooseTarget(CONFIG, 'stagin')).toThrow(
+    expect(() => chooseName(CONFIG, 'targets', undefined)).toThrow('slipway.yaml has several targets');
+    expect(() => chooseName(CONFIG, 'targets', 'stagin')).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_TARGET_UNKNOWN', hint: 'did you mean "staging"?' }),
     );
   });

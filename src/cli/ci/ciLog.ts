@@ -11,7 +11,6 @@ import { ciRun } from './ciRun.ts';
 interface CiLog {
   /** Begins a foldable section of the log. @returns a function that ends it; further calls do nothing. */
   open(title: string): () => void;
-  /** Adds an annotation to the CI run. */
   annotate(level: 'error' | 'warning', title: string, message: string): void;
   /** Annotates the run with a command's error; problems of `slipway.yaml` are annotated at their lines. */
   annotateError(error: unknown): void;

@@ -1,4 +1,4 @@
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../config/environment.ts';
 
 type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
@@ -9,7 +9,6 @@ interface CiRun {
   /** The run's URL; the system's name if unknown. */
   readonly from: string;
   readonly commit: string | undefined;
-  /** The branch or tag. */
   readonly ref: string | undefined;
 }
 
@@ -28,7 +27,6 @@ export function ciRun(environment: Environment): CiRun | undefined {
   };
 }
 
-/** The variables by which a CI system describes its run. */
 interface CiVariables {
   readonly system: CiSystem;
   readonly name: string;

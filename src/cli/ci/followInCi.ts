@@ -85,7 +85,6 @@ interface Summarized extends Links {
   readonly ending: Ending;
 }
 
-/** How a release ended, as Markdown. */
 export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
   const { releaseId, outcome, reason } = endedOf(ending);
   const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;

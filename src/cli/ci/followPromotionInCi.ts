@@ -40,7 +40,6 @@ export async function followPromotionInCi(
   return exitCode;
 }
 
-/** How a promotion ended, as Markdown. */
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
   const mark = outcomeExitCode('release', outcome) === 0 ? MARKS.done : MARKS.failed;

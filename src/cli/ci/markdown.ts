@@ -12,7 +12,6 @@ const ANSWER_MAX_CHARACTERS = 300;
 /** A fact of a summary. Facts without a value are left out. */
 export type Fact = readonly [what: string, value: string | null | undefined];
 
-/** Facts as a table without headings. */
 export function factsTable(facts: readonly Fact[]): readonly string[] {
   const known = facts.flatMap(([what, value]) => (value == null || value === '' ? [] : [[what, value]]));
   return known.length === 0 ? [] : table(['', ''], known);
@@ -34,7 +33,6 @@ export function stepsSection(steps: readonly StepRecord[], endedAt: string): rea
   );
 }
 
-/** The checks with their answers. */
 export function checksSection(verdicts: readonly CheckVerdict[]): readonly string[] {
   return section(
     '### Checks',

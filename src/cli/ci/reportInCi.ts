@@ -22,7 +22,6 @@ export async function reportInCi(context: CommandContext, report: CiReport): Pro
   await writeJobSummary(context, headed(report), outputs);
 }
 
-/** Reports a command's error to CI, in the same places. */
 export async function reportErrorInCi(context: CommandContext, error: unknown): Promise<void> {
   ciLog(context).annotateError(error);
   const { code, message, hint, exitCode } = reportError(error);
@@ -30,7 +29,6 @@ export async function reportErrorInCi(context: CommandContext, error: unknown): 
   await writeJobSummary(context, headed({ exitCode, title: code, why }), { 'error-code': code });
 }
 
-/** A summary without steps: a heading and the reasons. */
 function headed({ exitCode, title, why }: Omit<CiReport, 'outputs'>): string {
   const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
   return [`## ${mark} ${cell(title)}\n`, ...why.map((each) => `${cell(each)}\n`)].join('\n');

@@ -13,17 +13,12 @@ import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, FileOptions } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
 import { unheldPreviews } from './preview/unheldPreviews.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
-
-/** The options of `slipway audit [TARGET]`. */
-export interface AuditOptions {
-  readonly config?: string;
-}
 
 /** A rule was broken: a person must look. */
 const BROKEN = 3;
@@ -36,7 +31,7 @@ const BROKEN = 3;
 export async function runAuditCommand(
   context: CommandContext,
   wanted: string | undefined,
-  options: AuditOptions,
+  options: FileOptions,
 ): Promise<number> {
   const { output } = context;
   const { config } = await loadConfig(options.config);

@@ -20,10 +20,6 @@ import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 
-interface DemoOptions {
-  readonly keep?: boolean;
-}
-
 const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const GOOD = 'greeter';
 const BROKEN = join('broken', 'answers-wrongly');
@@ -38,7 +34,10 @@ const RUN_TIMEOUT_MS = 30_000;
  * @returns 0 only if every part succeeded.
  * @throws SlipwayError SLIPWAY_DEMO_FAILED, which names what did not happen; the errors of starting a service.
  */
-export async function runDemoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
+export async function runDemoCommand(
+  context: CommandContext,
+  options: { readonly keep?: boolean },
+): Promise<number> {
   const startedAt = Date.now();
   await requireExamples();
   const home = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
@@ -62,7 +61,6 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
   });
 }
 
-/** The last lines of the demo; they name the page if it keeps running. */
 export function lastLines(dashboard: string, keeps: boolean): readonly string[] {
   return keeps
     ? [`See it on the page: ${dashboard}`, 'Everything keeps running until Ctrl-C.']
@@ -72,7 +70,6 @@ export function lastLines(dashboard: string, keeps: boolean): readonly string[] 
       ];
 }
 
-/** Starts everything for the demo, and always stops it. */
 async function withStack(
   context: CommandContext,
   signal: AbortSignal,
@@ -110,7 +107,6 @@ interface Stage {
   readonly context: CommandContext;
   readonly stack: LocalStack;
   readonly temporal: TemporalConnection;
-  /** The deployment's name. */
   readonly deployment: string;
 }
 

@@ -4,15 +4,13 @@ import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, FileOptions } from '../context.ts';
 import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
 import { interruptible } from '../interruption.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 
-/** The options of `slipway watch [TARGET]`. */
-export interface WatchOptions {
-  readonly config?: string;
+export interface WatchOptions extends FileOptions {
   /** Milliseconds. */
   readonly timeout: number;
 }

@@ -14,7 +14,6 @@ import { SlipwayError } from '../../domain/errors.ts';
 
 /** Where a dataset comes from, with its digest. */
 export interface DatasetSource {
-  /** The dataset's name in errors. */
   readonly name: string;
   readonly digest: string;
   open(): Promise<Readable>;

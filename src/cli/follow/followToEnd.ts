@@ -25,14 +25,12 @@ import {
 } from '../ui/endingText.ts';
 import { FollowView } from './followView.ts';
 
-/** What to follow. */
 export interface Followed {
   /** A release's id, or a rollback's request id. */
   readonly id: string;
   readonly asked: Asked;
   readonly targetName: string;
   readonly spec: TargetSpec;
-  /** The target's workflow. */
   readonly workflowId: string;
   readonly timeoutMs: number;
   /** Called with the ending, before it is printed: the outcome is the last output. */

@@ -4,11 +4,9 @@ import { dirname, join } from 'node:path';
 
 import { z } from 'zod';
 
+import type { Environment } from '../../config/environment.ts';
 import { isSigningKey } from '../../identity/proof.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The credentials that `slipway login` stores: an ID token, and the private key that it is bound to. */
 const Credentials = z.strictObject({
   issuer: z.string(),
   name: z.string(),
@@ -19,7 +17,6 @@ const Credentials = z.strictObject({
 });
 export type Credentials = z.infer<typeof Credentials>;
 
-/** The credentials' file, in the user's configuration folder. */
 function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
   const folder = [configured, process.platform === 'win32' ? onWindows : undefined].find(
     (value) => value !== undefined && value !== '',

@@ -1,4 +1,5 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import type { Environment } from '../../config/environment.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Prove, Statement } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy } from '../../domain/intervention/intervention.ts';
@@ -6,8 +7,6 @@ import { isRecord } from '../../domain/scalars.ts';
 import { personProof, type Proof, proverFor, putProof, statementAudience } from '../../identity/proof.ts';
 import type { CommandContext } from '../context.ts';
 import { readCredentials } from './credentials.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const TIMEOUT_MS = 10_000;
 

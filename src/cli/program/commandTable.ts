@@ -69,7 +69,6 @@ export function commandTable(
   };
 }
 
-/** Adds the output options to a command. */
 export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'print one JSON object per line (docs/json.md)')

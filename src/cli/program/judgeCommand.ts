@@ -3,7 +3,6 @@ import { InvalidArgumentError } from 'commander';
 import type { CommandTable } from './commandTable.ts';
 import { numberOption } from './options.ts';
 
-/** `slipway judge`. */
 export function addJudgeCommand({ command, runs }: CommandTable): void {
   command(
     'judge',

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 
-import type { CompletionOptions } from '../commands/completion/completion.ts';
 import { CI_KINDS } from '../commands/init/ciKinds.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
@@ -10,6 +9,7 @@ import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } from '../usualPorts.ts';
 import { type CommandTable, type Runs, withOutputOptions } from './commandTable.ts';
 import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
+import type { FileOptions } from '../context.ts';
 
 interface AgentOptions {
   readonly port: number;
@@ -228,7 +228,7 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
       runs(async () => {
         const { completionModel } = await import('../commands/completion/model.ts');
         const { runCompletionCommand } = await import('../commands/completion/completion.ts');
-        return (context, shell: string, options: CompletionOptions) =>
+        return (context, shell: string, options: FileOptions) =>
           runCompletionCommand(context, shell, () => completionModel(program), options);
       }),
     );

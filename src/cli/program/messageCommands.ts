@@ -3,7 +3,6 @@ import { Option } from 'commander';
 import type { CommandTable } from './commandTable.ts';
 import { configOption } from './options.ts';
 
-/** Adds the commands that control a target or its running release. */
 export function addMessageCommands({ command, runs }: CommandTable): void {
   for (const [name, holding, description] of [
     ['hold', true, 'Put a target on hold: it rejects releases until the hold ends'],

@@ -29,7 +29,6 @@ export function portOption(text: string): number {
   return port;
 }
 
-/** Parses a percentage. */
 export function percentageOption(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 100) {
     throw new InvalidArgumentError('Expected a whole number from 0 to 100.');
@@ -37,7 +36,6 @@ export function percentageOption(text: string): number {
   return Number(text);
 }
 
-/** Parses a whole number from 1. */
 export function numberOption(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new InvalidArgumentError('Expected a whole number from 1 to 999999.');

@@ -61,7 +61,6 @@ export function onPageLines(dashboardUrl: string | null): readonly string[] {
   return dashboardUrl === null ? [] : [`On the page: ${dashboardUrl}`];
 }
 
-/** Outcomes in plain words. */
 export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   released: 'released',
   rolled_back: 'rolled back',

@@ -15,5 +15,4 @@ export function styleOf(colored: boolean) {
   };
 }
 
-/** The marks at the beginning of a line. */
 export const MARKS = { done: '✔', failed: '✖', running: '…', skipped: '-', warning: '!' } as const;

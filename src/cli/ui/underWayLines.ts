@@ -45,7 +45,6 @@ export function buildLine(line: string, style: Style, columns = Infinity): strin
   return `    ${style.faint(fitLine(line, Math.min(columns - 5, BUILD_LINE_MAX_CHARACTERS)))}`;
 }
 
-/** What the running step found last, since when it waits, and its deadline. */
 function callLine({ says, since, until }: RunningCall, now: number): string {
   const given = until === null ? '' : `, ${untilText(until, now)}`;
   return `${label('now')}${shortIds(says)}; since ${exactText(since)}${given}`;
@@ -84,7 +83,6 @@ function aheadLines({ waiting, interventions, steps }: Progress, addressed: stri
   ];
 }
 
-/** A wait in one sentence: for what, since when, until when, who may end it, and the command for that. */
 function waitingText(
   waiting: Waiting,
   { interventions }: Pick<Progress, 'interventions'>,

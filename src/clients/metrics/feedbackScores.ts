@@ -21,7 +21,6 @@ export interface FeedbackScores {
 
 /** The longest page of the public API. */
 const PAGE = 100;
-/** The most scores that are read, the newest ones. */
 const SCORES_MAX = 1_000;
 
 /**

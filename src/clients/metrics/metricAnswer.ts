@@ -5,7 +5,6 @@ import { parsedJson } from '../../domain/scalars.ts';
 import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 
-/** A request for a metric. */
 export interface MetricCall {
   readonly url: URL;
   /** A bearer token. Absent: none is sent. */

@@ -32,13 +32,11 @@ export type MetricValue =
 /** A Prometheus, or a service with its HTTP API, and a query. */
 export interface PrometheusQuery {
   readonly agent: Agent;
-  /** The base URL. */
   readonly url: string;
   readonly query: string;
   readonly token?: string | undefined;
 }
 
-/** The time between two values of a range, in seconds. */
 const STEP_SECONDS = 60;
 
 /**

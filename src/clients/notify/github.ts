@@ -20,13 +20,11 @@ interface NewDeployment {
   readonly key: string;
 }
 
-/** A status of a deployment or of a commit. */
 export interface GithubStatus<State extends string = string> {
   readonly state: State;
   readonly description: string;
 }
 
-/** A repository on GitHub, and how to call its API. */
 export interface GithubRepository {
   /** The API's base URL: `https://api.github.com`, or `https://HOST/api/v3` of a GitHub Enterprise Server. */
   readonly apiUrl: string;
@@ -102,7 +100,6 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
   };
 }
 
-/** The API of one repository. */
 export function githubApi(
   agent: Agent,
   { apiUrl, token, repository }: GithubRepository,

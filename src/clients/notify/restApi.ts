@@ -1,8 +1,8 @@
 import type { Agent } from 'undici';
 import type { z } from 'zod';
 
-import { Exchange, type ExchangeRequest } from '../exchange.ts';
 import { parsedJson } from '../../domain/scalars.ts';
+import { Exchange, type ExchangeRequest } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 

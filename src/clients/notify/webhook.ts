@@ -4,7 +4,6 @@ import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
-/** A call to a webhook. */
 export interface WebhookCall {
   /** A credential: errors show no part of it. */
   readonly url: string;

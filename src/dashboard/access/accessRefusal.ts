@@ -2,7 +2,6 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../../domain/errors.ts';
 
-/** The further options of an {@link AccessRefusal}. */
 export interface AccessRefusalOptions extends SlipwayErrorOptions {
   /** The path of the page on which the person can sign in again. */
   readonly signIn?: string;

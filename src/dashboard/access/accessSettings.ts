@@ -1,18 +1,13 @@
-import { userInfo } from 'node:os';
-
 import { createClientAddress } from '@slipway/contract/clientAddress';
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
 import { readDashboardUrl } from '../../config/dashboardUrl.ts';
-import { httpsUrl, isLoopback } from '../../config/httpsUrl.ts';
-import { resolveSecret } from '../../config/secretReference.ts';
+import { type Environment, keySetting, setting } from '../../config/environment.ts';
+import { isLoopback } from '../../config/httpsUrl.ts';
+import { userName } from '../../config/userName.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { IssuerClient } from '../../identity/issuer.ts';
+import { type IssuerClient, readIssuerClient } from '../../identity/issuerClient.ts';
 import { readRoleFile, type RoleSource } from './roles.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The settings for signing in with an OIDC issuer. */
 export interface OidcSettings extends IssuerClient {
   readonly way: 'oidc';
   readonly roles: RoleSource;
@@ -37,9 +32,6 @@ export interface AccessSettings {
   readonly trustedProxies?: readonly string[];
 }
 
-/** The fewest characters of a key or a secret. Shorter ones could be guessed. */
-const SHORTEST_SECRET = 16;
-
 /**
  * Reads from the environment who may open the page: people who sign in with OIDC, people with a key, or, on a loopback
  * address only, everyone.
@@ -49,7 +41,7 @@ const SHORTEST_SECRET = 16;
  */
 export async function readAccessSettings(environment: Environment, host: string): Promise<AccessSettings> {
   const publicUrl = readDashboardUrl(environment);
-  const sessionSecret = readSecret(environment, 'SLIPWAY_DASHBOARD_SECRET');
+  const sessionSecret = keySetting(environment, 'SLIPWAY_DASHBOARD_SECRET');
   const signIn = await readSignIn(environment);
   if (signIn.way === 'none' && !(isLoopback(host) && isLoopback(publicUrl?.hostname ?? 'localhost'))) {
     throw new SlipwayError(
@@ -64,7 +56,7 @@ export async function readAccessSettings(environment: Environment, host: string)
 }
 
 function readTrustedProxies(environment: Environment): readonly string[] {
-  const networks = (read(environment, 'SLIPWAY_TRUSTED_PROXIES') ?? '')
+  const networks = (setting(environment, 'SLIPWAY_TRUSTED_PROXIES') ?? '')
     .split(',')
     .map((entry) => entry.trim());
   const named = networks.filter((entry) => entry !== '');
@@ -80,65 +72,24 @@ function readTrustedProxies(environment: Environment): readonly string[] {
 }
 
 async function readSignIn(environment: Environment): Promise<SignIn> {
-  const key = readSecret(environment, 'SLIPWAY_DASHBOARD_KEY');
-  const issuer = read(environment, 'SLIPWAY_OIDC_ISSUER');
-  if (key !== undefined && issuer !== undefined) {
+  const key = keySetting(environment, 'SLIPWAY_DASHBOARD_KEY');
+  const issuer = setting(environment, 'SLIPWAY_OIDC_ISSUER');
+  if (issuer === undefined)
+    return key === undefined ? { way: 'none', user: userName() } : { way: 'key', key };
+  if (key !== undefined) {
     throw unusable('SLIPWAY_DASHBOARD_KEY and SLIPWAY_OIDC_ISSUER are both set', 'unset one of them');
   }
-  if (issuer !== undefined) return await readOidc(environment, issuer);
-  return key === undefined ? { way: 'none', user: userName() } : { way: 'key', key };
-}
-
-async function readOidc(environment: Environment, issuer: string): Promise<OidcSettings> {
-  const clientId = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
-  if (clientId === undefined) {
+  const client = readIssuerClient(environment);
+  if (client === undefined) {
     throw unusable('SLIPWAY_OIDC_CLIENT_ID is not set', 'set it to Slipway’s client id at the issuer');
   }
-  const roleFile = read(environment, 'SLIPWAY_DASHBOARD_ROLES');
+  const roleFile = setting(environment, 'SLIPWAY_DASHBOARD_ROLES');
   const file = roleFile === undefined ? undefined : await readRoleFile(roleFile);
-  return {
-    way: 'oidc',
-    issuer: httpsUrl('SLIPWAY_OIDC_ISSUER', issuer),
-    clientId,
-    clientSecret: secretBehind(read(environment, 'SLIPWAY_OIDC_CLIENT_SECRET'), environment),
-    scope: read(environment, 'SLIPWAY_OIDC_SCOPE') ?? 'openid email profile',
-    roles: {
-      claim: read(environment, 'SLIPWAY_OIDC_ROLE_CLAIM') ?? (file === undefined ? 'roles' : 'groups'),
-      file,
-    },
-  };
-}
-
-function readSecret(environment: Environment, name: string): string | undefined {
-  const secret = secretBehind(read(environment, name), environment);
-  if (secret === undefined || secret.length >= SHORTEST_SECRET) return secret;
-  throw unusable(
-    `${name} is shorter than ${SHORTEST_SECRET} characters`,
-    `make one: ${name}="$(openssl rand -hex 24)"`,
-  );
-}
-
-/** A secret, or the content of the file that a reference (`file:/absolute/path`) names. */
-function secretBehind(text: string | undefined, environment: Environment): string | undefined {
-  return text !== undefined && SECRET_REFERENCE.test(text)
-    ? resolveSecret({ from: text }, environment)
-    : text;
-}
-
-function read(environment: Environment, name: string): string | undefined {
-  const value = environment[name]?.trim();
-  return value === '' ? undefined : value;
+  const ownClaim = file === undefined ? 'roles' : 'groups';
+  const claim = setting(environment, 'SLIPWAY_OIDC_ROLE_CLAIM') ?? ownClaim;
+  return { way: 'oidc', ...client, roles: { claim, file } };
 }
 
 function unusable(message: string, hint: string): SlipwayError {
   return new SlipwayError('SLIPWAY_USAGE', message, { hint });
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user may have no name.
-    return 'unknown';
-  }
 }

@@ -29,7 +29,6 @@ export class Attempts {
     return 0;
   }
 
-  /** Counts a failed attempt. */
   fail(client: string): void {
     const now = this.#now();
     const failed = this.#failed.get(client);

@@ -7,7 +7,6 @@ import { Attempts } from './attempts.ts';
 import { sameSecret } from './sameSecret.ts';
 import type { Viewer } from './viewer.ts';
 
-/** How many wrong keys one address may send within the window. */
 const MOST_WRONG = 10;
 const WINDOW_MS = 10 * 60_000;
 

@@ -14,14 +14,11 @@ import { keepIdentity } from './signedInIdentity.ts';
 import type { SealedCookies } from './sealedCookies.ts';
 import { newSession, type Session } from './session.ts';
 
-/** The path of the issuer's redirect. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
-/** The cookie with the state of a sign-in at the issuer, and its lifetime. */
 const COOKIE = 'sign-in';
 const SIGN_IN_MS = 10 * 60_000;
 
-/** Sign-in with OIDC. */
 export class OidcSignIn {
   readonly #settings: OidcSettings;
   readonly #cookies: SealedCookies;

@@ -9,7 +9,6 @@ import { hasRole, type Role, ROLES } from './viewer.ts';
 
 const RoleField = z.enum(ROLES);
 
-/** The file of roles, in YAML or JSON. */
 const RoleFile = z.strictObject({
   /** The role of people whom the file does not name. `none`: the page refuses them. */
   default: z.enum([...ROLES, 'none']).default('view'),
@@ -19,7 +18,6 @@ const RoleFile = z.strictObject({
   groups: z.record(z.string().min(1), RoleField).default({}),
 });
 
-/** The roles of people and groups in the file. */
 export type RoleFile = z.infer<typeof RoleFile>;
 
 /** Where the roles of people who sign in with OIDC come from. */
@@ -68,7 +66,6 @@ function isRole(text: string): text is Role {
   return (ROLES as readonly string[]).includes(text);
 }
 
-/** The texts of a claim, which is a text or a list of texts. */
 function textsIn(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
 }

@@ -6,7 +6,6 @@ import type { PageEnv } from './pageEnv.ts';
 import type { Sealer } from './seal.ts';
 import { isSession, type Session } from './session.ts';
 
-/** The page's sealed cookies. */
 export class SealedCookies {
   readonly #sealer: Sealer;
 

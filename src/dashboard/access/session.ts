@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { isRecord } from '../../domain/scalars.ts';
 import { ROLES, type Viewer } from './viewer.ts';
 
-/** The longest session, in milliseconds. */
 const SESSION_MS = 12 * 3_600_000;
 
 /** The content of a browser's sealed cookie. No process stores sessions, so any process can answer. */

@@ -8,7 +8,6 @@ export function CsrfField({ csrf }: { readonly csrf: string }) {
   return <input type="hidden" name={CSRF_FIELD} value={csrf} />;
 }
 
-/** Shows the form for signing in with a key. */
 export function renderKeyPage(c: Context<PageEnv>, csrf: string, to: string) {
   return c.render(
     <>

@@ -39,7 +39,6 @@ export function forgetIdentity(c: Context<PageEnv>, cookies: SealedCookies): voi
   cookies.remove(c, COOKIE);
 }
 
-/** Makes the proofs of identity for a session's person. */
 export function proverOf(c: Context<PageEnv>, cookies: SealedCookies, { csrf }: Session): KeepProof {
   return async (store, statement) => {
     const kept = cookies.read(c, COOKIE);

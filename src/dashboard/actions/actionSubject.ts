@@ -47,7 +47,6 @@ export interface Order {
   /** What must be chosen, as a field of the form. The first choice is the default. Absent: nothing. */
   readonly choose?: { readonly field: string; readonly legend: string; readonly choices: readonly Choice[] };
   readonly button: string;
-  /** Hidden fields of the form. */
   readonly carried?: Readonly<Record<string, string>>;
   /** Identifies the hold, pause or question that the person has read. A form about an earlier one is refused. */
   readonly answers?: string;

@@ -11,7 +11,6 @@ import type { TargetAction } from './actionAddresses.ts';
 import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
 import type { Choice, Order } from './actionSubject.ts';
 
-/** A target's view, and the revision that serves. */
 interface TargetStanding extends TargetView {
   readonly name: string;
   /** The revision that serves. `null`: none, or it is not known. */
@@ -166,7 +165,6 @@ function servesNow(target: TargetStanding): string {
   return serves === null ? 'Nothing is known to serve now.' : `Serves now: ${contents(target, serves)}.`;
 }
 
-/** What a revision contains, and since when it is verified. */
 function contents({ state }: TargetStanding, revisionId: string): string {
   const words = revisionText(wordsOf(state, revisionId));
   const known = state.known.findLast((other) => other.revisionId === revisionId);

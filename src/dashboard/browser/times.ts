@@ -20,7 +20,6 @@ export function showTimes(): void {
   }
 }
 
-/** Updates the progress bar of each soak. */
 function showSoaks(now: number): void {
   for (const bar of document.querySelectorAll<HTMLProgressElement>('progress[data-until]')) {
     const left = Date.parse(bar.dataset['until'] ?? '') - now;

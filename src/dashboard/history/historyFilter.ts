@@ -3,12 +3,10 @@ import type { TargetRelease } from '../../domain/delivery/changes.ts';
 import { OUTCOMES } from '../../domain/release/outcome.ts';
 
 const DAY_MS = 86_400_000;
-/** How many days are shown if the address names no first day. */
 const DAYS_SHOWN = 30;
 /** The outcomes that an address may name. */
 export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;
 
-/** A release or a rollback with its target's name. */
 export interface NamedRelease extends TargetRelease {
   readonly target: string;
 }

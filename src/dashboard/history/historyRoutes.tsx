@@ -49,7 +49,6 @@ export function historyRoutes({ temporal, watches }: PageContext): Hono<PageEnv>
   return routes;
 }
 
-/** The releases of all targets that the filter may match, newest first, and why some are missing. */
 async function withOlder(
   histories: readonly TargetHistory[],
   filter: HistoryFilter,

@@ -88,7 +88,6 @@ export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'rel
   );
 }
 
-/** The releases of one page of the history, with links to the other pages. */
 export function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' | 'releases'>) {
   const pages = Math.max(Math.ceil(releases.length / ROWS), 1);
   const page = Math.min(filter.page, pages);
@@ -146,7 +145,6 @@ function HistoryRow(release: NamedRelease) {
   );
 }
 
-/** An outcome in plain words. */
 function outcomeWords(outcome: string): string {
   return outcome.replaceAll('_', ' ');
 }

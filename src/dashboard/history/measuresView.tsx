@@ -52,7 +52,6 @@ interface MeasureText {
   readonly definition: string;
 }
 
-/** The four measures as text. */
 export function measureTexts(measures: DeliveryMeasures): readonly MeasureText[] {
   const { deploymentFrequency, leadTime, changeFailureRate, timeToRestore } = measures;
   return [
@@ -104,7 +103,6 @@ function counted(count: number, one: string): string {
 /** The drawing's units: one bar for each day or group of days. */
 const WIDTH = 720;
 const HEIGHT = 96;
-/** How many bars are drawn at most. */
 const BARS_MAX = 90;
 
 function Days({ days }: { readonly days: readonly Day[] }) {

@@ -7,7 +7,6 @@ import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { TargetHistory } from '../../temporal/client/release/targetHistories.ts';
 
-/** The releases, found in the records, that a target's workflow has dropped. */
 interface OlderReleases {
   /** Newest first. */
   readonly releases: readonly PastRelease[];
@@ -16,7 +15,6 @@ interface OlderReleases {
 }
 
 const READS_AT_ONCE = 16;
-/** How many records of one target are read at most, newest first. */
 const RECORDS_READ = 500;
 /** How many of them are cached: a record never changes. */
 const REMEMBERED = 5_000;

@@ -12,7 +12,6 @@ export interface HookOfFile extends HookPlace {
   readonly promotions: ReadonlyMap<string, string>;
 }
 
-/** A rule of a hook for a target. */
 export interface RuleOnPage {
   readonly name: string;
   /** `roll back production` */
@@ -53,7 +52,6 @@ export function hooksOnPage(
     .sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** The rules that have decided about an event. */
 function rulesOfEvents({ rows, counts }: TargetHook): readonly RuleOnPage[] {
   const rules = (rows ?? []).flatMap(({ decisions }) => decisions);
   return [...new Map(rules.map((decision) => [decision.rule, decision])).values()].map((decision) => ({

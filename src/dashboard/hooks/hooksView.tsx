@@ -8,7 +8,6 @@ import { Chip, ScrollTable, type Tone } from '../page/marks.tsx';
 import { Moment, Until } from '../page/times.tsx';
 import { type HookOfFile, type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';
 
-/** The newest events of a hook that a target's page shows. */
 const EVENTS_SHOWN = 20;
 
 interface HooksProps {

@@ -10,11 +10,9 @@ import {
 import { HistoryNews, pause } from '../../temporal/client/release/historyNews.ts';
 import type { ReadContext } from '../readContext.ts';
 
-/** How often to look for new hooks, in milliseconds. */
 const LIST_EVERY_MS = 5_000;
 /** The shortest time between two reads of a hook, in milliseconds: a flood of events costs one read each second. */
 const SPACING_MS = 1_000;
-/** The longest time between two reads of a hook, in milliseconds. */
 const HOOK_WAIT_MS = 60_000;
 const CALL_TIMEOUT_MS = 5_000;
 

@@ -5,7 +5,6 @@ import type { Viewer } from '../access/viewer.ts';
 /** The parts of a page that change, by the ids of their elements, as HTML. */
 export type Fragments = ReadonlyMap<string, string>;
 
-/** A page that changes while it is open. */
 export interface LivePage {
   readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
   /** Calls back when a part may have changed. @returns a function that unsubscribes. */
@@ -144,7 +143,6 @@ export class LiveRooms {
     return room;
   }
 
-  /** Sends the parts that have changed. */
   #send(key: string, room: Room, fragments: Fragments): void {
     const changed = new Map([...fragments].filter(([id, html]) => room.sent.get(id) !== html));
     room.sent = fragments;

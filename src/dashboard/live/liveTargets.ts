@@ -4,7 +4,6 @@ import type { Fragments, LivePage } from './liveRooms.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import type { TargetWatches } from './targetWatches.ts';
 
-/** How often to look for new targets, in milliseconds. */
 const NEW_EVERY_MS = 5_000;
 
 /**

@@ -16,13 +16,11 @@ import { GuardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
-/** The shortest time between two reads of one workflow, in milliseconds. */
 const SPACING_MS = 100;
 /** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */
 const TARGET_WAIT_MS = 60_000;
 /** The same for a release, because heartbeats of its activities add no event. */
 const RELEASE_WAIT_MS = 2_000;
-/** How often the control plane is read, in milliseconds. */
 const DEPLOYMENT_EVERY_MS = 30_000;
 const BUILD_LOG_EVERY_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
@@ -30,7 +28,6 @@ const CALL_TIMEOUT_MS = 5_000;
 const KEPT_READ = 3;
 const KEPT_EVERY_MS = 30_000;
 const keptReads = pLimit(4);
-/** The time between two attempts if a target does not answer, in milliseconds. */
 const SILENT_PAUSE_MS = 1_000;
 
 /** Watches one target by the histories of its workflow and its running work: each change causes one query. */

@@ -14,9 +14,7 @@ const KEPT_MS = 5 * 60_000;
 const FIRST_READ_MS = 50;
 /** How long a page waits for the only target that it is about, in milliseconds: without it, much would be missing. */
 const ONLY_READ_MS = 1_000;
-/** How long a page waits for a new list if there is an older one, in milliseconds. */
 const LIST_WAIT_MS = 1_000;
-/** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
 /** The age, in milliseconds, up to which a new page shows the list while it is read again. */
 export const LIST_SHOWN_MS = 60_000;

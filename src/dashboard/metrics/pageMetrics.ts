@@ -42,7 +42,6 @@ type PageMetrics = typeof PAGE_METRICS;
 export type PageAction = (typeof ACTIONS)[number];
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
-/** The metrics that are recorded when something happens. */
 type RecordedName = {
   [Name in keyof PageMetrics]: PageMetrics[Name]['kind'] extends 'gauge' ? never : Name;
 }[keyof PageMetrics];

@@ -7,7 +7,6 @@ import type { Viewer } from '../access/viewer.ts';
 import type { PageFiles } from '../pageFiles.ts';
 import { renderText } from './html.ts';
 
-/** The parts of the dashboard in the navigation. */
 const PARTS = [
   { name: 'Targets', path: '/' },
   { name: 'Promotions', path: '/promotions' },
@@ -29,7 +28,6 @@ interface PageProps {
 
 declare module 'hono' {
   interface ContextRenderer {
-    /** Answers with a whole page. */
     (content: Child, props: PageProps): Response;
   }
 }
@@ -56,7 +54,6 @@ interface LayoutProps extends PageProps {
   readonly children?: Child;
 }
 
-/** The frame of every page: head, navigation, viewer, and the page's own content. */
 function Layout({ title, files, viewer, part, live, isWhole = true, charts = false, children }: LayoutProps) {
   return (
     <html lang="en">

@@ -30,7 +30,6 @@ export function OutcomeChip({ outcome, kind }: Pick<PastRelease, 'outcome' | 'ki
   return <Chip tone={kind === 'rollback' && outcome === 'rolled_back' ? 'good' : tone}>{words}</Chip>;
 }
 
-/** A commit, shortened. */
 export function Commit({ commit }: { readonly commit: string }) {
   return <code title={commit}>{commit.slice(0, 10)}</code>;
 }
@@ -45,7 +44,6 @@ export function ArtifactName({ artifact }: { readonly artifact: string }) {
   );
 }
 
-/** The beginning of a revision's id. */
 export function RevisionId({ id }: { readonly id: string }) {
   return <code title={id}>{id.slice(0, 8)}</code>;
 }

@@ -90,7 +90,6 @@ function Metric({ metric, trials }: { readonly metric: MetricReport; readonly tr
   );
 }
 
-/** The chart's numbers as a table. */
 function Numbers({ comparison }: { readonly comparison: MetricComparison }) {
   const { unit } = METRICS[comparison.metric];
   const rows: readonly (readonly [name: string, of: (side: Side) => string])[] =

@@ -91,7 +91,6 @@ export function PromotionDetails(props: PromotionProps) {
   );
 }
 
-/** The parts of the page that change. */
 export function promotionFragments(props: PromotionProps): Fragments {
   return new Map([['promotion', renderText(<PromotionDetails {...props} />)]]);
 }

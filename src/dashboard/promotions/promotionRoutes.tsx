@@ -21,7 +21,6 @@ import { PromotionDetails, promotionFragments } from './promotionPage.tsx';
 import { Promotions, promotionsFragments } from './promotionsPage.tsx';
 import { PromotionWatch } from './promotionWatch.ts';
 
-/** The pages of promotions, and their change streams. */
 export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   const watch = new PromotionWatch(temporal);

@@ -6,7 +6,6 @@ import {
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
-/** How often to look for new promotions and changed schedules, in milliseconds. */
 const LIST_EVERY_MS = 5_000;
 const SPACING_MS = 200;
 /** How long the list is kept after the last page has closed, in milliseconds. */

@@ -42,7 +42,6 @@ export function Promotions(props: PromotionsProps) {
   );
 }
 
-/** The parts of the page that change. */
 export function promotionsFragments(props: PromotionsProps): Fragments {
   return new Map([['promotions', renderText(<Promotions {...props} />)]]);
 }
@@ -154,13 +153,11 @@ function Node({
   );
 }
 
-/** Why no revision of a target is shown. */
 function whyNothing(snapshot: TargetSnapshot | undefined, now: number): string {
   if (snapshot === undefined) return 'has taken no release';
   return snapshot.view === undefined ? headlineOf(snapshot, now).words : 'nothing serves';
 }
 
-/** The progress of a soak or a watch. */
 function Soak({
   progress: { steps, watchUntil },
   request: { soakMs, bakeMs },

@@ -97,7 +97,6 @@ function shown(input: Check['input']): string {
   return JSON.stringify(input, null, 2);
 }
 
-/** An expectation as a sentence. */
 function expectationText(expect: Expectation): string {
   return ['the run ends in ' + (expect.status ?? 'success'), ...parts({ ...expect, status: undefined })].join(
     '; ',

@@ -105,7 +105,6 @@ export function Story(props: StoryProps) {
   );
 }
 
-/** The parts of the page that change. */
 export function storyFragments(props: StoryProps): Fragments {
   return new Map([['story', renderText(<Story {...props} />)]]);
 }

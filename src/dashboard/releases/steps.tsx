@@ -23,7 +23,6 @@ const STEP_WORDS: Readonly<Record<StepRecord['step'], string>> = {
   notify: 'notify',
 };
 
-/** A step as text: `check greets`. */
 export function stepWords({ step, subject }: Pick<StepRecord, 'step' | 'subject'>): string {
   const isNamed = step === 'check' || step === 'baseline' || step === 'soak' || step === 'bake';
   return isNamed && subject !== undefined ? `${STEP_WORDS[step]} ${subject}` : STEP_WORDS[step];
@@ -58,7 +57,6 @@ export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) 
   );
 }
 
-/** What is shown about running work beside its steps. */
 interface UnderWayProps {
   readonly progress: Progress;
   readonly call: RunningCall | null;

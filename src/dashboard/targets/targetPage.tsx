@@ -49,7 +49,6 @@ export function TargetDetails(props: TargetProps) {
   );
 }
 
-/** The parts of the page that change. */
 export function targetFragments(props: TargetProps): Fragments {
   const { snapshot, hooksOfFile } = props;
   const { view } = snapshot;

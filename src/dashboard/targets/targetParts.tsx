@@ -116,7 +116,6 @@ export function Running({ snapshot, viewer }: PartProps) {
   );
 }
 
-/** The queued releases and rollbacks. */
 export function Queue({ snapshot: { view, workflowId }, viewer }: PartProps) {
   if (view === undefined) return null;
   const { state, running } = view;

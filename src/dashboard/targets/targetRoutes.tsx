@@ -11,7 +11,6 @@ import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Targets, targetsFragments } from './targetsPage.tsx';
 
-/** The pages of targets, and their change streams. */
 export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 

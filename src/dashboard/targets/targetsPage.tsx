@@ -125,7 +125,6 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
   );
 }
 
-/** The id of a target's card: always the same for the same target. */
 function cardId(workflowId: string): string {
   return `target-${createHash('sha256').update(workflowId).digest('hex').slice(0, 12)}`;
 }

@@ -20,7 +20,6 @@ import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
-/** A client of Temporal with its settings. */
 export interface TemporalConnection {
   readonly settings: TemporalSettings;
   readonly connection: Connection;
@@ -63,7 +62,6 @@ export function callInterceptors(maxAttempts?: number): Interceptor[] {
   return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts })), endOnClosedChannel];
 }
 
-/** How patient a connection is. */
 export interface ConnectOptions {
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;

@@ -2,7 +2,6 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 
 import { type TemporalConnection, callTemporal } from './connection.ts';
 
-/** The limit for one list, in milliseconds. */
 const LIST_TIMEOUT_MS = 10_000;
 
 /**

@@ -23,7 +23,6 @@ interface StuckTask {
 
 /** A worker reports only the first failure in a row. Later attempts time out, after 3 s each. */
 const STUCK_FROM_ATTEMPT = 3;
-/** How many of the newest events to search for the failure of the newest task. */
 const NEWEST_EVENTS = 20;
 const MAX_CAUSE_CHARACTERS = 300;
 
@@ -54,7 +53,6 @@ export async function findStuckTask(
   }
 }
 
-/** All of Slipway's running workflows that are stuck. */
 export async function findStuckTasks(temporal: TemporalConnection): Promise<readonly StuckTask[]> {
   const stuck: StuckTask[] = [];
   for await (const { workflowId } of eachRunning(temporal, Object.values(WORKFLOW_TYPES))) {
@@ -79,7 +77,6 @@ export async function terminateStuck(
   if (isTarget) await startAgain(temporal, workflowId);
 }
 
-/** How often its task failed, and why. */
 export function stuckText({ attempts, cause }: StuckTask): string {
   return `its task failed ${attempts} times in a row: ${cause}`;
 }

@@ -5,7 +5,6 @@ import type { TemporalSettings } from './temporalSettings.ts';
 
 type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 
-/** The gRPC status codes that matter here. */
 const GRPC = {
   cancelled: 1,
   invalidArgument: 3,
@@ -18,7 +17,6 @@ const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** The gRPC status of an error or of its causes; `undefined` if there is none. */
 function grpcStatus(error: unknown): number | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     if (isGrpcServiceError(current)) return current.code;

@@ -1,5 +1,6 @@
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
+import { type Environment, setting } from '../../config/environment.ts';
 import { readPayloadKeys } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';
@@ -10,7 +11,6 @@ export interface TemporalSettings {
   /** `host:port`. */
   readonly address: string;
   readonly namespace: string;
-  /** The task queue of Slipway's workers. */
   readonly taskQueue: string;
   /** Where the address comes from: Temporal's environment configuration, a running `slipway dev`, or the default. */
   readonly origin: 'environment' | 'dev' | 'default';
@@ -23,8 +23,6 @@ export interface TemporalSettings {
   /** Slipway's page for this Temporal, `https://HOST`; `null` if not known. */
   readonly dashboard: string | null;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_ADDRESS = 'localhost:7233';
 const DEFAULT_NAMESPACE = 'default';
@@ -53,7 +51,7 @@ export async function temporalSettings(
   }
   const dev = await readDevState(home);
   const codec = await readCodec(environment);
-  const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);
+  const taskQueue = setting(environment, 'SLIPWAY_TASK_QUEUE');
   const named = connectionOptions.address;
   const chosenDev = named === undefined ? dev : undefined;
   const address = named ?? dev?.temporal.address ?? DEFAULT_ADDRESS;
@@ -95,7 +93,7 @@ function load(environment: Environment): ClientConnectConfig {
       'SLIPWAY_CONFIG_INVALID',
       `Temporal's own configuration could not be read: ${why}`,
       {
-        place: nonEmpty(environment['TEMPORAL_CONFIG_FILE']) ?? 'temporal.toml',
+        place: setting(environment, 'TEMPORAL_CONFIG_FILE') ?? 'temporal.toml',
         hint: 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself',
         cause: error,
       },
@@ -125,8 +123,4 @@ function uiOf(address: string): string | null {
 /** Whether the address, `host:port`, is one of Temporal Cloud. It is not if a proxy stands between. */
 export function isTemporalCloud(address: string): boolean {
   return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address);
-}
-
-function nonEmpty(value: string | undefined): string | undefined {
-  return value === undefined || value === '' ? undefined : value;
 }

@@ -69,7 +69,6 @@ export async function requireWorker(temporal: TemporalConnection, patienceMs = P
   }
 }
 
-/** The error if no worker answers. */
 export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_NO_WORKER', what, {
     place: `task queue "${settings.taskQueue}" at ${settings.address}, namespace "${settings.namespace}"`,

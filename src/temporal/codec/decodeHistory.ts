@@ -30,7 +30,6 @@ async function decodeWithin(codec: PayloadCodec, holder: Attributes): Promise<vo
   restoreFailure(holder);
 }
 
-/** An object with an encoding is a payload. */
 function isPayload(value: object): value is Payload {
   const { metadata } = value as Payload;
   return typeof metadata === 'object' && metadata !== null && 'encoding' in metadata;

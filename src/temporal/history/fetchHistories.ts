@@ -75,7 +75,6 @@ function isWork(child: Child, targetId: string): boolean {
   return child.workflowId.startsWith(`${targetId}/`);
 }
 
-/** The children that one run started, in order. */
 function childrenOf({ events }: AuditedHistory['history']): Child[] {
   return (events ?? []).flatMap((event) => {
     const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;

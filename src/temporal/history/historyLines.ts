@@ -1,7 +1,6 @@
 import { failureDetail } from '../../domain/failure.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf, activityEndOf } from './payloads.ts';
 
-/** A history event as text. */
 export interface HistoryLine {
   /** ISO 8601. */
   readonly at: string;
@@ -72,7 +71,6 @@ function endingText(event: HistoryEvent): string {
   return timedOut == null ? 'was canceled' : `timed out: ${failureText(timedOut.failure)}`;
 }
 
-/** A local activity. */
 function localText(event: HistoryEvent): string | undefined {
   const { markerName, details, failure } = event.markerRecordedEventAttributes ?? {};
   if (markerName !== 'core_local_activity') return undefined;
@@ -110,7 +108,6 @@ function named(id: unknown, events: Events): string {
   return event === undefined ? 'an activity' : activityOf(event);
 }
 
-/** The activity's name and its step. */
 function activityOf({ activityTaskScheduledEventAttributes: scheduled, userMetadata }: HistoryEvent): string {
   const name = scheduled?.activityType?.name ?? '';
   const { summary } = userMetadata ?? {};

@@ -1,12 +1,12 @@
 import type { WorkFact } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
+import { isRecord } from '../../domain/scalars.ts';
 import { type TemporalConnection, callOrNone } from '../client/connection.ts';
 import { isGone } from '../client/temporalError.ts';
 import { fetchHistories } from './fetchHistories.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
-import { isRecord } from '../../domain/scalars.ts';
 
 /** What Temporal itself knows about a target if no worker answers. */
 export interface KeptTarget {
@@ -20,7 +20,6 @@ export interface KeptTarget {
   readonly messages: readonly KeptMessage[];
 }
 
-/** The limit for all reads together, in milliseconds. */
 const READ_TIMEOUT_MS = 15_000;
 
 /**

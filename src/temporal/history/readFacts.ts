@@ -7,8 +7,8 @@ import type {
   TaskFailure,
   WorkFact,
 } from '../../domain/audit/facts.ts';
-import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import { failureDetail } from '../../domain/failure.ts';
+import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
@@ -30,7 +30,6 @@ const PROMOTION = 'promotion:';
 
 const GUARD = 'guard:';
 
-/** One history, with its workflow id. */
 export interface AuditedHistory {
   readonly workflowId: string;
   readonly history: History;
@@ -277,7 +276,6 @@ function readLocalActivity(
   return { ...base, outcome, result: null, mayHaveBeenTaken: true };
 }
 
-/** What Temporal's SDK records about a local activity. */
 interface LocalActivityData {
   readonly activity_type: string;
   /** `null` if it was canceled or timed out. */

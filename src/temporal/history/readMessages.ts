@@ -36,7 +36,6 @@ export function readMessages(histories: readonly History[]): readonly MessageFac
     });
 }
 
-/** The message's id; empty if it has none. */
 function idOf(said: MessageFact): string {
   if (said.kind === 'queued') return said.submission;
   return said.kind === 'rollback' ? said.requestId : '';

@@ -16,7 +16,6 @@ export interface DevState {
     readonly ui: string | null;
   };
   readonly controlPlane: string;
-  /** The page's address. */
   readonly dashboard: string;
   readonly apiKeyFile: string;
   readonly taskQueue: string;

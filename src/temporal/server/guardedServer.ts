@@ -9,7 +9,6 @@ export interface ServerProcess {
   readonly serves: () => Promise<void>;
   readonly onLog?: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** The error if the server does not start to serve. */
   readonly didNotServe: (failure: StartFailure) => Error;
 }
 
@@ -26,7 +25,6 @@ export interface GuardedServer {
   stop(): Promise<void>;
 }
 
-/** How long a server may take to start serving. */
 const READY_TIMEOUT_MS = 60_000;
 const RETRY_MS = 150;
 const LAST_LINES = 8;

@@ -4,7 +4,6 @@
 //   node serverGuard.js COMMAND ARGUMENT…
 import { spawn } from 'node:child_process';
 
-/** How long the command may take to end by itself. */
 const GRACE_MS = 8_000;
 
 const [command = '', ...args] = process.argv.slice(2);

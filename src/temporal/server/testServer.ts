@@ -25,7 +25,6 @@ export interface TestServer extends GuardedServer {
 }
 
 const HOST = '127.0.0.1';
-/** The server's only namespace. */
 const NAMESPACE = 'default';
 
 /**

@@ -3,7 +3,6 @@ import { type TemporalConnection, callTemporal, callOrNone } from '../client/con
 import { eachRunning } from '../client/listRunning.ts';
 import { isGone } from '../client/temporalError.ts';
 
-/** A running release or rollback. */
 export interface PinnedWork {
   readonly workflowId: string;
   readonly runId: string;
@@ -40,7 +39,6 @@ export function runningUnpinned(temporal: TemporalConnection): Promise<readonly 
   );
 }
 
-/** One run of a workflow. */
 export interface Execution {
   readonly workflowId: string;
   readonly runId: string;

@@ -112,5 +112,4 @@ export function ownArtifactStore({ home, environment }: StoreContext): ArtifactS
   return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
 }
 
-/** The parts of a command's context that locate artifacts. */
 type StoreContext = Pick<CommandContext, 'home' | 'environment'>;

@@ -7,15 +7,14 @@ import { packSource } from '../../../artifact/pack.ts';
 import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { sizeText } from '../../ui/text.ts';
 import { sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 
-interface PackCommandOptions {
-  readonly config?: string;
+interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;
   readonly output?: string;
   readonly strict?: boolean;

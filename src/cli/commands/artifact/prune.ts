@@ -18,15 +18,14 @@ import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
 import { IDENTITIES } from '../../../identity/proof.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 
-interface PruneOptions {
-  readonly config?: string;
+interface PruneOptions extends FileOptions {
   readonly dryRun?: boolean;
   /** Milliseconds. Default: the file's. */
   readonly olderThan?: number;
@@ -145,7 +144,6 @@ export interface Pruned extends Retention {
   readonly state: 'kept' | 'removed' | 'would_go';
 }
 
-/** How many artifacts were kept and removed, and the bytes that were freed or would be. */
 interface PruneSum {
   readonly kept: number;
   readonly removed: number;
@@ -192,7 +190,6 @@ export function sumOf(pruned: readonly Pruned[]): PruneSum {
   };
 }
 
-/** The totals, in one line. */
 export function sumLine(pruned: readonly Pruned[], store: string, dryRun: boolean): string {
   const { kept, removed, bytesFreed } = sumOf(pruned);
   const went = dryRun ? 'would go' : 'removed';
@@ -203,7 +200,6 @@ function goes({ state }: Pruned): boolean {
   return state !== 'kept';
 }
 
-/** How many records are read at once. */
 const AT_ONCE = 16;
 /** `TARGET/TIME-RELEASE.json`, which no other kind of record is named like. */
 const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;

@@ -9,7 +9,6 @@ import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
 import type { DatasetSource } from '../../datasets/datasetSource.ts';
 import type { CheckResult } from '../../events/checks.ts';
 
-/** How many failed rows a result names. */
 const FAILED_ROWS_MAX = 100;
 
 /** What a result shows of an answer, without an artifact store or a trace to record it in. */

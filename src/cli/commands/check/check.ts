@@ -14,7 +14,7 @@ import { budgetLeft, type ChecksBudget } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { interruptible } from '../../interruption.ts';
@@ -25,9 +25,7 @@ import { reportChecksInCi, resultLines } from './checkLines.ts';
 import { type AgentAddress, agentOf } from './checkedAddress.ts';
 import { junitReport } from './junit.ts';
 
-/** The options of `slipway check [TARGET|URL]`. */
-export interface CheckOptions {
-  readonly config?: string;
+export interface CheckOptions extends FileOptions {
   /** A reference: `env:NAME`, `file:/path`. Only for an agent at a URL. */
   readonly apiKey?: string;
   readonly concurrency: number;
@@ -197,7 +195,6 @@ async function askOne(
   }
 }
 
-/** How many runs are under way at once at most. */
 function mostAtOnce(checks: readonly Check[], concurrency: number): number {
   return Math.max(concurrency, ...checks.map(({ dataset }) => dataset?.concurrency ?? 1));
 }

@@ -13,7 +13,6 @@ import { counted } from '../../ui/text.ts';
 
 const ANSWER_MAX_CHARACTERS = 200;
 
-/** How a check went, for people. */
 export function resultLines(result: CheckResult, style: Style): readonly string[] {
   const { check, passed, reasons, latencyMs, scores, error, dataset } = result;
   if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];

@@ -1,3 +1,5 @@
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+
 import type { Config } from '../../../config/configSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -7,11 +9,9 @@ import {
   findDeployment,
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
-/** Where an agent is, and how it is called. */
 export interface AgentAddress {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;

@@ -38,7 +38,6 @@ function testCase(result: CheckResult): readonly string[] {
   return below.length === 0 ? [`${opening}/>`] : [`${opening}>`, ...below, '    </testcase>'];
 }
 
-/** The scores, as properties of the test case: of a repeated check, each in its order. */
 function properties(scores: readonly EvaluatorScores[]): readonly string[] {
   const each = scores.flatMap(({ evaluator, scores: given }) =>
     given.map((score) => attributes({ name: `score.${evaluator}`, value: score ?? 'none' })),

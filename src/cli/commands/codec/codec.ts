@@ -1,6 +1,6 @@
-import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
-import { resolveSecret } from '../../../config/secretReference.ts';
+import { keySetting } from '../../../config/environment.ts';
 import { isLoopback } from '../../../config/httpsUrl.ts';
+import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../../context.ts';
@@ -16,7 +16,6 @@ interface CodecOptions {
 }
 
 const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
-const SHORTEST_KEY = 16;
 
 /**
  * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
@@ -36,7 +35,7 @@ export async function runCodecCommand(
       hint: `set ${PAYLOAD_KEYS} as the worker has it`,
     });
   }
-  const key = codecKey(environment);
+  const key = keySetting(environment, CODEC_KEY);
   if (key === undefined && !isLoopback(host)) {
     throw new SlipwayError('SLIPWAY_CODEC_OPEN', `every client that reaches ${host} could decrypt payloads`, {
       place: CODEC_KEY,
@@ -53,17 +52,6 @@ export async function runCodecCommand(
     await untilAborted(signal);
     await server.close();
     return 0;
-  });
-}
-
-function codecKey(environment: CommandContext['environment']): string | undefined {
-  const written = environment[CODEC_KEY];
-  if (written === undefined || written === '') return undefined;
-  const key = written.startsWith('file:') ? resolveSecret({ from: written }, environment) : written;
-  if (key.length >= SHORTEST_KEY) return key;
-  throw new SlipwayError('SLIPWAY_USAGE', `${CODEC_KEY} is shorter than ${SHORTEST_KEY} characters`, {
-    place: CODEC_KEY,
-    hint: `make one: ${CODEC_KEY}="$(openssl rand -hex 24)"`,
   });
 }
 

@@ -1,11 +1,6 @@
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { CommandModel, OptionModel, ValueKind } from './model.ts';
-
-/** The options of `slipway completion SHELL`. */
-export interface CompletionOptions {
-  readonly config?: string;
-}
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
@@ -18,7 +13,7 @@ export async function runCompletionCommand(
   { output }: CommandContext,
   what: string,
   model: () => readonly CommandModel[],
-  { config }: CompletionOptions,
+  { config }: FileOptions,
 ): Promise<number> {
   if (what === 'targets' || what === 'promotions') {
     const { namesInConfig } = await import('./names.ts');
@@ -42,7 +37,6 @@ function isShell(word: string): word is keyof typeof SHELLS {
   return Object.hasOwn(SHELLS, word);
 }
 
-/** The completion script for bash 3.2 and later, loaded with `source`. */
 function bashCompletion(model: readonly CommandModel[]): string {
   return `# Completion of slipway for bash. In ~/.bashrc: source <(slipway completion bash)
 ${shellTables(model)}
@@ -67,7 +61,6 @@ complete -F _slipway slipway
 `;
 }
 
-/** The completion script for zsh, loaded with `source` after `compinit`. */
 function zshCompletion(model: readonly CommandModel[]): string {
   return `# Completion of slipway for zsh. In ~/.zshrc, after compinit: source <(slipway completion zsh)
 ${shellTables(model)}
@@ -101,7 +94,6 @@ compdef _slipway slipway
 `;
 }
 
-/** The completion script for fish, loaded with `source` or put into `~/.config/fish/completions/slipway.fish`. */
 function fishCompletion(model: readonly CommandModel[]): string {
   const paths = model.map(({ path }) => fishQuoted(path)).join(' ');
   return `# Completion of slipway for fish: slipway completion fish > ~/.config/fish/completions/slipway.fish

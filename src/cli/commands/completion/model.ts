@@ -3,7 +3,6 @@ import type { Argument, Command, Option } from 'commander';
 /** What an argument or option value can be: names from `slipway.yaml`, files, folders, words, or anything. */
 export type ValueKind = 'targets' | 'promotions' | 'files' | 'folders' | 'anything' | readonly string[];
 
-/** An option of a command. */
 export interface OptionModel {
   /** `--config`. */
   readonly name: string;
@@ -12,7 +11,6 @@ export interface OptionModel {
   readonly takes: ValueKind | undefined;
 }
 
-/** A command as a shell completes it. */
 export interface CommandModel {
   /** Its words: `platform keys create`. Empty for `slipway` itself. */
   readonly path: string;
@@ -54,7 +52,6 @@ function valueOf(argument: Argument): ValueKind {
   return kindOf(argument.name(), argument.argChoices);
 }
 
-/** The kind of a value, by the name of its placeholder in the definition. */
 function kindOf(name: string, choices: readonly string[] | undefined): ValueKind {
   if (choices !== undefined) return choices;
   return KINDS[name] ?? 'anything';

@@ -107,7 +107,6 @@ async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'p
   return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
 }
 
-/** Whether the other commands find a `slipway.yaml` from the working folder. */
 async function isConfigured(): Promise<boolean> {
   try {
     await findConfig(undefined, process.cwd());
@@ -145,7 +144,6 @@ interface DevPlace {
   readonly hasConfig: boolean;
 }
 
-/** What to type next, in another terminal. */
 export function nextStep({ home, usualHome, hasConfig }: DevPlace): readonly string[] {
   if (hasConfig && usualHome) {
     return ['Next, release in another terminal in this folder:', '  slipway release'];

@@ -40,7 +40,6 @@ export interface LocalStackOptions {
   readonly signal: AbortSignal;
 }
 
-/** Everything that runs. */
 export interface LocalStack {
   readonly state: DevState;
   readonly settings: TemporalSettings;

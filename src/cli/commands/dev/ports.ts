@@ -37,7 +37,6 @@ export async function choosePort({ option, asked, preferred }: PortWish): Promis
   throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port is free to listen on', { place: HOST });
 }
 
-/** The port, or why it cannot be listened on. */
 function tryPort(port: number): Promise<number | 'EADDRINUSE' | 'EACCES'> {
   return new Promise((resolve, reject) => {
     const server = createServer();

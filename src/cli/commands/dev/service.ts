@@ -127,7 +127,6 @@ function killGroup(pid: number): void {
   }
 }
 
-/** The error that a command printed with `--json`, as an error of this process. */
 function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
   const text = (name: string): string | undefined => {
     const value = event[name];

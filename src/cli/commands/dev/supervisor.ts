@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import { untilAborted } from '../../interruption.ts';
 import type { Service } from './service.ts';
 
-/** The events of a supervised service. */
 export type SupervisorEvent =
   | { readonly what: 'died'; readonly name: string; readonly restartInMs: number }
   | { readonly what: 'restarted'; readonly name: string }

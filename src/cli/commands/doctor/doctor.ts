@@ -3,11 +3,6 @@ import type { Finding } from '../../events/checks.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { findings } from './findings.ts';
 
-interface DoctorCommandOptions {
-  readonly config?: string;
-  readonly fix?: boolean;
-}
-
 /**
  * `slipway doctor`: what is missing for a release on this machine, and the command that fixes it. `--fix` registers
  * what is missing in Temporal, and terminates workflows that no worker can continue.
@@ -15,7 +10,7 @@ interface DoctorCommandOptions {
  */
 export async function runDoctorCommand(
   context: CommandContext,
-  options: DoctorCommandOptions,
+  options: { readonly config?: string; readonly fix?: boolean },
 ): Promise<number> {
   const { output } = context;
   const codes: number[] = [];
@@ -31,7 +26,6 @@ export async function runDoctorCommand(
 
 const NAME_WIDTH = 20;
 
-/** A finding, for people. */
 export function findingLines({ name, state, detail, fix }: Finding, style: Style): readonly string[] {
   const marks = {
     ok: style.good(MARKS.done),

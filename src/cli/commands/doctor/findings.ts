@@ -194,7 +194,6 @@ const UNBOUND =
   'not set here: a client that can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
 const BIND = 'set SLIPWAY_SECRET_ORIGINS of the worker to a file of allowed origins';
 
-/** Whether each secret is set here, and may be sent where `slipway.yaml` sends it. */
 async function* secretFindings(
   config: LoadedConfig['config'],
   environment: CommandContext['environment'],
@@ -254,7 +253,6 @@ async function controlPlaneFinding(
 type Attempted<T> =
   { readonly value: T } | { readonly finding: Finding; readonly code: SlipwayError['code'] };
 
-/** Runs work that may fail; a failure becomes a finding. */
 async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempted<T>> {
   try {
     return { value: await work() };
@@ -265,7 +263,6 @@ async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempt
   }
 }
 
-/** The finding of the work; an error becomes a finding, too. */
 async function found(name: string, work: () => Promise<Finding>): Promise<Finding> {
   const attempted = await attempt(name, work);
   return 'finding' in attempted ? attempted.finding : attempted.value;

@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/configSchema.ts';
+import type { Environment } from '../../../config/environment.ts';
 import { previewTerms } from '../../../config/previewSettings.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { secretAddress, secretFor, secretForSome } from '../../../config/secretOrigins.ts';
@@ -8,16 +9,12 @@ import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import { originOf } from '../../../domain/target/origin.ts';
 import type { SecretReference } from '../../../domain/target/targetSpec.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What a secret of `slipway.yaml` is used for. */
 export interface SecretUse {
   readonly from: string;
   /** What has it: `production`, `evaluator "polite"`. */
   readonly of: string;
   /** `sent to https://evaluators.example.com` */
   readonly where: string;
-  /** The process that needs it. */
   readonly process: 'the worker' | 'slipway hooks';
   /** Resolves it as that process does. Throws SLIPWAY_SECRET_REFUSED, SLIPWAY_SECRET_MISSING. */
   readonly resolve: (environment: Environment) => string;

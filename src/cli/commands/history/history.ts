@@ -6,11 +6,6 @@ import { withTemporal } from '../../openTemporal.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { historyLines } from './historyLines.ts';
 
-interface HistoryOptions {
-  readonly config?: string;
-  readonly last: number;
-}
-
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
  * the file. If a target does not answer, it reads the histories in Temporal.
@@ -19,7 +14,7 @@ interface HistoryOptions {
 export async function runHistoryCommand(
   context: CommandContext,
   wanted: string | undefined,
-  { config: path, last }: HistoryOptions,
+  { config: path, last }: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { output } = context;
   const { config } = await loadConfig(path);

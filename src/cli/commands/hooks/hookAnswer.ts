@@ -1,15 +1,10 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { answerHook } from '../../../temporal/client/hooks/hookClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { listeningHooks } from './listeningHooks.ts';
-
-interface HookAnswerOptions {
-  readonly config?: string;
-  readonly reason?: string;
-}
 
 /**
  * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers an event that waits for approval.
@@ -19,12 +14,12 @@ export async function runHookAnswerCommand(
   context: CommandContext,
   approved: boolean,
   event: string,
-  options: HookAnswerOptions,
+  options: MessageOptions,
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(options.config);
   const hooks = await listeningHooks(context, file);
-  const { who, from, reason } = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  const { who, from, reason } = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     for (const hook of hooks) {
       try {

@@ -8,16 +8,11 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { agoText } from '../../ui/text.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-interface HookListOptions {
-  readonly config?: string;
-  readonly last: number;
-}
-
 /** `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them. */
 export async function runHookListCommand(
   context: CommandContext,
   wanted: string | undefined,
-  { config: path, last }: HookListOptions,
+  { config: path, last }: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { output } = context;
   const hooks = await listeningHooks(context, await loadConfig(path), wanted);

@@ -15,13 +15,12 @@ import { guardsOf, type ListeningHook, matchRules } from '../../../hooks/listeni
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { viewHook } from '../../../temporal/client/hooks/hookClient.ts';
 import { readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-interface HookTryOptions {
-  readonly config?: string;
+interface HookTryOptions extends FileOptions {
   /** The value of `X-GitHub-Event`. */
   readonly event?: string;
 }

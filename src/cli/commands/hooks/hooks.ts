@@ -2,13 +2,12 @@ import { getRequestListener } from '@hono/node-server';
 
 import { makeHome } from '../../../config/home.ts';
 import { listen } from '../../../dashboard/listen.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from './openHooks.ts';
 
-interface HooksOptions {
-  readonly config?: string;
+interface HooksOptions extends FileOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;

@@ -1,6 +1,5 @@
+import { chooseName } from '../../../config/chooseName.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
-import { meantWord } from '../../../config/nearestWord.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ListeningHook } from '../../../hooks/listeningHook.ts';
 import { hookWorkflowId } from '../../../temporal/client/hooks/hookClient.ts';
@@ -14,21 +13,11 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
  */
 export async function listeningHooks(
   context: CommandContext,
-  { config, file }: Pick<LoadedConfig, 'config' | 'file'>,
+  { config }: Pick<LoadedConfig, 'config'>,
   only?: string,
 ): Promise<readonly ListeningHook[]> {
-  const names = Object.keys(config.hooks);
-  if (names.length === 0) {
-    throw new SlipwayError('SLIPWAY_HOOK_UNKNOWN', 'slipway.yaml has no hooks', {
-      place: file,
-      hint: 'docs/hooks.md describes how to write one',
-    });
-  }
-  if (only !== undefined && !names.includes(only)) {
-    throw new SlipwayError('SLIPWAY_HOOK_UNKNOWN', `slipway.yaml has no hook "${only}"`, {
-      hint: meantWord(only, names, 'it has'),
-    });
-  }
+  const all = Object.entries(config.hooks);
+  const one = only === undefined && all.length > 0 ? undefined : chooseName(config, 'hooks', only);
   /** If the file has only a deployment's id, its name is read once. */
   const ids = new Map<string, Promise<string>>();
   const idOf = (target: string): Promise<string> => {
@@ -37,7 +26,7 @@ export async function listeningHooks(
     ids.set(target, known);
     return known;
   };
-  const wanted = Object.entries(config.hooks).filter(([name]) => only === undefined || name === only);
+  const wanted = all.filter(([name]) => one === undefined || name === one);
   return Promise.all(
     wanted.map(async ([name, hook]): Promise<ListeningHook> => {
       const promotions = new Map(

@@ -16,7 +16,6 @@ import { storeArtifact } from '../release/storeArtifact.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-/** The hooks of a file. */
 export interface OpenHooks {
   readonly hooks: readonly ListeningHook[];
   /** Creates their listener, over a connection to Temporal. */

@@ -2,12 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { httpsUrl } from '../../../config/httpsUrl.ts';
-import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import { verifiedEmail } from '../../../identity/claims.ts';
-import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
+import { Issuer } from '../../../identity/issuer.ts';
+import { type IssuerClient, readIssuerClient } from '../../../identity/issuerClient.ts';
 import { isRefusal, whyNot } from '../../../identity/issuerFailure.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
@@ -24,7 +23,14 @@ const CALLBACK = '/callback';
  */
 export async function runLoginCommand(context: CommandContext): Promise<number> {
   const { output, environment } = context;
-  const client = readClient(environment);
+  const client = readIssuerClient(environment);
+  if (client === undefined) {
+    throw new SlipwayError(
+      'SLIPWAY_USAGE',
+      'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
+      { hint: 'ask who runs your workers for the two (docs/sign-in.md)' },
+    );
+  }
   const issuer = new Issuer(client);
   const { privateKey, nonce } = await newSigningKey();
   const server = createServer();
@@ -61,28 +67,6 @@ export async function runLogoutCommand({ output, environment }: CommandContext):
   output.event({ event: 'signed_out' });
   output.print('You are signed out.');
   return 0;
-}
-
-function readClient(environment: CommandContext['environment']): IssuerClient {
-  const { SLIPWAY_OIDC_ISSUER: issuer = '', SLIPWAY_OIDC_CLIENT_ID: clientId = '' } = environment;
-  if (issuer === '' || clientId === '') {
-    throw new SlipwayError(
-      'SLIPWAY_USAGE',
-      'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
-      { hint: 'ask who runs your workers for the two (docs/sign-in.md)' },
-    );
-  }
-  const { SLIPWAY_OIDC_CLIENT_SECRET: secret = '', SLIPWAY_OIDC_SCOPE: scope = '' } = environment;
-  return {
-    issuer: httpsUrl('SLIPWAY_OIDC_ISSUER', issuer),
-    clientId,
-    clientSecret: secret === '' ? undefined : secretBehind(secret, environment),
-    scope: scope === '' ? 'openid email profile' : scope,
-  };
-}
-
-function secretBehind(text: string, environment: CommandContext['environment']): string {
-  return text.startsWith('file:') ? resolveSecret({ from: text }, environment) : text;
 }
 
 /** Waits for the issuer's redirect. Rejects requests that do not belong to this sign-in. */

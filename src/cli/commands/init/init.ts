@@ -21,7 +21,6 @@ import type { CiKind } from './ciKinds.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
 import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
-/** The options of `slipway init`. */
 export interface InitOptions {
   readonly yes?: boolean;
   readonly force?: boolean;
@@ -165,12 +164,10 @@ interface CiFile {
 }
 
 const TEMPLATES = fileURLToPath(new URL('../../../../templates/', import.meta.url));
-/** The target that the templates name. */
 const NAMED_TARGET = /(?<=\b(?:target|name): |_TARGET: )staging\b/g;
 /** The repository of Slipway's source in the templates: this package publishes no address. */
 const PLACEHOLDER = 'OWNER/slipway';
 
-/** A repository's CI file: Slipway's template with the target's name. */
 async function ciFile(kind: Exclude<CiKind, 'none'>, target: string): Promise<CiFile> {
   const { template, path, then } = FILES[kind];
   const text = await readFile(`${TEMPLATES}${template}`, 'utf8');
@@ -202,7 +199,6 @@ function schemaPlace(folder: string): string {
   return path.startsWith('..') ? SCHEMA.href : path;
 }
 
-/** The text of a first `slipway.yaml`: valid, with comments on what to change next. */
 function configText(
   { target, controlPlane, deployment, assistant }: InitAnswers,
   { graphConfig }: Pick<RepositoryFacts, 'graphConfig'>,
@@ -237,7 +233,6 @@ function configText(
   return `${lines.join('\n')}\n`;
 }
 
-/** A text as a YAML scalar, quoted only if necessary. */
 function scalar(text: string): string {
   return stringify(text, { lineWidth: 0 }).trimEnd();
 }

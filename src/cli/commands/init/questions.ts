@@ -16,7 +16,6 @@ export interface InitAnswers {
 /** Asks one question. @returns the answer, or the default if it is empty. */
 export type Ask = (question: string, byDefault: string) => Promise<string>;
 
-/** The answers without a terminal. */
 export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
   return {
     target: 'staging',

@@ -6,17 +6,15 @@ import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /** The options of the commands that control a running release. */
-export interface InterventionOptions {
-  readonly config?: string;
-  readonly reason?: string;
+export interface InterventionOptions extends MessageOptions {
   readonly release?: string;
   readonly promotion?: string;
   readonly check?: string;
@@ -54,7 +52,7 @@ export async function runInterventionCommand(
     throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
   }
   const { name, spec, settings } = await chooseTargetSpec(context, config, promotion?.to ?? wanted);
-  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context, folder, options.reason);
   const message = { who, from, reason };
   const { approval } = promotion ?? settings;
   const prove = commandProver(context, approval, () => artifactStoreOf(file, context));

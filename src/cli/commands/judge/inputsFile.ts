@@ -25,7 +25,6 @@ export async function openInputs(file: string, name = file): Promise<AsyncIterab
   return inputsOfFile(createReadStream(file), name);
 }
 
-/** A judge's inputs, as a request carries them. */
 export interface PreparedInputs {
   readonly inputs: JudgeInputs;
   /** Puts the file of inputs into the artifact store. Call it before the request. */

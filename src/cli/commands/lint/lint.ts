@@ -12,10 +12,6 @@ import { MARKS } from '../../ui/style.ts';
 import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
 
-interface LintOptions {
-  readonly strict?: boolean;
-}
-
 /**
  * `slipway lint [FILE]`: prints every error in `slipway.yaml`, its datasets and its judges' inputs, and settings that have no effect. Changes
  * nothing, and fetches nothing.
@@ -25,7 +21,7 @@ interface LintOptions {
 export async function runLintCommand(
   context: CommandContext,
   path: string | undefined,
-  { strict = false }: LintOptions,
+  { strict = false }: { readonly strict?: boolean },
 ): Promise<number> {
   const { output } = context;
   const { file, config, problems: found, place } = await lintConfig(path);

@@ -4,7 +4,6 @@ import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { Output } from '../../output.ts';
 import type { Style } from '../../ui/style.ts';
 
-/** The most characters of a line of the file that are shown. */
 const EXCERPT_MAX = 120;
 /** How many of them stay before the problem's column if the line is cut. */
 const EXCERPT_BEFORE = 40;
@@ -29,7 +28,6 @@ export function nearName(file: string): string {
   return near === '' || near.startsWith('..') ? file : near;
 }
 
-/** A long line is cut around the problem's column. */
 function cut({ excerpt, column, length }: ConfigProblem): { readonly text: string; readonly caret: string } {
   const from = column + length > EXCERPT_MAX ? Math.max(column - 1 - EXCERPT_BEFORE, 0) : 0;
   const before = from === 0 ? '' : '…';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { isRecord } from '../../../domain/scalars.ts';
 import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
 
-/** One line of a log file. */
 export interface FileLine {
   readonly message: string;
   /** ISO 8601. `null`: none. */

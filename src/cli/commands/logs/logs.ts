@@ -19,16 +19,14 @@ import {
   revisionMeant,
   type RevisionOf,
 } from '../../../inspection/deployment/revisionLog.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { logPrinter } from './printRevisionLog.ts';
 import { printReleaseLog } from './releaseLog.ts';
 
-/** The options of `slipway logs [TARGET]`. */
-export interface LogsOptions {
-  readonly config?: string;
+export interface LogsOptions extends FileOptions {
   readonly revision?: string;
   /** A release, or `latest`: print what all processes logged about it. */
   readonly release?: string;

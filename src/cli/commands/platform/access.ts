@@ -59,7 +59,6 @@ export async function runKeysListCommand(
   return 0;
 }
 
-/** `slipway platform keys revoke ID`: revokes a key at once. */
 export async function runKeysRevokeCommand(
   context: CommandContext,
   keyId: string,
@@ -123,7 +122,6 @@ export async function runAuditCommand(context: CommandContext, options: AuditOpt
   return 0;
 }
 
-/** One line for people: when, who, what, how it ended. */
 function auditLine(entry: AuditEntry): string {
   const about = Object.values(entry.resources).join(' ');
   const ended = entry.status === null ? entry.outcome : `${entry.outcome} (${entry.status})`;

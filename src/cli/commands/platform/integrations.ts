@@ -31,7 +31,6 @@ export async function runAddIntegration(
   return 0;
 }
 
-/** `slipway platform integrations list`. */
 export async function runListIntegrations(
   context: CommandContext,
   options: PlatformClientOptions,

@@ -9,7 +9,6 @@ interface ListenerOptions extends PlatformClientOptions {
   readonly type: ListenerBody['compute_type'];
   /** The namespaces that deployments may name. Default: any. */
   readonly namespace?: readonly string[];
-  /** The listener's version. */
   readonly listenerVersion?: string;
 }
 

@@ -6,7 +6,6 @@ import { jsonLine } from '../../output.ts';
 import { printError } from '../../ui/errorReport.ts';
 import { loadPlatform } from './loadPlatform.ts';
 
-/** How `slipway platform` was called. */
 export interface PlatformCommandOptions extends PlatformSettings {
   /** One JSON object per line instead of readable text. */
   json: boolean;

@@ -6,6 +6,7 @@ import type { PlatformSettings } from '@slipway/platform';
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { createPlatformAccessClient, type PlatformAccessClient } from '../../../clients/platformAccess.ts';
 import type { ServiceOptions } from '../../../clients/service.ts';
+import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
 import type { CommandContext } from '../../context.ts';
@@ -98,11 +99,11 @@ async function runningPlatform(
   return {
     baseUrl:
       url ??
-      nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ??
+      setting(environment, 'SLIPWAY_PLATFORM_URL') ??
       dev?.controlPlane ??
       `http://127.0.0.1:${PLATFORM_PORT}`,
     apiKey:
-      nonEmpty(environment['SLIPWAY_PLATFORM_API_KEY']) ??
+      setting(environment, 'SLIPWAY_PLATFORM_API_KEY') ??
       (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
   };
 }
@@ -117,8 +118,4 @@ async function keyIn(file: string): Promise<string> {
       cause: error,
     });
   }
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }

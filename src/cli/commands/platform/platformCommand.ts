@@ -135,7 +135,6 @@ Examples:
   $ slipway platform integrations add local --prefix /srv/git
   $ slipway platform integrations list --json`;
 
-/** A command that calls a running platform, with the options that select it (`PlatformClientOptions`). */
 function callingCommand(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)

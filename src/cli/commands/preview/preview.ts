@@ -14,7 +14,7 @@ import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
 import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import type { Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -63,7 +63,7 @@ async function takeDown(
   const { output, environment } = context;
   const { terms, deployment, file } = await choosePullRequest(context, loaded, { pr, name });
   const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
-  const by = await readRequester(environment, gitIn(loaded.folder), reason);
+  const by = await readRequester(context, loaded.folder, reason);
   const recordStore = artifactStoreOf(loaded, context).url;
   await removePreview(temporal, { ...terms, target, recordStore }, by);
   const workflowId = previewWorkflowId(target);
@@ -92,7 +92,6 @@ async function takeDown(
 
 const HEADINGS = ['PULL REQUEST', 'PREVIEW', 'DEPLOYMENT', 'STATE', 'AGE', 'EXPIRES IN', 'ADDRESS'];
 
-/** `slipway preview list`: prints the previews of the namespace, sorted by expiry. @returns the exit code. */
 async function listPreviewsOf(context: CommandContext): Promise<number> {
   const { output } = context;
   const previews = await withTemporal(context, async (temporal) =>

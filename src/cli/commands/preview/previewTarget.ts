@@ -9,7 +9,6 @@ import { deploymentOf, type PreviewTerms } from '../../../domain/preview/preview
 import type { CommandContext } from '../../context.ts';
 import { gitIn, sourceProject } from '../../provenance.ts';
 
-/** The options of `slipway preview up` and `slipway preview down`. */
 export interface PullRequestOptions {
   readonly pr: number;
   readonly name?: string;
@@ -20,7 +19,6 @@ export interface PullRequestOptions {
   readonly timeout: number;
 }
 
-/** The preview of a pull request, from the file. */
 export interface ChosenPullRequest {
   readonly chosen: ChosenPreview;
   readonly terms: PreviewTerms;

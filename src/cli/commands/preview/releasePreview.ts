@@ -72,7 +72,6 @@ export async function releasePreview(
   return exitCode;
 }
 
-/** The preview's judge, with its inputs in the artifact store. @throws SLIPWAY_JUDGE_INPUTS_INVALID. */
 async function prepareJudge(
   context: CommandContext,
   loaded: LoadedConfig,

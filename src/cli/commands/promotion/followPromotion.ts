@@ -12,7 +12,6 @@ import { MARKS } from '../../ui/style.ts';
 
 const LOOK_MS = 400;
 
-/** Which promotion is followed. */
 export interface FollowedPromotion {
   readonly name: string;
   readonly workflowId: string;

@@ -6,19 +6,16 @@ import { intervenePromotion, startPromotion } from '../../../temporal/client/pro
 import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { promotionRequest, withProof } from './promotionRequest.ts';
 
-/** The options of `slipway promote [PROMOTION]`. */
-export interface PromoteOptions {
-  readonly config?: string;
-  readonly reason?: string;
+export interface PromoteOptions extends MessageOptions {
   readonly overrideFreeze?: boolean;
   /** Ctrl-C asks the promotion to abort, instead of leaving it. */
   readonly abortOnInterrupt?: boolean;
@@ -36,7 +33,7 @@ export async function runPromoteCommand(
   const { output } = context;
   const file = await loadConfig(options.config);
   const name = choosePromotion(file.config, wanted);
-  const by = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  const by = await readRequester(context, file.folder, options.reason);
   const { request, settings, store } = await promotionRequest(context, file, name, by);
   const overrideFreeze = options.overrideFreeze ?? false;
   announceFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });

@@ -19,7 +19,6 @@ import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 
-/** The request for a promotion of the file. */
 export interface PreparedPromotion {
   readonly request: PromotionRequest;
   readonly settings: PromotionSettings;

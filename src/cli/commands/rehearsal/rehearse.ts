@@ -9,15 +9,15 @@ import { releaseSettings } from '../../../config/releaseSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Injection } from '../../../domain/rehearsal/injection.ts';
 import type { ApprovalPolicy } from '../../../domain/intervention/intervention.ts';
+import type { Injection } from '../../../domain/rehearsal/injection.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { Rehearsal } from '../../../rehearsal/play.ts';
 import { readInjections } from '../../../rehearsal/readInjections.ts';
 import { rehearse } from '../../../rehearsal/rehearse.ts';
 import { installTestServer } from '../../../temporal/server/installation/testServerInstallation.ts';
 import { startTestServer } from '../../../temporal/server/testServer.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { ReadDatasets } from '../../datasets/readDatasets.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -28,9 +28,7 @@ import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { logOnStderr } from '../worker/workerLog.ts';
 import { Story } from './story.ts';
 
-/** The options of `slipway rehearse [PROMOTION]`. */
-export interface RehearseOptions {
-  readonly config?: string;
+export interface RehearseOptions extends FileOptions {
   readonly days: number;
   /** A file of injections. */
   readonly with?: string;

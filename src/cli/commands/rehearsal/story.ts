@@ -163,7 +163,6 @@ export class Story {
     return promotions.find(({ request }) => request.name === name)?.schedule?.timeZone ?? timeZone;
   }
 
-  /** The time zone of the promotions from this target. */
   #zoneOfTarget(target: string): string {
     const { promotions, timeZone } = this.#rehearsal;
     const onwards = promotions.find(({ request }) => request.from.name === target);
@@ -176,5 +175,4 @@ function isWorthTelling({ step, status }: StepRecord): boolean {
   return status !== 'done' || (step !== 'candidate' && step !== 'record');
 }
 
-/** The width of the prefix of a step's line. */
 const CLOCK_WIDTH = '2026-11-21 16:00'.length + 4;

@@ -35,10 +35,10 @@ import {
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
-import type { EventOf } from '../../events/index.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
+import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { readLocalHold } from '../target/localHold.ts';
@@ -77,7 +77,7 @@ export async function releasePlan(
   const { checks } = await readDatasets(context, file, settings, signal);
   const { artifact, recordStore } = prepared;
   const { environment } = context;
-  const requestedBy = await readRequester(environment, gitIn(file.folder), undefined);
+  const requestedBy = await readRequester(context, file.folder, undefined);
   const source = await sourceFacts(environment, file.folder, settings.notify);
   const request = releaseRequest(
     { ...settings, ...source, checks },

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -7,8 +7,7 @@ import { releasePlan } from './releasePlan.ts';
 import { releasePlanLines } from './releasePlanLines.ts';
 
 /** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
-export interface PlanOptions {
-  readonly config?: string;
+export interface PlanOptions extends FileOptions {
   readonly days: number;
 }
 

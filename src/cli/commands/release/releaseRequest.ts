@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
+import type { Environment } from '../../../config/environment.ts';
 import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import {
-  type Environment,
   type Git,
   gitIn,
   sourceCommit,

@@ -24,7 +24,7 @@ import {
 } from '../../follow/followToEnd.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/text.ts';
@@ -74,7 +74,7 @@ export async function releaseTarget(
   // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
   // reported at once.
   const [requestedBy, source] = await Promise.all([
-    readRequester(environment, gitIn(file.folder), why),
+    readRequester(context, file.folder, why),
     sourceFacts(environment, file.folder, settings.notify),
     requireWorker(temporal),
   ]);
@@ -178,7 +178,6 @@ export async function releaseTarget(
   );
 }
 
-/** The request, with the requester's proof of identity if the approval policy needs one. */
 async function withProof(context: CommandContext, request: ReleaseRequest): Promise<ReleaseRequest> {
   const { target, requestKey: requestId, recordStore, approval } = request;
   const prove = commandProver(context, approval, () => openArtifactStore(recordStore));

@@ -13,20 +13,18 @@ import { describeSpan } from '../../../traces/trace.ts';
 import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 
-interface RollbackOptions {
-  readonly config?: string;
-  readonly reason?: string;
+interface RollbackOptions extends MessageOptions {
   /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */
   readonly to?: string;
   readonly breakGlass?: boolean;
@@ -49,7 +47,7 @@ export async function runRollbackCommand(
   const askedAt = new Date().toISOString();
   const file = await loadConfig(options.config);
   const { name, spec, settings } = await chooseTargetSpec(context, file.config, wanted);
-  const requestedBy = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  const requestedBy = await readRequester(context, file.folder, options.reason);
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
       const verified = await recordedRevisions(artifactStoreOf(file, context), name);
@@ -127,7 +125,6 @@ function answerText(
   return `rollback of ${output.style.strong(name)}: ${answer.disposition}, ${answer.reason}`;
 }
 
-/** Reports the answer to a rollback that nothing runs for. */
 async function tellAnswer(context: CommandContext, name: string, answer: FinalAnswer): Promise<number> {
   const { reason, onHold } = answer;
   const { exitCode, outcome } = answerEnding(answer);
@@ -147,7 +144,6 @@ function tellHold({ output }: CommandContext, name: string, onHold: boolean): vo
   );
 }
 
-/** Connects. If Temporal is unreachable, the error names `--break-glass`. */
 async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
   try {
     return await openTemporal(context);

@@ -13,16 +13,14 @@ import {
   readSchedule,
   triggerSchedule,
 } from '../../../temporal/client/schedule/schedules.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
 
-interface ScheduleOptions {
-  readonly config?: string;
-  readonly reason?: string;
+interface ScheduleOptions extends MessageOptions {
   readonly dryRun?: boolean;
   /** Remove schedules of the file's targets that the file does not declare. */
   readonly prune?: boolean;
@@ -90,7 +88,6 @@ export async function runScheduleList(context: CommandContext, options: Schedule
   });
 }
 
-/** `slipway schedule pause|resume PROMOTION`. */
 export async function runSchedulePause(
   context: CommandContext,
   paused: boolean,
@@ -99,7 +96,7 @@ export async function runSchedulePause(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
-  const { who, reason } = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  const { who, reason } = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     await pauseSchedule(temporal, scheduleId, paused, `${who}: ${reason ?? 'no reason given'}`);
     printSchedule(context, await readSchedule(temporal, scheduleId));
@@ -115,7 +112,7 @@ export async function runScheduleTrigger(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
-  const by = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  const by = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     const schedule = await readSchedule(temporal, scheduleId);
     const request = await withProof(context, schedule.request);

@@ -54,7 +54,6 @@ export async function printCost(
   for (const line of costLines(cost)) output.print(line);
 }
 
-/** What a release costs, for people. */
 export function costLines({
   history,
   ofTarget,

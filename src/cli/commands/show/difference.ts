@@ -67,7 +67,6 @@ function fileLines({ added, removed, changed }: FilesDifference, style: Style): 
   return (lines.length === 0 ? ['no file differs'] : lines).map((line) => `    ${line}`);
 }
 
-/** Fields that differ, for people. */
 export function fieldLines(fields: readonly FieldDifference[], style: Style): string[] {
   const lines = fields.map(({ path, from, to }) => {
     if (from === undefined) return style.good(`+ ${path}: ${shown(to)}`);

@@ -20,7 +20,6 @@ import { outcomeCell } from '../history/historyLines.ts';
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;
 
-/** A release, and the links to it. */
 export interface ReleaseShown extends FoundRelease, UnderWay {
   /** Its page; `null`: the page's address is not set. */
   readonly dashboardUrl: string | null;
@@ -215,7 +214,6 @@ function callBranch({ name, scheduledAt, endedAt, outcome }: ActivityFact): Bran
   return { line: `${at} ${name}: ${outcome.replaceAll('_', ' ')}${took}` };
 }
 
-/** The time of day, in UTC. */
 function clock(time: string): string {
   return exactText(time).slice('0000-00-00 '.length, -1);
 }

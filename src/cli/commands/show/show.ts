@@ -10,7 +10,7 @@ import { releaseDifference } from '../../../inspection/release/releaseDifference
 import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -20,8 +20,7 @@ import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
-interface ShowOptions {
-  readonly config?: string;
+interface ShowOptions extends FileOptions {
   readonly diff?: boolean;
   readonly cost?: boolean;
 }
@@ -98,7 +97,6 @@ function readWords(
   return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
 }
 
-/** The release before another one. @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN if there is none. */
 async function releaseBefore(
   temporal: TemporalConnection,
   store: ArtifactStore,

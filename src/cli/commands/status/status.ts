@@ -14,11 +14,6 @@ import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 
-interface StatusOptions {
-  readonly config?: string;
-  readonly last: number;
-}
-
 /**
  * `slipway status [TARGET]`: prints the running and queued releases, the serving revision, any hold, and the last
  * releases; then the promotions to it. Without a name: every target of the file. If no worker answers, it prints what
@@ -28,7 +23,7 @@ interface StatusOptions {
 export async function runStatusCommand(
   context: CommandContext,
   wanted: string | undefined,
-  options: StatusOptions,
+  options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { output } = context;
   const { config } = await loadConfig(options.config);
@@ -101,7 +96,6 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   };
 }
 
-/** The serving revision: the control plane's answer, or else the target's last knowledge. */
 function activeRevisionId(deployment: DeploymentSeen | string, known: string | null): string | null {
   return typeof deployment === 'string' ? known : deployment.activeRevisionId;
 }
@@ -134,7 +128,6 @@ function unansweredEvent(
   };
 }
 
-/** Leaves out the call's input and result. */
 function callOf({ name, scheduledAt, endedAt, outcome }: ActivityFact) {
   return {
     name,

@@ -103,7 +103,6 @@ export function statusLines(
   return [...lines, ...linkLines(status)];
 }
 
-/** The events that wait for approval, and the hooks that do not answer. */
 function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[] {
   const approvals = approvalsOf(hooks).flatMap(({ hook, id, title, note, until, ...decision }) => [
     `  ${style.warn(`approve  to ${actionText(decision)}, after ${fitLine(title, REASON_MAX_CHARACTERS)} (hook ${hook})`)}`,
@@ -139,7 +138,6 @@ export function linkLines({
   ];
 }
 
-/** Late revisions and uploads that the target watches for. */
 function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   return [
     ...late.map(
@@ -171,7 +169,6 @@ export function runningLines(
   ];
 }
 
-/** A release or a rollback that has ended, for people, in one line. `now` in milliseconds since 1970. */
 function endedLine(past: PastRelease, now: number, style: Style): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
   // The mark goes at the start of the line, the outcome's word in the middle.
@@ -246,7 +243,6 @@ function elapsed(since: number, now: number): string {
   return formatDuration(Math.max(now - since, 0));
 }
 
-/** What a status knows about the serving revision. */
 interface Serves {
   /** The control plane's answer, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
@@ -256,7 +252,6 @@ interface Serves {
   readonly restoredHere?: string;
 }
 
-/** The serving revision, for people: by the control plane, else as this machine or the target last knew it. */
 function servesLines(
   { deployment, known, restoredHere }: Serves,
   describe: (revisionId: string) => string,
@@ -281,7 +276,6 @@ function servesLines(
   ];
 }
 
-/** A revision as text, with how long ago its checks ended. `now` in milliseconds since 1970. */
 function describedText(revision: DescribedRevision, now: number): string {
   const { verified, at, copyOf } = revision;
   const ago = at === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(at), 0))} ago`;

@@ -2,16 +2,11 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { setHold } from '../../../temporal/client/target/targetClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
-
-interface HoldOptions {
-  readonly config?: string;
-  readonly reason?: string;
-}
 
 /**
  * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold accepts no release until the hold is ended.
@@ -21,12 +16,12 @@ export async function runHoldCommand(
   context: CommandContext,
   holding: boolean,
   wanted: string | undefined,
-  options: HoldOptions,
+  options: MessageOptions,
 ): Promise<number> {
   const { output, home } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context, folder, options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, name);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, (temporal) =>

@@ -48,7 +48,6 @@ export async function removeLocalHold(home: string, target: string): Promise<boo
   }
 }
 
-/** Describes a hold in one sentence. */
 export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): string {
   return `on hold since ${exactText(since)}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
 }

@@ -1,15 +1,10 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
-
-interface QuarantineOptions {
-  readonly config?: string;
-  readonly reason?: string;
-}
 
 /**
  * `slipway quarantine TARGET ARTIFACT` and `slipway unquarantine TARGET ARTIFACT`: an artifact in quarantine is not
@@ -21,12 +16,12 @@ export async function runQuarantineCommand(
   quarantined: boolean,
   wanted: string,
   artifact: string,
-  options: QuarantineOptions,
+  options: MessageOptions,
 ): Promise<number> {
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context, folder, options.reason);
   return withTemporal(context, async (temporal) => {
     const message = { artifact, who, from, reason };
     const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);

@@ -1,6 +1,7 @@
+import { chooseName } from '../../../config/chooseName.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
-import { chooseTarget, type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
+import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
@@ -24,7 +25,7 @@ export async function chooseTargetSpec(
   wanted: string | undefined,
 ): Promise<ChosenTarget> {
   const config = withPreviewOf(file, wanted);
-  const name = chooseTarget(config, wanted);
+  const name = chooseName(config, 'targets', wanted);
   const settings = releaseSettings(config, name);
   const deployment = settings.target.deployment ?? (await deploymentName(context, settings));
   return { name, settings, spec: { ...settings.target, deployment } };

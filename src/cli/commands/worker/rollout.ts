@@ -178,7 +178,6 @@ function find(routing: Routing, wanted: string): string {
   );
 }
 
-/** A version in the output of `slipway worker rollout`. */
 interface SeenVersion {
   readonly buildId: string;
   readonly status: VersionStatus;
@@ -198,7 +197,6 @@ const MEANINGS: Readonly<Record<VersionStatus, string>> = {
   drained: 'takes no work: its workers can be stopped',
 };
 
-/** One line about a version. */
 function versionLine({ buildId, status, percentage, releases, own }: SeenVersion): string {
   const share = percentage === null ? '' : ` (${percentage} %)`;
   // Temporal updates the drainage status only every few minutes.

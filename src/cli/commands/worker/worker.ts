@@ -165,7 +165,6 @@ function installRuntime(exporter: MetricsExporter | undefined, address: string |
   }
 }
 
-/** Reports the metrics that do not come from this worker's events. */
 function observe(temporal: TemporalConnection, measure: Measure, signal: AbortSignal): Promise<void> {
   measureExpiry(measure, temporal.settings);
   return observeTargets(temporal, measure, { signal });

@@ -33,7 +33,6 @@ export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry)
   return JSON.stringify({ level: LEVELS[level], time, msg: message, ...about, ...err }, plain);
 }
 
-/** The maximum length of a chain of causes. */
 const CAUSES_MAX = 5;
 
 function describeError(error: Error, causesLeft = CAUSES_MAX): object {

@@ -11,7 +11,6 @@ import type { TemporalConnection } from '../connection.ts';
 import { heartbeatsOf, runningCallOf } from '../release/pastReleases.ts';
 import { temporalError } from '../temporalError.ts';
 
-/** What a running guard measures. */
 export interface GuardWatched {
   /** What it measured last, in a line. `null`: nothing yet. */
   readonly says: string | null;

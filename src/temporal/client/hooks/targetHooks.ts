@@ -6,7 +6,6 @@ import type { TemporalConnection } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { viewHookEvents } from './hookClient.ts';
 
-/** A running hook. */
 export interface ListedHook {
   /** Its name in its `slipway.yaml`. */
   readonly name: string;

@@ -127,7 +127,6 @@ export async function sayTo(
   return { releaseId, disposition, note, via: 'update' };
 }
 
-/** Withdraws a waiting release. @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait. */
 async function withdraw(
   temporal: TemporalConnection,
   workflowId: string,
@@ -178,7 +177,6 @@ async function runningRelease(
   return running;
 }
 
-/** The target's view, if it knows the wanted release. */
 async function viewKnowing(
   temporal: TemporalConnection,
   workflowId: string,

@@ -44,7 +44,6 @@ import {
 } from '../temporalError.ts';
 import { noWorker, requireWorker } from '../workerPresence.ts';
 
-/** A preview of the namespace. */
 export interface ListedPreview extends PreviewSummary {
   readonly workflowId: string;
 }

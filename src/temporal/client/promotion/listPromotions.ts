@@ -1,5 +1,5 @@
-import { WORKFLOW_TYPES, type PromotionInput } from '../../../messages/workflowTypes.ts';
 import { promotionWorkflowId, type PromotionRequest } from '../../../domain/promotion/promotion.ts';
+import { WORKFLOW_TYPES, type PromotionInput } from '../../../messages/workflowTypes.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
 import { type TemporalConnection, callTemporal } from '../connection.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
@@ -17,7 +17,6 @@ export interface ListedPromotion {
   readonly schedule?: ExistingSchedule;
 }
 
-/** How many of the newest runs to read. */
 const RUNS_MAX = 500;
 
 /** The promotions of the namespace, each with its newest run. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */

@@ -11,8 +11,8 @@ import {
 import { workflowResult } from '../../../domain/workflowResult.ts';
 import { progressQuery } from '../../../messages/release.ts';
 import { lookupQuery } from '../../../messages/target.ts';
-import type { TemporalConnection } from '../connection.ts';
 import { rejected } from '../ask.ts';
+import type { TemporalConnection } from '../connection.ts';
 import { refuseStuck } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { HistoryNews, pause } from './historyNews.ts';
@@ -44,7 +44,6 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The interval between two queries to a target while the release waits in the queue. */
 const QUEUE_LOOK_MS = 400;
 /** The shortest interval between two queries to a release. Its end is seen at once. */
 const SPACING_MS = 250;

@@ -7,13 +7,13 @@ import type { SlipwayError } from '../../../domain/errors.ts';
 import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
 import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Instant } from '../../../domain/scalars.ts';
+import { NO_KEYS } from '../../codec/payloadCipher.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
-import { NO_KEYS } from '../../codec/payloadCipher.ts';
 import { type TemporalConnection, callTemporal, callOrNone } from '../connection.ts';
 import { isUnanswered, viewTarget } from '../target/targetClient.ts';
-import type { TemporalSettings } from '../temporalSettings.ts';
 import { isTemporalSilent } from '../temporalError.ts';
+import type { TemporalSettings } from '../temporalSettings.ts';
 
 interface Past {
   readonly releases: readonly PastRelease[];

@@ -22,7 +22,6 @@ export interface TargetHistory extends ListedTarget {
   readonly unanswered: SlipwayError | null;
 }
 
-/** How many targets to query at the same time. */
 const AT_ONCE = 16;
 /** How many releases of a target that does not answer to read from Temporal. */
 const KEPT_READ = 10;

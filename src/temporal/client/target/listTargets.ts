@@ -6,7 +6,6 @@ import { type TemporalConnection, callOrNone } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { isGone } from '../temporalError.ts';
 
-/** A target that has accepted a release. */
 export interface ListedTarget {
   readonly workflowId: string;
   /** Its name in `slipway.yaml`. */
@@ -14,7 +13,6 @@ export interface ListedTarget {
 }
 
 const TARGET = defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD');
-/** The limit for describing a target, in milliseconds. */
 const DESCRIBE_TIMEOUT_MS = 10_000;
 
 /**

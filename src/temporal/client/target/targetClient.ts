@@ -65,7 +65,6 @@ const PAUSE_MS = 500;
 const LONGEST_SUBMIT_MS = 180_000;
 /** A worker that has not polled for this long since it was asked is hung or gone. */
 const HANGS_AFTER_MS = 4_500;
-/** How long a worker may take to answer a query, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /**

@@ -51,7 +51,6 @@ export interface Program {
   readonly fileName: string;
   /** Its place in the user's cache directory. */
   readonly destination: string;
-  /** Whether a path has this program. */
   readonly runs: (path: string) => Promise<boolean>;
 }
 

@@ -22,9 +22,7 @@ export interface InstallOptions {
   readonly downloadStallMs?: number;
 }
 
-/** An executable that can be installed into the user's cache directory. */
 interface Installable<Origin extends string> extends Program {
-  /** Its name, for people. */
   readonly name: string;
   /** The ways to install it, in the order in which they are tried. */
   readonly ways: readonly {

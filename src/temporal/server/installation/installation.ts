@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import { loadClientConfigProfile } from '@temporalio/envconfig';
 
 import {
@@ -9,11 +11,9 @@ import {
   findProgram,
 } from './executable.ts';
 import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
-import { downloadWithSdk } from './sdkDownload.ts';
-import { join } from 'node:path';
 import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
+import { downloadWithSdk } from './sdkDownload.ts';
 
-/** A `temporal` executable that runs, and where it was found. */
 type TemporalExecutable = Found<'path' | 'cache' | 'download' | 'go'>;
 
 /**

@@ -2,9 +2,9 @@ import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 
-import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
 import { cachedTestServerPath, isExecutable, testServerFileName, type Program } from './executable.ts';
 import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
+import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
 import { downloadWithSdk } from './sdkDownload.ts';
 
 /** The newest test server with which rehearsals were seen to work. */

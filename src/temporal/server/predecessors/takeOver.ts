@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import pLimit from 'p-limit';
 
 import type { FailureDetail } from '../../../domain/failure.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../client/connection.ts';
-import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
 import { eachRunning } from '../../client/listRunning.ts';
-import pLimit from 'p-limit';
+import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
 
 export type TakeOverEvent =
   | { readonly what: 'failed_step'; readonly step: AbandonedStep }
