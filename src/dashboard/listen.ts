@@ -3,6 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { answerClientErrors } from '@slipway/contract/clientErrors';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
 
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -54,6 +56,14 @@ export async function listen(
       await closed;
     },
   };
+}
+
+/** Serves an app on the host and port of a command. @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
+export async function serve(app: Hono, host: string, port: number): Promise<Listening> {
+  // A health check by HTTP/1.0 has no Host.
+  const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
+  const option = '--port; --port 0 takes a free one';
+  return listen((request, response) => void answer(request, response), { host, port, option });
 }
 
 /** The host under which clients reach a bound address: loopback for an unspecified one. */

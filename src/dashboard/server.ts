@@ -1,11 +1,10 @@
-import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
 import type { HookOfFile } from './hooks/hookRules.ts';
-import { listen, type Listening } from './listen.ts';
+import { listen, type Listening, serve } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
@@ -58,13 +57,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     }
     const hooksOfFile = hooks?.ofFile ?? [];
     const app = createApp({ ...context, files, watches, rooms, record, hooksOfFile, hooks: hooks?.routes });
-    // A health check by HTTP/1.0 has no Host.
-    const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
-    const page = await listen((request, response) => void answer(request, response), {
-      host,
-      port,
-      option: '--port; --port 0 takes a free one',
-    });
+    const page = await serve(app, host, port);
     listeners.push(page);
     // If Temporal does not answer, the first page shows it.
     void watches.warm().catch(() => undefined);

@@ -14,9 +14,8 @@ import {
   onPageLines,
   OUTCOME_WORDS,
 } from '../ui/endingText.ts';
-import { MARKS } from '../ui/style.ts';
 import { annotateEnd, inSection } from './ciLog.ts';
-import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
+import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
 import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
@@ -87,16 +86,12 @@ interface Summarized extends Links {
 
 export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
   const { releaseId, outcome, reason } = endedOf(ending);
-  const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;
-  const lines = [
-    `## ${mark} ${releaseId} on ${cell(target)}: ${OUTCOME_WORDS[outcome]}`,
-    '',
-    cell(reason),
-    '',
-  ];
-  if (ending.from === 'result') lines.push(...resultTables(ending.result, links));
-  else lines.push(...factsTable([['page', links.dashboardUrl]]));
-  return `${lines.join('\n')}\n`;
+  const sections =
+    ending.from === 'result'
+      ? resultTables(ending.result, links)
+      : factsTable([['page', links.dashboardUrl]]);
+  const title = `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`;
+  return summaryOf(endingExitCode(asked, ending), title, [reason], sections);
 }
 
 function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Links): readonly string[] {

@@ -7,9 +7,8 @@ import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
 import { type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
-import { MARKS } from '../ui/style.ts';
 import { annotateEnd, inSection } from './ciLog.ts';
-import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
+import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
 import { reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
@@ -42,7 +41,6 @@ export async function followPromotionInCi(
 
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
-  const mark = outcomeExitCode('release', outcome) === 0 ? MARKS.done : MARKS.failed;
   const words = result.nothingToDo ? 'nothing to do' : OUTCOME_WORDS[outcome];
   const facts: readonly Fact[] = [
     ['from', from],
@@ -59,14 +57,7 @@ export function promotionSummary(result: PromotionResult, { dashboardUrl, workfl
     ['page', dashboardUrl],
     ['Temporal', workflowUrl],
   ];
-  const lines = [
-    `## ${mark} ${cell(promotion)}, ${cell(from)} to ${cell(to)}: ${words}`,
-    '',
-    cell(reason),
-    '',
-    ...factsTable(facts),
-    ...stepsSection(result.steps, endedAt),
-    ...checksSection(result.verdicts),
-  ];
-  return `${lines.join('\n')}\n`;
+  const title = `${promotion}, ${from} to ${to}: ${words}`;
+  const sections = [factsTable(facts), stepsSection(result.steps, endedAt), checksSection(result.verdicts)];
+  return summaryOf(outcomeExitCode('release', outcome), title, [reason], sections.flat());
 }

@@ -17,6 +17,18 @@ export function factsTable(facts: readonly Fact[]): readonly string[] {
   return known.length === 0 ? [] : table(['', ''], known);
 }
 
+/** A job summary: a heading with a mark, paragraphs, and sections. */
+export function summaryOf(
+  exitCode: number,
+  title: string,
+  why: readonly string[],
+  sections: readonly string[] = [],
+): string {
+  const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
+  const paragraphs = why.flatMap((each) => [cell(each), '']);
+  return [`## ${mark} ${cell(title)}`, '', ...paragraphs, ...sections].join('\n');
+}
+
 /** The steps with their times. `endedAt`: the end of the last step, ISO 8601. */
 export function stepsSection(steps: readonly StepRecord[], endedAt: string): readonly string[] {
   return section(

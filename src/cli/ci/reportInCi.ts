@@ -2,9 +2,8 @@ import { appendFile } from 'node:fs/promises';
 
 import type { CommandContext } from '../context.ts';
 import { reportError } from '../ui/errorReport.ts';
-import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
-import { cell } from './markdown.ts';
+import { summaryOf } from './markdown.ts';
 
 /** The ending of a command that did not follow anything to its end: rejected, queued, timed out. */
 interface CiReport {
@@ -19,19 +18,14 @@ interface CiReport {
 export async function reportInCi(context: CommandContext, report: CiReport): Promise<void> {
   const { exitCode, title, why, outputs } = report;
   annotateEnd(context, exitCode, title, why.join('\n'));
-  await writeJobSummary(context, headed(report), outputs);
+  await writeJobSummary(context, summaryOf(exitCode, title, why), outputs);
 }
 
 export async function reportErrorInCi(context: CommandContext, error: unknown): Promise<void> {
   ciLog(context).annotateError(error);
   const { code, message, hint, exitCode } = reportError(error);
   const why = hint === null ? [message] : [message, hint];
-  await writeJobSummary(context, headed({ exitCode, title: code, why }), { 'error-code': code });
-}
-
-function headed({ exitCode, title, why }: Omit<CiReport, 'outputs'>): string {
-  const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
-  return [`## ${mark} ${cell(title)}\n`, ...why.map((each) => `${cell(each)}\n`)].join('\n');
+  await writeJobSummary(context, summaryOf(exitCode, code, why), { 'error-code': code });
 }
 
 /** The outputs of `action.yml`, by name. */

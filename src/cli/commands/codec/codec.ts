@@ -1,11 +1,12 @@
 import { keySetting } from '../../../config/environment.ts';
 import { isLoopback } from '../../../config/httpsUrl.ts';
 import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
+import { serve } from '../../../dashboard/listen.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
-import { startCodecServer } from './codecServer.ts';
+import { codecRoutes } from './codecServer.ts';
 
 interface CodecOptions {
   readonly host: string;
@@ -45,7 +46,7 @@ export async function runCodecCommand(
   const origins = (origin ?? (ui === null ? [] : [ui])).map(originOf);
   exitWithParent(environment);
   return interruptible(async (signal) => {
-    const server = await startCodecServer({ codec, host, port, key, origins });
+    const server = await serve(codecRoutes({ codec, key, origins }), host, port);
     output.event({ event: 'ready', codec: server.url });
     output.print(`The codec server is at ${server.url}`);
     output.print(`Pages that may ask: ${origins.length === 0 ? 'none' : origins.join(', ')}`);

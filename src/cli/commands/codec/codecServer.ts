@@ -1,4 +1,3 @@
-import { getRequestListener } from '@hono/node-server';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -7,14 +6,10 @@ import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 
 import { sameSecret } from '../../../dashboard/access/sameSecret.ts';
-import { listen, type Listening } from '../../../dashboard/listen.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 
 interface CodecServerOptions {
   readonly codec: PayloadCodec;
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
   /** The token that `Authorization: Bearer` must carry. Absent: no authorization. */
   readonly key?: string;
   /** The origins of pages that may call it from a browser: `https://temporal.example.com`. */
@@ -37,20 +32,8 @@ const PAYLOADS = z.object({
     .default([]),
 });
 
-/**
- * Serves Temporal's remote codec: POST `/encode` and `/decode`, for Temporal's UI and CLI.
- * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
- */
-export async function startCodecServer(options: CodecServerOptions): Promise<Listening> {
-  const answer = getRequestListener(codecRoutes(options).fetch);
-  return listen((request, response) => void answer(request, response), {
-    host: options.host,
-    port: options.port,
-    option: '--port; --port 0 takes a free one',
-  });
-}
-
-function codecRoutes({ codec, key, origins }: CodecServerOptions): Hono {
+/** Temporal's remote codec: POST `/encode` and `/decode`, for Temporal's UI and CLI. */
+export function codecRoutes({ codec, key, origins }: CodecServerOptions): Hono {
   const app = new Hono();
   app.onError((error, c) => {
     if (error instanceof HTTPException) return c.json({ message: error.message }, error.status);

@@ -194,6 +194,9 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
   };
 }
 
+/** The line of a service that is ready. */
+type Ready = CommandService['ready'];
+
 interface ServiceCommand {
   readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
   /** Absent: it listens on none. */
@@ -204,11 +207,10 @@ interface ServiceCommand {
   readonly stopTimeoutMs: number;
 }
 
-/** @returns its ready line. */
 async function startService(
   { home, environment, ports, logs, services, onProgress, onEvent, signal }: Start,
   { name, port: wish, args = [], ...command }: ServiceCommand,
-): Promise<CommandService['ready']> {
+): Promise<Ready> {
   const asked = name === 'worker' ? undefined : ports[name];
   const port = wish === undefined ? [] : ['--port', String(await choosePort({ ...wish, asked }))];
   const title = `the ${name}`;
@@ -230,7 +232,7 @@ async function startService(
   return service.first.ready;
 }
 
-function startPlatform(start: Start): Promise<CommandService['ready']> {
+function startPlatform(start: Start): Promise<Ready> {
   return startService(start, {
     name: 'platform',
     port: { option: '--port', preferred: PLATFORM_PORT },
@@ -241,11 +243,7 @@ function startPlatform(start: Start): Promise<CommandService['ready']> {
   });
 }
 
-function startWorker(
-  start: Start,
-  settings: TemporalSettings,
-  apiKey: string,
-): Promise<CommandService['ready']> {
+function startWorker(start: Start, settings: TemporalSettings, apiKey: string): Promise<Ready> {
   return startService(start, {
     name: 'worker',
     environment: environmentOf(settings, apiKey),
@@ -255,11 +253,7 @@ function startWorker(
   });
 }
 
-function startDashboard(
-  start: Start,
-  settings: TemporalSettings,
-  apiKey: string,
-): Promise<CommandService['ready']> {
+function startDashboard(start: Start, settings: TemporalSettings, apiKey: string): Promise<Ready> {
   return startService(start, {
     name: 'dashboard',
     port: { option: '--dashboard-port', preferred: DASHBOARD_PORT },

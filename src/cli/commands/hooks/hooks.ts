@@ -1,7 +1,5 @@
-import { getRequestListener } from '@hono/node-server';
-
 import { makeHome } from '../../../config/home.ts';
-import { listen } from '../../../dashboard/listen.ts';
+import { serve } from '../../../dashboard/listen.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -29,13 +27,7 @@ export async function runHooksCommand(
     const { hooks, routes } = await openHooks(context, path, signal);
     await makeHome(home);
     return withTemporal(context, async (temporal) => {
-      // A health check by HTTP/1.0 has no Host.
-      const answer = getRequestListener(routes(temporal).fetch, { hostname: 'localhost' });
-      const listening = await listen((request, response) => void answer(request, response), {
-        host,
-        port,
-        option: '--port; --port 0 takes a free one',
-      });
+      const listening = await serve(routes(temporal), host, port);
       output.event({ event: 'ready', hooks: listening.url, names: hooks.map(({ name }) => name) });
       for (const { name, config } of hooks)
         output.print(`${name} (${config.form}) listens at ${listening.url}/hooks/${name}`);

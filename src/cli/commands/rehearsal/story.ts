@@ -5,11 +5,17 @@ import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseResult, StepRecord } from '../../../domain/release/release.ts';
 import type { Rehearsal, RehearsalEvent } from '../../../rehearsal/play.ts';
 import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
+import type { EventOf } from '../../events/index.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/text.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';
+
+type Release = EventOf<'rehearsed_release'>;
+type Promotion = EventOf<'rehearsed_promotion'>;
+type Shown =
+  (Partial<Release> & { target: string }) | (Partial<Promotion> & Pick<Promotion, 'name' | 'state'>);
 
 /** Prints what happened in a rehearsal, ordered by start. */
 export class Story {
@@ -46,79 +52,61 @@ export class Story {
   }
 
   #print(event: RehearsalEvent): void {
-    const output = this.#output;
-    const at = new Date(event.at).toISOString();
+    const { at } = event;
     switch (event.kind) {
       case 'release': {
         const { target, result } = event;
-        output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
-        this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
+        const zone = this.#begin(at, { target, result });
         // The steps of a successful release are left out.
-        const steps = result.outcome === 'released' ? [] : result.steps;
-        this.#printResult(result, steps, this.#zoneOfTarget(target));
+        this.#printResult(result, result.outcome === 'released' ? [] : result.steps, zone);
         return;
       }
       case 'refused': {
         const { target, reason } = event;
-        output.event({ event: 'rehearsed_release', target, at, result: null, reason, progress: null });
-        this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
-        this.#line(event.at, this.#zoneOfTarget(target), `refused: ${reason}`);
+        this.#line(at, this.#begin(at, { target, reason }), `refused: ${reason}`);
         return;
       }
       case 'promotion': {
         const { name, result } = event;
-        output.event({ event: 'rehearsed_promotion', name, at, state: 'ended', result, progress: null });
-        this.#head(event.at, this.#zoneOf(name), name);
-        this.#printResult(result, result.nothingToDo ? [] : result.steps, this.#zoneOf(name));
+        const zone = this.#begin(at, { name, state: 'ended', result });
+        this.#printResult(result, result.nothingToDo ? [] : result.steps, zone);
         return;
       }
       case 'overlap': {
         const { name, what } = event;
-        output.event({ event: 'rehearsed_promotion', name, at, state: what, result: null, progress: null });
-        const words = { left_out: 'is left out', done_after: 'is done after it' };
-        this.#head(event.at, this.#zoneOf(name), name);
-        this.#line(
-          event.at,
-          this.#zoneOf(name),
-          `${words[what]}: the promotion of an earlier time is still running`,
-        );
+        const words = { left_out: 'is left out', done_after: 'is done after it' }[what];
+        const zone = this.#begin(at, { name, state: what });
+        this.#line(at, zone, `${words}: the promotion of an earlier time is still running`);
         return;
       }
-      case 'goes_on':
-        this.#printGoingOn(event);
+      case 'goes_on': {
+        const { what, name, progress } = event;
+        const shown = what === 'release' ? { target: name } : ({ name, state: 'goes_on' } as const);
+        const zone = this.#begin(at, { ...shown, progress });
+        for (const step of progress?.steps ?? []) {
+          if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
+        }
+        const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
+        this.#output.print(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
         return;
+      }
     }
   }
 
-  #printGoingOn({ what, name, at, progress }: Extract<RehearsalEvent, { kind: 'goes_on' }>): void {
-    const isPromotion = what === 'promotion';
-    const zone = isPromotion ? this.#zoneOf(name) : this.#zoneOfTarget(name);
-    const instant = new Date(at).toISOString();
-    if (isPromotion) {
-      this.#output.event({
-        event: 'rehearsed_promotion',
-        name,
-        at: instant,
-        state: 'goes_on',
-        result: null,
-        progress,
-      });
+  /** Prints what the next lines are about. @returns their time zone. */
+  #begin(time: number, shown: Shown): string {
+    const at = new Date(time).toISOString();
+    const isRelease = 'target' in shown;
+    if (isRelease) {
+      const absent = { result: null, reason: null, progress: null };
+      this.#output.event({ event: 'rehearsed_release', at, ...absent, ...shown });
     } else {
-      this.#output.event({
-        event: 'rehearsed_release',
-        target: name,
-        at: instant,
-        result: null,
-        reason: null,
-        progress,
-      });
+      this.#output.event({ event: 'rehearsed_promotion', at, result: null, progress: null, ...shown });
     }
-    this.#head(at, zone, isPromotion ? name : `release on ${name}`);
-    for (const step of progress?.steps ?? []) {
-      if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
-    }
-    const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
-    this.#output.print(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
+    const zone = isRelease ? this.#zoneOfTarget(shown.target) : this.#zoneOf(shown.name);
+    const title = isRelease ? `release on ${shown.target}` : shown.name;
+    this.#output.print(`${formatInstant(time, zone)}  ${this.#output.style.strong(title)}`);
+    return zone;
   }
 
   #printResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
@@ -148,10 +136,6 @@ export class Story {
     // A log keeps the whole line; a terminal would wrap it in the middle of an id.
     const line = stepLine(step, [], 0, style, columns() - CLOCK_WIDTH);
     this.#line(Date.parse(step.startedAt), zone, line.trimStart());
-  }
-
-  #head(at: number, zone: string, what: string): void {
-    this.#output.print(`${formatInstant(at, zone)}  ${this.#output.style.strong(what)}`);
   }
 
   #line(at: number, zone: string, what: string): void {

@@ -2,8 +2,8 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { startCodecServer } from '../../../../src/cli/commands/codec/codecServer.ts';
-import type { Listening } from '../../../../src/dashboard/listen.ts';
+import { codecRoutes } from '../../../../src/cli/commands/codec/codecServer.ts';
+import { type Listening, serve } from '../../../../src/dashboard/listen.ts';
 import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 
 const UI = 'https://temporal.example.com';
@@ -14,7 +14,7 @@ const PLAIN = { payloads: [{ metadata: { encoding: base64('json/plain') }, data:
 let server: Listening;
 beforeAll(async () => {
   const codec = new PayloadCipher([{ id: 'only', key: createSecretKey(randomBytes(32)) }]);
-  server = await startCodecServer({ codec, host: '127.0.0.1', port: 0, key: KEY, origins: [UI] });
+  server = await serve(codecRoutes({ codec, key: KEY, origins: [UI] }), '127.0.0.1', 0);
 });
 afterAll(() => server.close());
 
