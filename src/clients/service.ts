@@ -61,10 +61,7 @@ interface CallEnd {
   readonly aborted?: boolean;
 }
 
-/**
- * Runs a call with its observer.
- * @param work - calls back with the status of a successful answer.
- */
+/** Runs a call with its observer. @param work - calls back with the status of a successful answer. */
 export async function observed<T>(
   onCall: OnCall | undefined,
   call: Parameters<OnCall>[0],

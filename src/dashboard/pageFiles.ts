@@ -25,10 +25,7 @@ export interface PageFiles {
   readonly routes: Hono;
 }
 
-/**
- * Reads and compresses the page's files.
- * @param folder - their folder. Default: the build's output folder.
- */
+/** Reads and compresses the page's files. @param folder - their folder. Default: the build's output folder. */
 export async function loadPageFiles(folder = FOLDER): Promise<PageFiles> {
   const routes = new Hono();
   const addresses = new Map<PageFileName, string>();

@@ -32,7 +32,6 @@ const RUN_TIMEOUT_MS = 30_000;
  * `slipway demo`: on a fresh state, releases an example agent, releases a broken one over it, waits for the rollback,
  * and asks the restored revision a question. Prints each part; leaves nothing behind.
  * @returns 0 only if every part succeeded.
- * @throws SlipwayError SLIPWAY_DEMO_FAILED, which names what did not happen; the errors of starting a service.
  */
 export async function runDemoCommand(
   context: CommandContext,

@@ -2,10 +2,7 @@ import { installTemporal } from '../../temporal/server/installation/installation
 import type { CommandContext } from '../context.ts';
 import { interruptible } from '../interruption.ts';
 
-/**
- * `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory.
- * @throws SlipwayError SLIPWAY_TEMPORAL_NOT_INSTALLED.
- */
+/** `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory. */
 export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<number> {
   return interruptible(async (signal) => {
     const { path, origin } = await installTemporal({

@@ -21,7 +21,6 @@ const LOOK_MS = 1_000;
  * `slipway watch [TARGET]`: follows the running release of a target to its end. If none runs, it waits for the next
  * one.
  * @returns the followed release's exit code, or 5 if the command stopped following.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
  */
 export async function runWatchCommand(
   context: CommandContext,

@@ -187,10 +187,7 @@ interface Abortable {
   readonly ask: () => Promise<Intervened>;
 }
 
-/**
- * Aborts what is followed, because the command was interrupted.
- * @returns the result as text, for the last line.
- */
+/** Aborts what is followed, because the command was interrupted. @returns the result as text, for the last line. */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
   output.note(`asking ${id} to abort; a second interrupt exits immediately`);
   try {

@@ -25,10 +25,7 @@ export interface CommandTable {
   readonly runs: Runs;
 }
 
-/**
- * A table that adds its commands to a program.
- * @param onExit - called with the exit code of the command that ran.
- */
+/** A table that adds its commands to a program. @param onExit - called with the exit code of the command that ran. */
 export function commandTable(
   program: Command,
   version: string,

@@ -39,11 +39,7 @@ export interface PrometheusQuery {
 
 const STEP_SECONDS = 60;
 
-/**
- * The value of a query at one moment: `/api/v1/query`.
- * @param at - milliseconds since 1970.
- * @throws ServiceError
- */
+/** The value of a query at one moment: `/api/v1/query`. @param at - milliseconds since 1970. @throws ServiceError */
 export async function queryPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   at: number,

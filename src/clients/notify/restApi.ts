@@ -31,10 +31,7 @@ interface RestApi {
 
 const ANSWER_MAX_BYTES = 4 * 1_048_576;
 
-/**
- * Makes the caller of a REST API.
- * @param call - bounds each of its calls. Default: 10 s.
- */
+/** Makes the caller of a REST API. @param call - bounds each of its calls. Default: 10 s. */
 export function restApi(
   agent: Agent,
   { baseUrl, called, headers, token, template }: RestApi,

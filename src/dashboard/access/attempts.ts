@@ -9,10 +9,7 @@ export class Attempts {
   /** In the order in which the windows began. */
   readonly #failed = new Map<string, { count: number; readonly since: number }>();
 
-  /**
-   * @param most - how many attempts may fail within a window.
-   * @param now - a clock in milliseconds.
-   */
+  /** @param most - how many attempts may fail within a window. @param now - a clock in milliseconds. */
   constructor(most: number, windowMs: number, now: () => number = () => performance.now()) {
     this.#most = most;
     this.#windowMs = windowMs;

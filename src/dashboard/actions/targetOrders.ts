@@ -22,20 +22,16 @@ export const NEWEST_VERIFIED = 'newest';
 
 /** What the page says about an action on a target. */
 export function targetOrder(target: TargetStanding, action: TargetAction): Order {
-  const problem = targetActionProblem(target.state, action);
-  switch (action) {
-    case 'rollback':
-      return { ...rollbackOrder(target), problem };
-    case 'hold':
-      return { ...holdOrder(target), problem };
-    case 'unhold':
-      return { ...unholdOrder(target), problem };
-    case 'quarantine':
-      return { ...quarantineOrder(target), problem };
-    case 'unquarantine':
-      return { ...unquarantineOrder(target), problem };
-  }
+  return { ...ORDERS[action](target), problem: targetActionProblem(target.state, action) };
 }
+
+const ORDERS: Readonly<Record<TargetAction, (target: TargetStanding) => Order>> = {
+  rollback: rollbackOrder,
+  hold: holdOrder,
+  unhold: unholdOrder,
+  quarantine: quarantineOrder,
+  unquarantine: unquarantineOrder,
+};
 
 function rollbackOrder(target: TargetStanding): Order {
   const { name, state, running, serves } = target;

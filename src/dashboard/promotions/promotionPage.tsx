@@ -1,5 +1,4 @@
 import { nameAndProof } from '../../domain/actor.ts';
-import type { TimedRelease } from '../../domain/release/timeSplit.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
@@ -28,9 +27,10 @@ export function PromotionDetails(props: PromotionProps) {
   const { promotion, judged, now, temporalPage, viewer } = props;
   const { view, request, startedAt } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);
-  const record = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
-  const timed = timedOf(promotion);
   const result = view.state === 'ended' ? view.result : undefined;
+  const progress = view.state === 'running' ? view.progress : undefined;
+  const record = result ?? progress;
+  const timed = result === undefined ? progress : { ...result, waiting: null };
   const { requestedBy } = result ?? request;
   const { commit = null, artifact = null, releaseId = null } = result ?? {};
   return (
@@ -61,7 +61,7 @@ export function PromotionDetails(props: PromotionProps) {
             ),
         }}
       />
-      {timed === null || timed.steps.length === 0 ? null : (
+      {timed === undefined || timed.steps.length === 0 ? null : (
         <section>
           <h2>Timeline</h2>
           <TimeBar timed={timed} now={now} />
@@ -93,11 +93,4 @@ export function PromotionDetails(props: PromotionProps) {
 
 export function promotionFragments(props: PromotionProps): Fragments {
   return new Map([['promotion', renderText(<PromotionDetails {...props} />)]]);
-}
-
-function timedOf({ view }: ListedPromotion): TimedRelease | null {
-  if (view.state === 'ended') return { ...view.result, waiting: null };
-  if (view.state !== 'running' || view.progress === undefined) return null;
-  const { startedAt, steps, interventions, waiting } = view.progress;
-  return { startedAt, steps, interventions, waiting };
 }

@@ -2,7 +2,6 @@ import { nameAndProof } from '../../domain/actor.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
-import type { TimedRelease } from '../../domain/release/timeSplit.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
@@ -10,17 +9,7 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import {
-  ArtifactName,
-  Chip,
-  Commit,
-  Facts,
-  Origin,
-  OutcomeChip,
-  RevisionId,
-  TemporalLink,
-  Verified,
-} from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, Facts, Origin, OutcomeChip, RevisionId, TemporalLink, Verified } from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
@@ -41,7 +30,7 @@ export function Story(props: StoryProps) {
   const { found, snapshot, checks, answers, failedLog, changed } = story;
   const { past, result, progress, call, workflowUrl } = found;
   const record: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
-  const timed = timedOf(story);
+  const timed = result === null ? progress : { ...result, waiting: null };
   return (
     <div id="story" class="stack" data-announce={`${past.releaseId}: ${past.outcome.replaceAll('_', ' ')}`}>
       <header class="title">
@@ -114,13 +103,6 @@ const NO_STEPS = {
   record: 'Its record has no steps.',
   target: 'It never started: only its row in the target’s history is left.',
 } as const;
-
-function timedOf({ found: { result, progress } }: ReleaseStory): TimedRelease | null {
-  if (result !== null) return { ...result, waiting: null };
-  if (progress === null) return null;
-  const { startedAt, steps, interventions, waiting } = progress;
-  return { startedAt, steps, interventions, waiting };
-}
 
 function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseStory }) {
   const { past, result, progress, request } = found;

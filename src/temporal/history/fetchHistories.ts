@@ -104,10 +104,7 @@ export async function fetchAudited(
   return [...histories, ...promotions];
 }
 
-/**
- * One history, decrypted; `undefined` if Temporal has none (any longer).
- * @param runId - default: the newest run.
- */
+/** One history, decrypted; `undefined` if Temporal has none (any longer). @param runId - default: the newest run. */
 export async function fetchHistory(
   { client, settings }: TemporalConnection,
   workflowId: string,

@@ -38,8 +38,6 @@ interface PruneOptions extends FileOptions {
 /**
  * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion and schedule of
  * the namespace which artifacts it needs. If one does not answer, nothing is removed.
- * @throws SlipwayError SLIPWAY_TARGET_SILENT, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_RECORD_UNREADABLE: nothing was
- * removed; SLIPWAY_ARTIFACT_STORE_….
  */
 export async function runPruneCommand(context: CommandContext, options: PruneOptions): Promise<number> {
   const { output } = context;

@@ -22,8 +22,6 @@ const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
  * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
  * `{"event":"ready","codec":"http://…"}` once it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when
  * its stdin does.
- * @throws SlipwayError SLIPWAY_CODEC_OPEN, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_PAYLOAD_KEYS_INVALID,
- * SLIPWAY_SECRET_MISSING, SLIPWAY_USAGE.
  */
 export async function runCodecCommand(
   { output, home, environment }: CommandContext,

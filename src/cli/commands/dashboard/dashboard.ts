@@ -26,8 +26,6 @@ interface DashboardOptions {
 /**
  * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
  * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin closes.
- * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link
- *   readAccessSettings}.
  */
 export async function runDashboardCommand(
   context: CommandContext,

@@ -9,7 +9,6 @@ import { historyLines } from './historyLines.ts';
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
  * the file. If a target does not answer, it reads the histories in Temporal.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function runHistoryCommand(
   context: CommandContext,

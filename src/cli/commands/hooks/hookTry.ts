@@ -30,7 +30,6 @@ type Trial = Omit<EventOf<'hook_trial'>, 'event'>;
 /**
  * `slipway hooks try HOOK PAYLOAD`: prints what each rule of a hook would do now with a payload. Sends nothing to the hook or
  * to a target. If Temporal cannot be reached, prints only which rules match.
- * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN, SLIPWAY_HOOK_PAYLOAD.
  */
 export async function runHookTryCommand(
   context: CommandContext,

@@ -15,7 +15,6 @@ interface HooksOptions extends FileOptions {
  * `slipway hooks`: serves the hooks of the file until SIGTERM or SIGINT. Prints
  * `{"event":"ready","hooks":"http://…","names":[…]}` once it listens. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its
  * stdin ends.
- * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_HOOK_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function runHooksCommand(
   context: CommandContext,

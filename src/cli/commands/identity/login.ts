@@ -19,7 +19,6 @@ const CALLBACK = '/callback';
 /**
  * `slipway login`: signs in at the OIDC issuer in a browser. The issuer redirects it to this machine's loopback
  * address (RFC 8252). Stores the ID token and the key that it is bound to.
- * @throws SLIPWAY_USAGE, SLIPWAY_SIGN_IN_FAILED, SLIPWAY_SIGN_IN_UNAVAILABLE.
  */
 export async function runLoginCommand(context: CommandContext): Promise<number> {
   const { output, environment } = context;

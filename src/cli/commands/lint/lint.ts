@@ -16,7 +16,6 @@ import { pythonAgentProblems } from './pythonAgent.ts';
  * `slipway lint [FILE]`: prints every error in `slipway.yaml`, its datasets and its judges' inputs, and settings that have no effect. Changes
  * nothing, and fetches nothing.
  * @returns the exit code: 0 if there is no error, else 1.
- * @throws SlipwayError SLIPWAY_CONFIG_NOT_FOUND.
  */
 export async function runLintCommand(
   context: CommandContext,

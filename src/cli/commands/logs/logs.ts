@@ -40,7 +40,6 @@ export interface LogsOptions extends FileOptions {
 /**
  * `slipway logs [TARGET]`: prints a revision's build and deploy logs, from the control plane. `--release ID`: what all
  * processes logged about a release.
- * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function runLogsCommand(
   context: CommandContext,

@@ -16,7 +16,6 @@ export interface PlatformCommandOptions extends PlatformSettings {
  * `{"event":"ready","controlPlane":"http://…", "apiKey":"…"}` (or a readable line) once it accepts requests. The first
  * signal drains it and exits with 0; a second one exits at once. If another platform takes its database, it exits with
  * that error's code. `platformOptionsOf` reads the environment.
- * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED; PlatformError as `startPlatform` and `platformOptionsOf` do.
  */
 export async function runPlatformCommand(
   options: PlatformCommandOptions,

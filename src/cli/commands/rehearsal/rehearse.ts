@@ -40,7 +40,6 @@ export interface RehearseOptions extends FileOptions {
  * what would happen. Calls no Temporal service, control plane or agent.
  *
  * Decision: the exit code is 0 if the rehearsal ran, whatever its promotions' outcomes; `--json` has each outcome.
- * @throws SlipwayError SLIPWAY_USAGE for an invalid injection; SLIPWAY_TEST_SERVER_UNAVAILABLE.
  */
 export async function runRehearseCommand(
   context: CommandContext,

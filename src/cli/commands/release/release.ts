@@ -14,10 +14,7 @@ interface ReleaseOptions extends Pick<
   readonly config?: string;
 }
 
-/**
- * `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end.
- * @throws SlipwayError as `releaseTarget` does, and SLIPWAY_CONFIG_….
- */
+/** `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end. */
 export async function runReleaseCommand(
   context: CommandContext,
   target: string | undefined,

@@ -36,7 +36,6 @@ interface RollbackOptions extends MessageOptions {
 /**
  * `slipway rollback [TARGET]`: restores an earlier verified revision, ahead of all running and queued releases, and
  * puts the target on hold. `--break-glass` does it without Temporal.
- * @throws SlipwayError before anything is started.
  */
 export async function runRollbackCommand(
   context: CommandContext,

@@ -28,7 +28,6 @@ interface ShowOptions extends FileOptions {
 /**
  * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
  * two of them differ; `--diff B`: how it differs from the release before it. Works without a worker.
- * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function runShowCommand(
   context: CommandContext,

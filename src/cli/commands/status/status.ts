@@ -18,7 +18,6 @@ import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus
  * `slipway status [TARGET]`: prints the running and queued releases, the serving revision, any hold, and the last
  * releases; then the promotions to it. Without a name: every target of the file. If no worker answers, it prints what
  * Temporal and the control plane know, and ends with an error.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after the rest was printed.
  */
 export async function runStatusCommand(
   context: CommandContext,

@@ -205,10 +205,7 @@ function versionLine({ buildId, status, percentage, releases, own }: SeenVersion
   return `${buildId}  ${status}${share}: ${meaning}${pinned}${own ? '; this installation' : ''}`;
 }
 
-/**
- * The next commands of a rollout.
- * @param own - the version of this installation.
- */
+/** The next commands of a rollout. @param own - the version of this installation. */
 export function nextSteps(routing: Routing, own: string): readonly string[] {
   const { current, ramping, versions } = routing;
   const previous = previousVersion(routing);

@@ -39,8 +39,6 @@ interface WorkerOptions {
  * `slipway worker`: runs releases until SIGTERM or SIGINT, then shuts down gracefully. Prints
  * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
  * home had started and that is retried. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
- * SLIPWAY_CONFIG_INVALID for the SLIPWAY_SECRET_ORIGINS file; SLIPWAY_USAGE.
  */
 export async function runWorkerCommand(
   context: CommandContext,

@@ -36,10 +36,7 @@ export class HistoryNews {
     }
   }
 
-  /**
-   * Waits for the next events, or until then.
-   * @returns whether more may follow.
-   */
+  /** Waits for the next events, or until then. @returns whether more may follow. */
   async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { client, settings } = this.#temporal;
     const request = {
