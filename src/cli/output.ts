@@ -17,7 +17,6 @@ const CONTROL = /(?<kept>\r?\n|\r$|\t|\u001b\[[\d;]*m|\r?\u001b\[0K)|\p{Cc}/gu;
 /**
  * Makes the output of one command. It uses colors and rewrites lines only on a terminal, and never with `NO_COLOR` or
  * `CI`.
- * @param options.quiet - print only results, warnings and errors.
  */
 export function createOutput({
   json,

@@ -24,7 +24,6 @@ export async function readRequester(
 /**
  * The source's commit: the one that CI names, else git's, with `-dirty` if files differ from it. `undefined` outside a
  * repository.
- * @param git - in the source's folder.
  */
 export async function sourceCommit(environment: Environment, git: Git): Promise<string | undefined> {
   const named = ciRun(environment)?.commit;

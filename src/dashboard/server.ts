@@ -32,10 +32,7 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-/**
- * Starts the page. It keeps no state, so any number of dashboards may run in parallel.
- * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
- */
+/** Starts the page. It keeps no state, so any number of dashboards may run in parallel. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { host, port, filesFolder, metrics: place, hooks, ...context } = options;
   const files = await loadPageFiles(filesFolder);

@@ -23,7 +23,6 @@ export interface DatasetSource {
 /**
  * Finds the dataset of a check: a file, what a URL returns, or what the artifact store has. A digest beside a URL is looked
  * for in the store first, because only those bytes are right.
- * @param folder - that of `slipway.yaml`.
  * @throws SlipwayError SLIPWAY_DATASET_INVALID, SLIPWAY_DATASET_CHANGED, SLIPWAY_ARTIFACT_NOT_FOUND; a ServiceError if the URL
  * cannot be read.
  */

@@ -55,7 +55,6 @@ export const GAVE_UP = 5;
 /**
  * Follows a release or a rollback to its end and shows it live. Ctrl-C and the timeout end only the following. The last
  * line then says that the release continues, or what `onStopped` returns.
- * @param signal - aborted by Ctrl-C.
  * @throws CodedError with the exit code 5 if Temporal's answers can no longer be read.
  */
 export async function followToEnd(
@@ -211,8 +210,6 @@ const LOOK_MS = 2_000;
 /**
  * Reads the newest lines of the build log every 2 s. It runs beside the code that follows the release, so a slow
  * control plane does not delay it.
- * @param latest - the release's current progress.
- * @param signal - ends it.
  */
 async function tailBuildLog(
   context: CommandContext,

@@ -23,7 +23,6 @@ const COMMON = new Set(['--json', '--quiet', '--verbose', '--home']);
 /**
  * The command reference as Markdown, published as `docs/commands.md`: a section per group, with the usage, options and
  * examples of each command.
- * @param program - the command line, see `buildProgram`.
  */
 export function commandReferencePage(program: Command): string {
   const headings = [...new Set(program.commands.map((command) => command.helpGroup()))];

@@ -21,7 +21,6 @@ export interface UnderWayShown extends UnderWay {
 /**
  * The state of a waiting release, for people: the control plane's last answer, the newest build log lines, and what
  * people requested or must do. `status`, `watch` and `show` print these lines.
- * @param now - in milliseconds since 1970.
  * @param columns - the terminal's width. Build log lines are cut to it; other lines wrap.
  */
 export function underWayLines(

@@ -23,11 +23,7 @@ export interface FeedbackScores {
 const PAGE = 100;
 const SCORES_MAX = 1_000;
 
-/**
- * The mean of the scores that a key of a tracing project was given in a window.
- * @param from - milliseconds since 1970.
- * @throws ServiceError
- */
+/** The mean of the scores that a key of a tracing project was given in a window. @throws ServiceError */
 export async function meanOfScores(
   scores: FeedbackScores,
   from: number,

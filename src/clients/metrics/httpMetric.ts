@@ -16,11 +16,7 @@ export interface HttpMetric {
   readonly token?: string | undefined;
 }
 
-/**
- * Asks an HTTP endpoint for its number in a window. `null` in its place is no data.
- * @param from - milliseconds since 1970.
- * @throws ServiceError
- */
+/** Asks an HTTP endpoint for its number in a window. `null` in its place is no data. @throws ServiceError */
 export async function askHttpMetric(
   { agent, url, path, token }: HttpMetric,
   from: number,

@@ -51,11 +51,7 @@ export async function queryPrometheus(
   return oneSeries(data.result.map(({ value }) => [value]));
 }
 
-/**
- * The mean of a query over a window: `/api/v1/query_range`.
- * @param from - milliseconds since 1970.
- * @throws ServiceError
- */
+/** The mean of a query over a window: `/api/v1/query_range`. @throws ServiceError */
 export async function meanOfPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   from: number,

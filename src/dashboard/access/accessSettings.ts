@@ -35,7 +35,6 @@ export interface AccessSettings {
 /**
  * Reads from the environment who may open the page: people who sign in with OIDC, people with a key, or, on a loopback
  * address only, everyone.
- * @param host - the host on which the page listens.
  * @throws SLIPWAY_DASHBOARD_OPEN if everyone on the network could use the page; SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING
  *   and SLIPWAY_CONFIG_INVALID for invalid settings.
  */

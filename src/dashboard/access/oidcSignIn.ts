@@ -47,7 +47,6 @@ export class OidcSignIn {
 
   /**
    * Verifies the issuer's answer, and stores the person's identity in the browser for later proofs.
-   * @returns the new session, and the path to open.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
   async finish(c: Context<PageEnv>): Promise<{ readonly session: Session; readonly to: string }> {

@@ -9,10 +9,7 @@ export interface Message {
   readonly requestId: string;
 }
 
-/**
- * Makes proofs of identity for a message; `undefined`: the approval requires no proof.
- * @param store - the artifact store that the worker reads.
- */
+/** Makes proofs of identity for a message; `undefined`: the approval requires no proof. */
 type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
 
 /** An action: what it applies to, and how to send it. */

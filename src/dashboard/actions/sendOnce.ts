@@ -13,7 +13,6 @@ interface Sending {
 /**
  * Sends an intervention. If a person pressed twice and the first message ended the release, the result is that of the
  * first.
- * @returns the result in a sentence.
  */
 export async function sendOnce({ button, requestId, send, ended }: Sending): Promise<string> {
   try {

@@ -45,11 +45,7 @@ export class TargetWatch {
   #keptReadAt = 0;
   #followsHooks = false;
 
-  /**
-   * @param onChange - called at each change, and once at the first answer.
-   * @param firstReads - shared by all watches.
-   * @param hooks - shared by all watches.
-   */
+  /** @param onChange - called at each change, and once at the first answer. */
   constructor(
     context: ReadContext,
     target: Pick<TargetSnapshot, 'workflowId' | 'name'>,

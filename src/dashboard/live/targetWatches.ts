@@ -71,7 +71,7 @@ export class TargetWatches {
     return Promise.race([listing.catch(() => last), sleep(LIST_WAIT_MS, last, { ref: false })]);
   }
 
-  /** Finds a target by its workflow's id, even a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  /** Finds a target by its workflow's id, even a new one. */
   async target(workflowId: string): Promise<ListedTarget | undefined> {
     const listed = (await this.targets()).find((target) => target.workflowId === workflowId);
     return listed ?? this.#find(workflowId);

@@ -38,10 +38,7 @@ export interface ReleaseStory {
 
 const LOG_LINES = 200;
 
-/**
- * Reads the story of a release from Temporal, else from its record, else from the target's own row.
- * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Reads the story of a release from Temporal, else from its record, else from the target's own row. */
 export async function readStory(
   context: PageContext,
   snapshot: TargetSnapshot,

@@ -21,7 +21,6 @@ export function eachRunning(
 /**
  * What is listed of the running workflows of a type. See {@link eachRunning}.
  * @param read - what to list of each; `undefined` leaves it out.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function listRunning<T>(
   temporal: TemporalConnection,

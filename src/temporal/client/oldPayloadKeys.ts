@@ -26,7 +26,6 @@ const LONG_LIVED: ReadonlySet<string> = new Set([
 /**
  * What will need another key than the first one for longer than the namespace keeps ended workflows. Reads the
  * histories of all running workflows, one after the other.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findOldKeys(temporal: TemporalConnection): Promise<readonly OldKeyUse[]> {
   const { client, connection, settings } = temporal;

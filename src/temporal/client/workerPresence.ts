@@ -9,10 +9,7 @@ const SEEN_WITHIN_MS = 75_000;
 const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
 
-/**
- * The identities of the workers that poll the task queue and also the queues of waiting activities.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The identities of the workers that poll the task queue and also the queues of waiting activities. */
 export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
   const { taskQueue } = temporal.settings;
   const [all, ...others] = await Promise.all([
@@ -29,7 +26,6 @@ const ACTIVITIES: object = { taskQueueType: 2 };
 /**
  * When a worker last polled for workflow tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps
  * polling even if it is busy. One that hangs does not.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function lastPoll(temporal: TemporalConnection): Promise<number> {
   const seen = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);

@@ -10,7 +10,6 @@ import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 /**
  * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
  * This includes runs that a restart after a termination began.
- * @param workflowId - the target's.
  * @param newest - only this many of the newest releases and rollbacks, and the runs that started them. Default: every
  * child.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -120,10 +119,7 @@ export async function fetchHistory(
   }
 }
 
-/**
- * The input of a workflow's newest run, its id, and when it started (ISO 8601); `undefined` if Temporal has none.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The input of a workflow's newest run, its id, and when it started (ISO 8601); `undefined` if Temporal has none. */
 export async function fetchFirstInput(
   temporal: TemporalConnection,
   workflowId: string,

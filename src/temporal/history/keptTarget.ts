@@ -25,10 +25,7 @@ const READ_TIMEOUT_MS = 15_000;
 /**
  * Reads what Temporal keeps of a target: its memo and its histories. Only a worker knows its queue, hold and
  * quarantine, so they are missing.
- * @param workflowId - the target's.
- * @param last - how many ended releases to read.
  * @returns `undefined` if the target has never accepted a release.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readKeptTarget(
   temporal: TemporalConnection,

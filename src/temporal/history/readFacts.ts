@@ -323,7 +323,6 @@ interface FailedTask {
  * The failed workflow tasks, oldest first. Tasks that were lost with their worker do not count. Neither do those that
  * a worker fails on purpose to have the workflow replayed (`taskBoundaries.ts`), because the next worker completes
  * them.
- * @param events - oldest first.
  */
 export function readFailedTasks(events: readonly HistoryEvent[]): readonly FailedTask[] {
   const lastCompleted = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);

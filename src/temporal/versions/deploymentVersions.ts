@@ -13,7 +13,6 @@ export interface DescribedRouting extends Routing {
 /**
  * Reads the versions of workers, and which one Temporal sends work to.
  * @returns `undefined` if no versioned worker has ever polled the task queue.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function describeRouting(temporal: TemporalConnection): Promise<DescribedRouting | undefined> {
   const { namespace, taskQueue } = temporal.settings;

@@ -11,7 +11,6 @@ const LOOK_AGAIN_MS = 250;
 /**
  * Makes a version current if none ever was, so that the first versioned workers of a task queue need no rollout.
  * Waits until Temporal knows all of the version's task queues, because work for an unknown one would find no worker.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function makeFirstCurrent(
   temporal: TemporalConnection,

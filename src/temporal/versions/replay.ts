@@ -15,7 +15,6 @@ const WORKFLOW_TASK_COMPLETED = 7;
 /**
  * Replays running workflows with the workflow code of a bundle, one after the other. A workflow that has ended
  * meanwhile or has no completed task passes.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function replayFailures(
   temporal: TemporalConnection,

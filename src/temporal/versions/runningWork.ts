@@ -12,7 +12,7 @@ export interface PinnedWork {
 
 const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
-/** The running releases and rollbacks, each with its version. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** The running releases and rollbacks, each with its version. */
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
   for (const { workflowId, runId } of await running(temporal, PINNED)) {
@@ -30,7 +30,6 @@ export async function runningPinned(temporal: TemporalConnection): Promise<reado
 /**
  * The running workflows that move to the current version with their next task: targets, promotions and their
  * supporting workflows.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function runningUnpinned(temporal: TemporalConnection): Promise<readonly Execution[]> {
   return running(
@@ -53,10 +52,7 @@ function running(temporal: TemporalConnection, types: readonly string[]): Promis
   });
 }
 
-/**
- * Pins a release or a rollback to another version, from its next task on. Its history must replay on that version.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Pins a release or a rollback to another version, from its next task on. Its history must replay on that version. */
 export async function pinTo(
   temporal: TemporalConnection,
   { workflowId, runId }: Execution,

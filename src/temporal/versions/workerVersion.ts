@@ -11,7 +11,6 @@ const BUILD_ID_DIGITS = 12;
 /**
  * The version of a worker. Its deployment is named after the task queue, and its build id is the digest of the
  * workflow bundle. Workers with the same workflow code have the same version, even if they differ otherwise.
- * @param bundlePath - the workflow bundle that the worker loads.
  * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
 export async function workerVersion(taskQueue: string, bundlePath: string): Promise<WorkerDeploymentVersion> {

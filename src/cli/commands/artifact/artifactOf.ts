@@ -23,7 +23,6 @@ export interface PreparedArtifact {
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
  * @param look - called with the source before it is packed. Its errors are thrown.
  * @param take - called with the packed source before it is removed. Default: puts it in the artifact store.
- * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
 export async function artifactOf(
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,

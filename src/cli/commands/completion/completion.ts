@@ -7,7 +7,6 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion 
 /**
  * `slipway completion bash|zsh|fish`: prints the completion script. `slipway completion targets` and `promotions`,
  * which the shells call, print the names that `slipway.yaml` gives.
- * @param model - every command, as it is defined.
  */
 export async function runCompletionCommand(
   { output }: CommandContext,

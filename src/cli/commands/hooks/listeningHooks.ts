@@ -9,7 +9,6 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 /**
  * The hooks of the file, with the targets that each may control.
  * @param only - one hook's name. Default: all of them.
- * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN; what {@link chooseTargetSpec} throws.
  */
 export async function listeningHooks(
   context: CommandContext,

@@ -25,8 +25,6 @@ export interface OpenHooks {
 /**
  * Reads the hooks of a file, and warns of those whose secret is missing.
  * @param path - default: `slipway.yaml`, here or in a folder above.
- * @param signal - stops packing.
- * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_HOOK_UNKNOWN.
  */
 export async function openHooks(
   context: CommandContext,

@@ -10,7 +10,6 @@ import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
 
 /**
  * The inputs of a file, one at a time.
- * @param name - the file's name in errors.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing; while iterating, with the line, if an input is invalid.
  */
 export async function openInputs(file: string, name = file): Promise<AsyncIterable<Input>> {
@@ -34,7 +33,6 @@ export interface PreparedInputs {
 /**
  * A declared judge's inputs. A file is referenced by its digest, so later edits have no effect. All of it is validated
  * now, so that an invalid line does not fail only when the judge runs.
- * @param folder - that of `slipway.yaml`.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
 export async function judgeInputs(

@@ -119,7 +119,6 @@ const REOPEN_AFTER_MS = 1_000;
  * The lines that a revision logs from now on, until its log is complete. After a lost connection it continues with the
  * next line.
  * @param after - the id of the last known line.
- * @param signal - ends it.
  * @throws SlipwayError if the control plane refuses.
  */
 export async function* followLog(

@@ -11,7 +11,6 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 /**
  * Finds deployments named like previews of the file that have no workflow. Skips control planes that cannot list deployments,
  * with a note.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function unheldPreviews(
   context: CommandContext,

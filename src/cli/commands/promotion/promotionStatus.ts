@@ -34,7 +34,6 @@ export interface PromotionStatus {
 /**
  * Reads the status of all promotions to or from the given targets.
  * @param answering - whether a worker answers. If not, no workflow is queried.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function promotionStatuses(
   { config }: Pick<LoadedConfig, 'config'>,

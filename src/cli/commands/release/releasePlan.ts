@@ -53,10 +53,7 @@ export interface ReleasePlan {
   readonly unreached: Readonly<Partial<Record<'target' | 'deployment', SlipwayError>>>;
 }
 
-/**
- * Plans a release. Packs the source to compute its digest, then removes the tarball.
- * @throws SlipwayError SLIPWAY_ARTIFACT_….
- */
+/** Plans a release. Packs the source to compute its digest, then removes the tarball. */
 export async function releasePlan(
   context: CommandContext,
   file: Pick<LoadedConfig, 'config' | 'folder'>,

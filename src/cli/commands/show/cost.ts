@@ -28,10 +28,7 @@ const KINDS: Readonly<Record<keyof BilledActions, readonly [one: string, several
   options: ['change of its options', 'changes of its options'],
 };
 
-/**
- * Prints what Temporal Cloud bills for a release, counted in its history, and what waiting costs.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Prints what Temporal Cloud bills for a release, counted in its history, and what waiting costs. */
 export async function printCost(
   { output }: CommandContext,
   temporal: TemporalConnection,

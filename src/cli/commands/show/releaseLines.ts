@@ -35,7 +35,6 @@ interface Branch {
 /**
  * Everything known about a release, for people. `now` in milliseconds since 1970.
  * @param answers - complete answers, by record name.
- * @param columns - the terminal's width.
  */
 export function releaseLines(
   found: ReleaseShown,

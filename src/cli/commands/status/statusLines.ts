@@ -25,12 +25,7 @@ import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
-/**
- * A target's status, for people.
- * @param last - how many ended releases are shown.
- * @param now - in milliseconds since 1970.
- * @param columns - the terminal's width.
- */
+/** A target's status, for people. */
 export function statusLines(
   status: TargetStatus,
   last: number,
@@ -151,11 +146,7 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   ].map((what) => `  watches  ${what}`);
 }
 
-/**
- * The running release, for people: each step, and what it waits for.
- * @param now - in milliseconds since 1970.
- * @param columns - the terminal's width.
- */
+/** The running release, for people: each step, and what it waits for. */
 export function runningLines(
   shown: UnderWayShown & { readonly progress: Progress },
   now: number,

@@ -51,7 +51,6 @@ interface StatusQuestion {
 /**
  * Reads everything known about a target, from the target itself or, if no worker answers, from Temporal and the control
  * plane.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function targetStatus(
   context: CommandContext,

@@ -146,7 +146,6 @@ const VERSION_TEXTS = {
   waits: (buildId) => `Version ${buildId} waits for its rollout: slipway worker rollout`,
 } satisfies Readonly<Record<FirstVersion, (buildId: string) => string>>;
 
-/** @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
 function installRuntime(exporter: MetricsExporter | undefined, address: string | undefined): void {
   // The service name in OTLP. The SDK reads it only from here.
   process.env['OTEL_SERVICE_NAME'] ??= 'slipway-worker';

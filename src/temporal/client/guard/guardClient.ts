@@ -18,10 +18,7 @@ export interface GuardWatched {
   readonly measured: Measured | null;
 }
 
-/**
- * What a guard measured last, from the heartbeats that Temporal keeps. Needs no worker.
- * @throws what Temporal's client throws.
- */
+/** What a guard measured last, from the heartbeats that Temporal keeps. Needs no worker. */
 export async function readMeasured(
   { client, settings }: TemporalConnection,
   workflowId: string,
@@ -39,7 +36,6 @@ export async function readMeasured(
 /**
  * What a guard compares with which limits. Needs no worker.
  * @returns `undefined` if Temporal does not have the guard any longer.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readGuardPolicy(
   temporal: TemporalConnection,
@@ -60,9 +56,7 @@ export interface GuardSeen {
 
 /**
  * Reads the guard of a release from Temporal. Needs no worker.
- * @param targetId - the target's workflow.
  * @returns `undefined` if there is none, or Temporal does not have it any longer.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readGuard(
   temporal: TemporalConnection,

@@ -86,10 +86,7 @@ export async function deliverEvents(
   }
 }
 
-/**
- * The whole state of a hook; `undefined`: it has received no events.
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The whole state of a hook; `undefined`: it has received no events. */
 export function viewHook(
   temporal: TemporalConnection,
   { workflowId }: Pick<HookPlace, 'workflowId'>,
@@ -97,10 +94,7 @@ export function viewHook(
   return queryHook(temporal, workflowId, hookQuery);
 }
 
-/**
- * The events of a hook; `undefined`: it has received none.
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The events of a hook; `undefined`: it has received none. */
 export function viewHookEvents(
   temporal: TemporalConnection,
   { workflowId }: Pick<HookPlace, 'workflowId'>,

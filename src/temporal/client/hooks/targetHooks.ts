@@ -24,10 +24,7 @@ export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
   readonly counts: Readonly<Record<string, HookCount>>;
 }
 
-/**
- * The running hooks. Temporal's list is up to a few seconds late. Needs no worker.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The running hooks. Temporal's list is up to a few seconds late. Needs no worker. */
 export function listHooks(temporal: TemporalConnection): Promise<readonly ListedHook[]> {
   return listRunning(temporal, WORKFLOW_TYPES.hook, ({ workflowId, memo }) => {
     const targets = memo?.['targets'];
@@ -35,7 +32,7 @@ export function listHooks(temporal: TemporalConnection): Promise<readonly Listed
   });
 }
 
-/** The events of all hooks that concern a target. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** The events of all hooks that concern a target. */
 export async function viewTargetHooks(
   temporal: TemporalConnection,
   targetId: string,

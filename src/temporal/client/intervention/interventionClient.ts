@@ -39,9 +39,7 @@ export interface Intervened {
 /**
  * Sends an intervention to the release that runs on a target. If no worker answers, sends it as a signal, to the
  * named release or else to the target. Temporal keeps the signal until a worker runs.
- * @param workflowId - the target's.
  * @param releaseId - if given, only this release gets the message.
- * @param prove - proves who sends it. Absent: no proof.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release cannot use it now, or none runs; SLIPWAY_RELEASE_UNKNOWN,
  * SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -76,7 +74,6 @@ export async function intervene(
 
 /**
  * Stops one release: aborts it if it runs, withdraws it if it waits.
- * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function stopRelease(
@@ -105,7 +102,6 @@ export async function stopRelease(
 /**
  * Sends an intervention to one release, or to a promotion (which has no release id).
  * @param gone - the error if it does not run (any longer).
- * @param prove - proves who sends it. Absent: no proof.
  */
 export async function sayTo(
   temporal: TemporalConnection,

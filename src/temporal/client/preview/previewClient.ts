@@ -90,7 +90,6 @@ export async function pushPreview(
 /**
  * Signals a preview to remove itself. Temporal keeps the signal until a worker runs. If the preview has no workflow any more,
  * starts one, which removes the deployment.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function removePreview(
   { client, settings }: TemporalConnection,
@@ -110,11 +109,7 @@ export async function removePreview(
   }
 }
 
-/**
- * Waits until a preview is removed.
- * @param signal - ends the wait.
- * @returns the result; `undefined`: the removal has not ended.
- */
+/** Waits until a preview is removed. @returns the result; `undefined`: the removal has not ended. */
 export async function awaitRemoval(
   { client, settings }: TemporalConnection,
   workflowId: string,
@@ -140,7 +135,7 @@ export async function awaitRemoval(
 /** The timeout of one call. The wait repeats calls, so it survives a restart of Temporal. */
 const LONGEST_POLL_MS = 10_000;
 
-/** Reads a preview's state; `undefined` if it does not answer. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** Reads a preview's state; `undefined` if it does not answer. */
 export function viewPreview(
   temporal: TemporalConnection,
   workflowId: string,
@@ -155,7 +150,6 @@ export function viewPreview(
 
 /**
  * Lists the running previews of the namespace, sorted by deadline. Temporal's list is up to a few seconds late. Needs no worker.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function listPreviews(temporal: TemporalConnection): Promise<readonly ListedPreview[]> {
   const previews = await listRunning(temporal, WORKFLOW_TYPES.preview, ({ workflowId, memo }) => {
@@ -166,10 +160,7 @@ export async function listPreviews(temporal: TemporalConnection): Promise<readon
   return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
 }
 
-/**
- * Adds to previews what is stuck: a preview's own workflow, or its target's, without which it cannot be removed.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Adds to previews what is stuck: a preview's own workflow, or its target's, without which it cannot be removed. */
 export async function withStuckTasks(
   temporal: TemporalConnection,
   previews: readonly ListedPreview[],
@@ -186,7 +177,7 @@ export async function withStuckTasks(
   return callTemporal(temporal, () => Promise.all(previews.map(withStuckTask)));
 }
 
-/** Whether a preview has a running workflow. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** Whether a preview has a running workflow. */
 export async function isHeld(temporal: TemporalConnection, target: PreviewSpec['target']): Promise<boolean> {
   const describe = () => temporal.client.workflow.getHandle(previewWorkflowId(target)).describe();
   const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);

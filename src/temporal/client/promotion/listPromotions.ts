@@ -19,7 +19,7 @@ export interface ListedPromotion {
 
 const RUNS_MAX = 500;
 
-/** The promotions of the namespace, each with its newest run. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** The promotions of the namespace, each with its newest run. */
 export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
   return callTemporal(temporal, async () => {
     const schedules = await listSchedules(temporal);
@@ -40,10 +40,7 @@ export async function listPromotions(temporal: TemporalConnection): Promise<read
   });
 }
 
-/**
- * One promotion; `undefined` if it has neither a run nor a schedule.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** One promotion; `undefined` if it has neither a run nor a schedule. */
 export async function readPromotion(
   temporal: TemporalConnection,
   workflowId: string,

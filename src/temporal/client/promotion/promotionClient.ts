@@ -33,10 +33,7 @@ export interface PromotionStarted {
   readonly disposition: 'started' | 'joined';
 }
 
-/**
- * Starts a promotion, or joins the running one with the same name.
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Starts a promotion, or joins the running one with the same name. */
 export async function startPromotion(
   temporal: TemporalConnection,
   request: PromotionRequest,
@@ -60,7 +57,6 @@ export async function startPromotion(
 
 /**
  * Sends an intervention to a running promotion.
- * @param prove - proves who sends it. Absent: no proof.
  * @returns its answer; `disposition` is `kept` if no worker answered and Temporal keeps the signal.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it cannot use it now. If it has ended, the error says how.
  */
@@ -94,7 +90,6 @@ export type PromotionView =
 /**
  * The state of a promotion: its running workflow, else the last one that Temporal keeps.
  * @param answering - whether a worker is known to answer: if not, a running promotion is not queried. Default: true.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function viewPromotion(
   temporal: TemporalConnection,

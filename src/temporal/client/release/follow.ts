@@ -57,7 +57,6 @@ const SILENCE_TOLD_AFTER_MS = 3_000;
  * Follows a release or a rollback to its end. If the worker or Temporal does not answer, reports that and keeps
  * asking. The last event is `ended`, `answered` or `gave_up`.
  *
- * @param workflowId - the target's.
  * @throws SlipwayError if Temporal rejects all calls (credentials, namespace), or the target the request.
  */
 export async function* follow(

@@ -24,9 +24,7 @@ interface Past {
 /**
  * The releases and rollbacks of a target, newest first, including the running one. They come from the target, or, if
  * it does not answer, from the histories that Temporal keeps.
- * @param workflowId - the target's.
  * @returns `undefined` if the target has never accepted a release.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pastReleases(
   temporal: TemporalConnection,
@@ -50,12 +48,7 @@ export async function pastReleases(
   return { releases: works.map(pastOfWork).reverse(), unanswered };
 }
 
-/**
- * One release or rollback, from its own history.
- * @param workflowId - the release's own.
- * @returns `undefined` if Temporal has none (any longer).
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** One release or rollback, from its own history. @returns `undefined` if Temporal has none (any longer). */
 export async function findWork(
   temporal: TemporalConnection,
   workflowId: string,
@@ -71,7 +64,6 @@ type Described = Pick<WorkflowExecutionDescription, 'raw'>;
 /**
  * What the running step found last, from the heartbeats that Temporal keeps. Needs no worker. `undefined` if no step
  * sends any.
- * @param workflowId - the release's own.
  */
 export async function readRunningCall(
   temporal: TemporalConnection,

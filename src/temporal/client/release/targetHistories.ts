@@ -29,7 +29,6 @@ const KEPT_READ = 10;
 /**
  * The past of all targets, from their workflows: one query each, and one more if something runs.
  * @param knownView - a target's current view, if known: then it is not queried.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function targetHistories(
   temporal: TemporalConnection,

@@ -28,7 +28,7 @@ export interface ExistingSchedule extends DeclaredSchedule {
 const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
-/** The promotions' schedules in Temporal. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** The promotions' schedules in Temporal. */
 export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
   return asking(temporal, async () => {
     const found: ExistingSchedule[] = [];

@@ -15,10 +15,7 @@ export interface ListedTarget {
 const TARGET = defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD');
 const DESCRIBE_TIMEOUT_MS = 10_000;
 
-/**
- * The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late. */
 export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
   const found = await listRunning(
     temporal,
@@ -30,10 +27,7 @@ export async function listTargets(temporal: TemporalConnection): Promise<readonl
   return found.sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/**
- * A target by its workflow id, even if Temporal's list does not show it yet; `undefined` if there is none.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** A target by its workflow id, even if Temporal's list does not show it yet; `undefined` if there is none. */
 export async function findTarget(
   temporal: TemporalConnection,
   workflowId: string,

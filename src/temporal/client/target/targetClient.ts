@@ -283,10 +283,7 @@ function reading(place: string, { state }: TargetView): SlipwayError {
   });
 }
 
-/**
- * The progress of a running release or rollback; `undefined` if it has just ended and is gone, or does not answer.
- * @param workflowId - the release's own.
- */
+/** The progress of a running release or rollback; `undefined` if it has just ended and is gone, or does not answer. */
 export function readProgress(
   temporal: TemporalConnection,
   workflowId: string,

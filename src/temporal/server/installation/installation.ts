@@ -28,10 +28,7 @@ export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env):
   return loadClientConfigProfile({ overrideEnvVars }).address;
 }
 
-/**
- * Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing.
- * @param env - default: the process's environment.
- */
+/** Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing. */
 export function findTemporal(env: NodeJS.ProcessEnv = process.env): Promise<TemporalExecutable | undefined> {
   return findProgram(temporalIn(env), env);
 }

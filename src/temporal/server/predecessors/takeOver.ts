@@ -22,7 +22,6 @@ const LOOK_MAX_MS = 20_000;
 /**
  * Takes over from killed workers of this machine: fails the activities that they had begun now, so that Temporal
  * retries them before their deadlines. Never throws, because without this everything continues, only later.
- * @param signal - ends it.
  */
 export async function takeOver(
   temporal: TemporalConnection,
@@ -81,7 +80,6 @@ const RETRY_DELAY_MS = 1;
  * retry at once. For create, PATCH and redeploy, the workflow reads what became of the call before it sends another.
  *
  * If the worker were alive, this would only repeat the activity, as a missed deadline would.
- * @param killed - the instances of the workers.
  * @returns the activities that it failed.
  */
 async function failAbandonedSteps(
