@@ -28,7 +28,6 @@ export interface MessageOptions extends FileOptions {
   readonly reason?: string;
 }
 
-/** Makes the context of one command from its options, the process's environment and its streams. */
 export function commandContext(options: CommonOptions): CommandContext {
   const environment = process.env;
   return {

@@ -30,7 +30,6 @@ export async function openTemporal(
   }
 }
 
-/** Connects as {@link openTemporal} does, and closes the connection after the work. */
 export async function withTemporal<T>(
   context: Parameters<typeof openTemporal>[0],
   work: (temporal: TemporalConnection) => Promise<T>,

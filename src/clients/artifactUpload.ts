@@ -10,9 +10,7 @@ import { Exchange } from './exchange.ts';
 import { observed, type Service } from './service.ts';
 
 export interface ArtifactUpload {
-  /** The answer of the upload-url endpoint. */
   readonly upload: Pick<UploadUrl, 'upload_url' | 'upload_headers'>;
-  /** A file, or a function that opens the bytes. */
   readonly source: string | (() => Readable);
   /** The number of bytes. Optional for a file. */
   readonly sizeBytes?: number;
@@ -26,7 +24,6 @@ export interface UploadOptions {
   readonly timeoutMs?: number;
 }
 
-/** Headers that we set. The upload's own headers cannot change them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',

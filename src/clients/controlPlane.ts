@@ -23,7 +23,6 @@ import { ServiceError } from './serviceError.ts';
 
 /** A request body without its computed fields, as callers write it. */
 type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
-/** {@link DeploymentPatch}, as callers write it. */
 type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & { source_config?: JsonBody | null };
 type JsonBody = Readonly<Record<string, unknown>>;
 

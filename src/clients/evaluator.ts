@@ -18,11 +18,9 @@ import { Exchange } from './exchange.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 import { signature } from './signature.ts';
 
-/** What an evaluator is asked: the body of the request (docs/evaluators.md). */
 export interface EvaluationRequest {
   readonly version: 1;
   readonly evaluator: string;
-  /** The check's name. `null`: the judge asks. */
   readonly check: string | null;
   /** The run's input. `null` for a conversation. */
   readonly input: Check['input'] | null;
@@ -151,7 +149,6 @@ function callFailed(service: Pick<ScoringService, 'name' | 'url'>, error: Servic
   return noScore(service, `${message}${often}${waits}`, error);
 }
 
-/** The error of an evaluator that gave no score. It names the evaluator. */
 export function noScore(
   { name, url }: Pick<ScoringService, 'name' | 'url'>,
   why: string,

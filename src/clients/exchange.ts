@@ -272,7 +272,6 @@ export class Exchange {
     });
   }
 
-  /** An error's body, if it arrives. If not, the status is enough. */
   async #errorBody(): Promise<string | undefined> {
     try {
       return await this.text(ERROR_BODY_MAX_BYTES);

@@ -20,7 +20,6 @@ export interface CallOptions {
 }
 
 export interface ServiceOptions {
-  /** The service's base URL, `http` or `https`. It may have a path. */
   readonly baseUrl: string;
   /** Sent as `X-Api-Key` with every call. */
   readonly apiKey?: string;
@@ -61,7 +60,6 @@ interface CallEnd {
   readonly aborted?: boolean;
 }
 
-/** Runs a call with its observer. @param work - calls back with the status of a successful answer. */
 export async function observed<T>(
   onCall: OnCall | undefined,
   call: Parameters<OnCall>[0],
@@ -112,7 +110,6 @@ export interface Service {
 
 const MEBI = 1_048_576;
 
-/** Creates a {@link Service}. @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used. */
 export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);
@@ -212,7 +209,6 @@ function credentialHeaders({ apiKey, headers = {} }: ServiceOptions): Record<str
   return credentials;
 }
 
-/** The error for a request that is invalid and so is not sent. */
 export function notSent(endpoint: Endpoint, detail: ValidationIssue[]): ServiceError {
   const { method, path } = endpoint;
   return new ServiceError('SLIPWAY_REFUSED', `${method} ${path}: ${describeDetail(detail)}`, {

@@ -16,7 +16,6 @@ export type ServiceErrorCode = Extract<
   | 'SLIPWAY_SERVICE_ERROR'
 >;
 
-/** The fields of a {@link ServiceError}, except its code and message. */
 export interface ServiceErrorOptions extends SlipwayErrorOptions {
   readonly method: string;
   /** The path of the URL, without the query. A part that is a credential is masked. */

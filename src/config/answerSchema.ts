@@ -31,7 +31,6 @@ export function schemaProblem(schema: Schema): string | undefined {
 /** Of schemas that are asked again and again: a check's, of each row of its dataset. */
 const COMPILED = new WeakMap<Schema, ValidateFunction | string>();
 
-/** A schema, ready to be asked; or what is wrong with it. */
 function compiled(schema: Schema): ValidateFunction | string {
   const known = COMPILED.get(schema);
   if (known !== undefined) return known;

@@ -80,7 +80,6 @@ export const Check = z
     return { ...rest, input, expect, timeoutMs, turns, dataset: declaredDataset({ expect, ...check }) };
   });
 
-/** What all checks may take together. */
 export const ChecksBudget = z
   .strictObject({
     time: TimeLimit.optional().describe('How long they may take'),

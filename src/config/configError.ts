@@ -3,7 +3,6 @@ import type { ConfigProblem } from './configPlace.ts';
 
 /** `slipway.yaml` is invalid: every problem with its place. In a file of its own, because `--help` must not load the YAML parser. */
 export class ConfigError extends SlipwayError {
-  /** The path, as the caller gave it. */
   readonly file: string;
   /** The errors, in the order of the file, without warnings. */
   readonly problems: readonly ConfigProblem[];

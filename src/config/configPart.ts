@@ -17,7 +17,6 @@ import { substituteVariables } from './variables.ts';
 
 /** One file of a configuration, parsed, with its variables substituted. */
 export interface ConfigPart extends ConfigSource {
-  /** The path that problems show. */
   readonly file: string;
   /** The content; `{}` if the file is empty or not YAML. */
   readonly raw: unknown;
@@ -25,7 +24,6 @@ export interface ConfigPart extends ConfigSource {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Parses one file, without the files that it extends. */
 export function configPart(file: string, text: string, environment: Environment): ConfigPart {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -128,7 +126,6 @@ async function readPart(
   }
 }
 
-/** The names under `extends`. The schema rejects a value that is not text, so this skips it. */
 function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
   const written = typeof raw === 'object' && raw !== null && 'extends' in raw ? raw.extends : undefined;
   if (typeof written === 'string') return [{ name: written, path: ['extends'] }];

@@ -333,7 +333,6 @@ interface LooseConfig {
   readonly steps?: unknown;
 }
 
-/** What is wrong with parts of a file that refer to each other. */
 function problemsBetweenParts(file: LooseConfig): readonly FieldProblem[] {
   const { targets, promotions, metrics, checks } = file;
   const names = Object.keys(targets ?? {});

@@ -8,7 +8,6 @@ import { isLoopback } from './httpsUrl.ts';
 
 /** The dataset of a check of the file. A release names it by its digest, which is known once it was read. */
 export interface DeclaredDataset extends Omit<Dataset, 'digest' | 'of' | 'rows'> {
-  /** A file, relative to `slipway.yaml`. */
   readonly path?: string;
   readonly url?: string;
   /** Alone: what the artifact store has. Beside `path` or `url`: what those must have. */
@@ -87,7 +86,6 @@ export const DATASET_FIELDS = {
     .describe('Whether the check passes if the rows are not enough to tell. Default: fail'),
 };
 
-/** A check with the fields of its dataset, as they were read. */
 interface LooseCheck {
   readonly expect?: Check['expect'] | undefined;
   readonly dataset?: z.output<typeof DatasetOfCheck> | undefined;

@@ -3,7 +3,6 @@ import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { SlipwayError } from '../domain/errors.ts';
 import { resolveSecret } from './secretReference.ts';
 
-/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The text of a variable, without white space around it; `undefined` if it is empty or not set. */

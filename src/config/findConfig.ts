@@ -7,7 +7,6 @@ import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 /** The file's name. Slipway searches the working folder and the folders above it. */
 export const CONFIG_FILE = 'slipway.yaml';
 
-/** A `slipway.yaml` as text, not parsed. */
 export interface FoundConfig {
   readonly file: string;
   readonly text: string;

@@ -28,7 +28,6 @@ export function meantWord(word: string, words: readonly string[], otherwise = 't
   return near === undefined ? `${otherwise}: ${words.join(', ')}` : `did you mean "${near}"?`;
 }
 
-/** Finds items with the name of an earlier item. */
 export function namedTwice(items: readonly ({ readonly name?: unknown } | null)[], what: string) {
   const names = items.map((item) => item?.name);
   return names.flatMap((name, index) =>

@@ -5,7 +5,6 @@ import type { FieldProblem } from './configProblem.ts';
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
-/** The fields that only some kinds have: required ones (`needs`) and optional ones (`takes`). */
 const OF_KIND = {
   slack: { needs: ['url'], takes: [] },
   webhook: { needs: ['url', 'secret'], takes: [] },

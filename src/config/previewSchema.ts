@@ -58,7 +58,6 @@ export const Previews = z.record(
 );
 export type PreviewConfig = z.infer<typeof Preview>;
 
-/** Previews whose fields may be invalid. */
 export type LoosePreviews = Readonly<
   Record<
     string,

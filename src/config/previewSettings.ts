@@ -17,7 +17,6 @@ export interface ChosenPreview {
   readonly preview: PreviewConfig;
 }
 
-/** Chooses a preview of the file. @throws as {@link chooseName}. */
 export function choosePreview(config: Config, wanted: string | undefined): ChosenPreview {
   const name = chooseName(config, 'previews', wanted);
   const preview = config.previews[name];
@@ -25,7 +24,6 @@ export function choosePreview(config: Config, wanted: string | undefined): Chose
   return { name, preview };
 }
 
-/** The terms of a pull request's preview, from the file. */
 export function previewTerms({ name, preview }: ChosenPreview, pr: number): PreviewTerms {
   const { ttl: ttlMs, comment } = preview;
   if (comment === undefined) return { name, pr, ttlMs };

@@ -88,7 +88,6 @@ export type LoosePromotions = Readonly<
   Record<string, { readonly from?: unknown; readonly to?: unknown } | null>
 >;
 
-/** Finds unknown targets, and cycles. */
 export function promotionProblems(
   promotions: LoosePromotions,
   targets: readonly string[],
@@ -116,7 +115,6 @@ export function promotionProblems(
   );
 }
 
-/** The targets that promotions lead to from a target, directly or indirectly, nearest first. */
 export function downstreamOf(
   promotions: Readonly<Record<string, Pick<PromotionConfig, 'from' | 'to'>>>,
   target: string,

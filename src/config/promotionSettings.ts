@@ -7,7 +7,6 @@ import type { Config } from './configSchema.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
 
-/** A promotion of the file, with its targets. */
 export interface PromotionSettings extends Pick<
   PromotionRequest,
   'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
@@ -16,7 +15,6 @@ export interface PromotionSettings extends Pick<
   readonly release: Omit<PromotionRequest['release'], 'checks'> & Pick<ReleaseSettings, 'checks'>;
   readonly from: string;
   readonly to: string;
-  /** The names of the targets that follow `to`. */
   readonly downstream: readonly string[];
   readonly judge?: PromotionConfig['judge'];
   readonly approval?: ApprovalPolicy;

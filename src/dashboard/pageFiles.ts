@@ -16,9 +16,7 @@ const FOLDER = fileURLToPath(new URL('../../dist/page/', import.meta.url));
 const TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
 const A_YEAR = 'public, max-age=31536000, immutable';
 
-/** The dashboard's files for browsers, in memory. */
 export interface PageFiles {
-  /** A file's address, which changes with its content. */
   readonly address: (name: PageFileName) => string;
   /** Changes if any of the files changes. */
   readonly version: string;

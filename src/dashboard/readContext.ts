@@ -1,6 +1,5 @@
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 
-/** The context of watches and pages for reading. */
 export interface ReadContext {
   readonly temporal: TemporalConnection;
   /** The folder with the state of this machine's `slipway dev`. */

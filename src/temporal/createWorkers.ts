@@ -20,7 +20,6 @@ export class UninterruptedWorker extends Worker {
   }
 }
 
-/** The sinks with which workflows record metrics. */
 export function measureSinks(measure: Measure = () => undefined): InjectedSinks<MeasureSinks> {
   return {
     slipwayMetrics: {

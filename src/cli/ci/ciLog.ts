@@ -16,7 +16,6 @@ interface CiLog {
   annotateError(error: unknown): void;
 }
 
-/** The log of the CI system that a command runs in. */
 export function ciLog({ output, environment }: Pick<CommandContext, 'output' | 'environment'>): CiLog {
   const system = output.json ? undefined : ciRun(environment)?.system;
   switch (system) {

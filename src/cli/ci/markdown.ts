@@ -29,7 +29,6 @@ export function summaryOf(
   return [`## ${mark} ${cell(title)}`, '', ...paragraphs, ...sections].join('\n');
 }
 
-/** The steps with their times. `endedAt`: the end of the last step, ISO 8601. */
 export function stepsSection(steps: readonly StepRecord[], endedAt: string): readonly string[] {
   return section(
     '### Steps',

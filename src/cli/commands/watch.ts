@@ -11,7 +11,6 @@ import { withTemporal } from '../openTemporal.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 
 export interface WatchOptions extends FileOptions {
-  /** Milliseconds. */
   readonly timeout: number;
 }
 
@@ -63,7 +62,6 @@ export async function runWatchCommand(
   );
 }
 
-/** Outcomes of releases that never ran, so there is nothing to follow. */
 const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
 
 /**

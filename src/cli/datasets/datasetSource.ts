@@ -12,7 +12,6 @@ import type { DeclaredDataset } from '../../config/datasetSchema.ts';
 import { DATASET_MAX } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 
-/** Where a dataset comes from, with its digest. */
 export interface DatasetSource {
   readonly name: string;
   readonly digest: string;

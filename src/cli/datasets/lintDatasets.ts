@@ -14,7 +14,6 @@ import type { CommandContext } from '../context.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
 import { askedDataset, budgetProblem } from './readDatasets.ts';
 
-/** What is wrong with the datasets of a valid `slipway.yaml`. */
 export interface LintedDatasets {
   readonly problems: readonly ConfigProblem[];
   /** The checks whose dataset was not read, because only its URL has it. */

@@ -10,10 +10,8 @@ import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
 import type { CommandContext } from '../context.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
 
-/** Checks whose datasets were read, as a release carries them. */
 export interface ReadDatasets {
   readonly checks: readonly Check[];
-  /** Where the rows of each check come from, by its name. */
   readonly sources: ReadonlyMap<string, DatasetSource>;
   /** Puts the datasets into the artifact store. Call it before the request. */
   readonly store: () => Promise<void>;

@@ -39,7 +39,6 @@ export class FollowView {
     this.#live = new LiveLines(output);
   }
 
-  /** Shows one event. The caller shows how it ended. */
   show(event: FollowEvent): void {
     const { style } = this.#output;
     switch (event.kind) {
@@ -80,7 +79,6 @@ export class FollowView {
       for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
   }
 
-  /** Removes the lines that are rewritten in place. */
   close(): void {
     this.#live.hide();
   }

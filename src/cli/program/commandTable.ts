@@ -18,7 +18,6 @@ export type Runs = (
 export interface CommandTable {
   readonly program: Command;
   readonly version: string;
-  /** A command with the common options, and its examples below its help. */
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
   /** A parent of several commands, without an action. */
   readonly group: (name: string, description: string) => Command;

@@ -4,7 +4,6 @@ import { HOOKS_PORT } from '../usualPorts.ts';
 import { type CommandTable, withOutputOptions } from './commandTable.ts';
 import { configOption, numberOption, portOption } from './options.ts';
 
-/** Adds `slipway hooks`, and below it `list`, `try`, `approve` and `reject`. */
 export function addHookCommands({ command, runs }: CommandTable): void {
   const hooks = command(
     'hooks',

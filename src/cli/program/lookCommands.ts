@@ -5,7 +5,6 @@ import { configOption, numberOption, timeoutOption } from './options.ts';
 
 const TAIL_LINES = 200;
 
-/** Adds the commands that read targets: what runs, how releases ended, and the revisions' logs. */
 export function addLookCommands({ command, runs }: CommandTable): void {
   command(
     'status [target]',

@@ -18,7 +18,6 @@ interface AgentOptions {
   readonly config?: string;
 }
 
-/** Adds the commands that run services on this machine, together or one by one, and check what is missing. */
 export function addMachineCommands(table: CommandTable): void {
   addDevelopmentCommands(table);
   addServiceCommands(table);

@@ -42,7 +42,6 @@ export function numberOption(text: string): number {
   return Number(text);
 }
 
-/** `--isolation`: how the platform isolates builds and agents. */
 export function isolationOption(): Option {
   return new Option(
     '--isolation <how>',
@@ -52,7 +51,6 @@ export function isolationOption(): Option {
     .choices(['container', 'process']);
 }
 
-/** `--metrics`: where Prometheus scrapes the process. */
 export function metricsOption(): Option {
   return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: not)').env(
     'SLIPWAY_METRICS_ADDRESS',
@@ -68,12 +66,10 @@ export function timeoutOption(followFor = FOLLOW_FOR): Option {
     .default(durationOption(followFor), followFor);
 }
 
-/** `--config`: which `slipway.yaml` names the targets. */
 export function configOption(): Option {
   return new Option('--config <file>', 'the file (default: slipway.yaml, here or in a folder above)');
 }
 
-/** `--abort-on-interrupt`: whether Ctrl-C and SIGTERM abort what is followed. */
 export function abortOnInterruptOption(what: 'release' | 'promotion'): Option {
   return new Option(
     '--abort-on-interrupt',

@@ -10,7 +10,6 @@ const FOLLOW_FOR = '24h';
 const PLANNED_DAYS = 14;
 const REHEARSED_DAYS = 7;
 
-/** Adds `slipway promote`, `slipway schedule …`, `slipway plan …` and `slipway rehearse`. */
 export function addPromotionCommands({ command, runs }: CommandTable): void {
   command(
     'promote [promotion]',

@@ -54,7 +54,6 @@ function commandSection(command: Command): string {
   ].join('\n\n');
 }
 
-/** Its words below the program's name: `platform keys create`. */
 function nameOf(command: Command): string {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${nameOf(parent)} ${command.name()}`;

@@ -10,7 +10,6 @@ import {
   timeoutOption,
 } from './options.ts';
 
-/** Adds the commands that release and roll back, and those that prepare and check a release. */
 export function addReleaseCommands({ command, runs }: CommandTable): void {
   command(
     'release [target]',

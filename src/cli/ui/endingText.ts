@@ -6,7 +6,6 @@ import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { MARKS, type Style } from './style.ts';
 
-/** What the command requested. The exit code depends on it. */
 export type Asked = 'release' | 'rollback';
 
 /** The command's exit code for an ending (design, "The command"). */
@@ -19,7 +18,6 @@ export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
   return outcomeExitCode(asked, outcome, code);
 }
 
-/** How a rollback ended that nothing runs for. */
 export function answerEnding({ disposition }: FinalAnswer): {
   readonly outcome: Outcome;
   readonly exitCode: 0 | 4;
@@ -50,7 +48,6 @@ export function endingLines(
   return lines;
 }
 
-/** Links for a browser; `null` if the address is not known. */
 export interface Links {
   readonly dashboardUrl: string | null;
   readonly workflowUrl: string | null;
@@ -72,7 +69,6 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'rejected',
 };
 
-/** The fields that both a result and a row of the history have. */
 export function endedOf(
   ending: Ending,
 ): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason' | 'servingRevisionId'> &

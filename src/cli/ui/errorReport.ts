@@ -68,7 +68,6 @@ export function printError(output: Output, error: unknown): number {
   return report.exitCode;
 }
 
-/** A message with its causes: the SDK's own messages say little without them. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

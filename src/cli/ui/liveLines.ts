@@ -17,7 +17,6 @@ export class LiveLines {
     this.#output = output;
   }
 
-  /** Shows lines, rendered again at each refresh. Each must fit the terminal's width. */
   show(render: () => readonly string[]): void {
     this.#render = render;
     this.#draw();

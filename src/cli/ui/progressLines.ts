@@ -32,7 +32,6 @@ export function stepLine(
   return `${line}  ${step.status === 'done' ? fitLine(notes, room) : notes}`;
 }
 
-/** How many leading steps have ended, so that their lines no longer change. */
 export function settledSteps(progress: Progress): number {
   const running = progress.steps.findIndex((step) => step.status === 'running');
   return running === -1 ? progress.steps.length : running;

@@ -3,7 +3,6 @@ import { exactText } from '../../domain/instant.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The time since an instant: `4.2s ago`, `2h05m ago`, `12 days ago`. ISO 8601, and milliseconds since 1970. */
 export function agoText(time: string, now: number): string {
   const elapsed = Math.max(now - Date.parse(time), 0);
   if (elapsed < 2 * DAY_MS) return `${formatDuration(elapsed)} ago`;
@@ -20,7 +19,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count === 0 ? 'no' : count} ${count === 1 ? one : many}`;
 }
 
-/** A size for people: `12 KB`, `3.4 MB`. */
 export function sizeText(bytes: number): string {
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -10,7 +10,6 @@ import type { Style } from './style.ts';
 const LABEL_WIDTH = 9;
 const BUILD_LINE_MAX_CHARACTERS = 160;
 
-/** What is shown of a running release or promotion. */
 export interface UnderWayShown extends UnderWay {
   /** `null`: no worker answers. */
   readonly progress: Progress | null;
@@ -39,7 +38,6 @@ export function underWayLines(
   ];
 }
 
-/** A line of a build, cut to the terminal's width. */
 export function buildLine(line: string, style: Style, columns = Infinity): string {
   return `    ${style.faint(fitLine(line, Math.min(columns - 5, BUILD_LINE_MAX_CHARACTERS)))}`;
 }

@@ -6,10 +6,8 @@ import type { CallOptions } from '../service.ts';
 import { askMetric } from './metricAnswer.ts';
 import type { MetricValue } from './prometheus.ts';
 
-/** The feedback of one key in a tracing project. */
 export interface FeedbackScores {
   readonly agent: Agent;
-  /** The base URL of the tracing service. */
   readonly url: string;
   readonly apiKey: string;
   readonly tenantId?: string | undefined;

@@ -5,14 +5,12 @@ import type { CallOptions } from '../service.ts';
 import { githubApi } from './github.ts';
 import { type AskRest, restApi } from './restApi.ts';
 
-/** Where the comments of a pull request or merge request are, and how they are asked for. */
 export interface CommentsOf {
   readonly kind: 'github' | 'gitlab';
   readonly apiUrl: string;
   readonly token: string;
   /** `owner/name`, or a GitLab project's whole path. */
   readonly repository: string;
-  /** The number of the pull request or merge request. */
   readonly pr: number;
 }
 

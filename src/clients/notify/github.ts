@@ -69,7 +69,6 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
       };
       return ours(await ask('POST', 'deployments', Deployment, { body }));
     },
-    /** A deployment's statuses, newest first. */
     async deploymentStatuses(id: number): Promise<readonly GithubStatus[]> {
       const query = { per_page: '100' };
       const found = await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query });
@@ -83,7 +82,6 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
       const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
-    /** A commit's statuses with one name, newest first. */
     async commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]> {
       const query = { per_page: '100' };
       const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });

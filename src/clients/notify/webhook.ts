@@ -5,7 +5,6 @@ import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
 export interface WebhookCall {
-  /** A credential: errors show no part of it. */
   readonly url: string;
   /** What errors show instead: `the webhook "ops"`. */
   readonly called: string;

@@ -27,7 +27,6 @@ export interface Access {
   readonly routes: Hono<PageEnv>;
 }
 
-/** Makes the page's access control from its settings. Sends no request to the issuer yet. */
 export function createAccess({
   signIn,
   publicUrl,

@@ -3,7 +3,6 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../../domain/errors.ts';
 
 export interface AccessRefusalOptions extends SlipwayErrorOptions {
-  /** The path of the page on which the person can sign in again. */
   readonly signIn?: string;
   /** After how many seconds the person may try again. */
   readonly retryAfterSeconds?: number;

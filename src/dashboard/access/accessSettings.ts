@@ -13,7 +13,6 @@ export interface OidcSettings extends IssuerClient {
   readonly roles: RoleSource;
 }
 
-/** How people prove who they are. */
 export type SignIn =
   /** There is no sign-in: every viewer is the user who started the page. */
   | { readonly way: 'none'; readonly user: string }
@@ -21,7 +20,6 @@ export type SignIn =
   | { readonly way: 'key'; readonly key: string }
   | OidcSettings;
 
-/** Who may open the page, and under which address. */
 export interface AccessSettings {
   readonly signIn: SignIn;
   /** Absent: only loopback addresses open the page. */

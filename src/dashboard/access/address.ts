@@ -3,7 +3,6 @@ import type { Context } from 'hono';
 import { isLoopback } from '../../config/httpsUrl.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 
-/** The page's address in the browser. */
 export interface Address {
   /** `https://slipway.example.com`, without a trailing slash. */
   readonly origin: string;

@@ -16,7 +16,6 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** How many milliseconds a client has to wait before its next attempt. */
   waitMs(client: string): number {
     const failed = this.#failed.get(client);
     if (failed === undefined || failed.count < this.#most) return 0;

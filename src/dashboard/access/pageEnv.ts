@@ -3,7 +3,6 @@ import type { Address } from './address.ts';
 import type { Session } from './session.ts';
 import type { Viewer } from './viewer.ts';
 
-/** The variables of a request that has passed access control. */
 export interface PageEnv {
   readonly Variables: {
     /** Of the page in the browser. */

@@ -20,7 +20,6 @@ const RoleFile = z.strictObject({
 
 export type RoleFile = z.infer<typeof RoleFile>;
 
-/** Where the roles of people who sign in with OIDC come from. */
 export interface RoleSource {
   /** The claim with a person's roles, or, if there is a file, with their groups. */
   readonly claim: string;

@@ -27,7 +27,6 @@ export function newSession(viewer: Viewer | undefined, ends = Infinity): Session
   };
 }
 
-/** Whether the content of a cookie is a session. */
 export function isSession(value: unknown): value is Session {
   if (!isRecord(value) || typeof value['csrf'] !== 'string' || typeof value['ends'] !== 'number')
     return false;

@@ -3,7 +3,6 @@ import type { Context } from 'hono';
 import { CSRF_FIELD } from './crossSite.ts';
 import type { PageEnv } from './pageEnv.ts';
 
-/** The hidden field of every form with its session's token. */
 export function CsrfField({ csrf }: { readonly csrf: string }) {
   return <input type="hidden" name={CSRF_FIELD} value={csrf} />;
 }

@@ -4,7 +4,6 @@ export const ROLES = ['view', 'release', 'admin'] as const;
 /** `view`: read. `release`: also control targets and releases. `admin`: also settings that apply to all. */
 export type Role = (typeof ROLES)[number];
 
-/** The person who uses the page. */
 export interface Viewer {
   /** The `who` in the records of releases and targets: an e-mail address, the issuer's subject, or a name. */
   readonly name: string;

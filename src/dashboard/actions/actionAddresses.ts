@@ -21,12 +21,10 @@ export function promotionActionAddress(workflowId: string, kind: InterventionKin
   return `${promotionAddress(workflowId)}/${kind}`;
 }
 
-/** The answers to an event that waits for approval. */
 export const HOOK_ANSWERS = ['approve', 'reject'] as const;
 
 export type HookAnswerKind = (typeof HOOK_ANSWERS)[number];
 
-/** The page of an answer to an event of a hook that waits for approval on a target. */
 export function hookAnswerAddress(
   targetId: string,
   hookId: string,

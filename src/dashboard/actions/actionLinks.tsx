@@ -27,7 +27,6 @@ const TARGET_WORDS: Readonly<Record<TargetAction, string>> = {
   unquarantine: 'End a quarantine …',
 };
 
-/** The actions that a person may take on a target now. */
 export function TargetActions({
   workflowId,
   view: { state },
@@ -43,7 +42,6 @@ export function TargetActions({
   );
 }
 
-/** The interventions that a person may send now to the running release of a target. */
 export function RunningActions({
   snapshot: { workflowId, view, progress },
   viewer,
@@ -63,7 +61,6 @@ export function RunningActions({
   );
 }
 
-/** The interventions that a person may send now to a story's release. */
 export function StoryActions({
   targetId,
   found: { past, progress, request },
@@ -84,7 +81,6 @@ export function StoryActions({
   );
 }
 
-/** The interventions that a person may send now to a running promotion. */
 export function PromotionActions({
   promotion: { workflowId, request, view },
   viewer,

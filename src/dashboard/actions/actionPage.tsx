@@ -10,14 +10,11 @@ interface ActionPageProps {
   readonly csrf: string;
   /** The form's id. If a person presses twice, the form is sent twice but counts as one message. */
   readonly requestId: string;
-  /** The page from which the person came. */
   readonly back: { readonly address: string; readonly name: string };
-  /** The fields that the person had filled in, if the form was refused. */
   readonly filled?: Readonly<Record<string, string>>;
   readonly refusal?: SlipwayError;
 }
 
-/** The page of one action: the present state, the state after it, and the form. */
 export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal }: ActionPageProps) {
   const { title, sentences, problem, choose, carried, answers, button } = order;
   return (

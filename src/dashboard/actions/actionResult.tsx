@@ -14,7 +14,6 @@ export function actionResultAddress(c: Context<PageEnv>, path: string, text: str
   return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;
 }
 
-/** The result of the action that led to this page; nothing if there was none. */
 export function ActionResult({ c }: { readonly c: Context<PageEnv> }) {
   const { said = '', seal = '' } = c.req.query();
   const path = new URL(c.req.url).pathname;

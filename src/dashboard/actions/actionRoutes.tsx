@@ -24,7 +24,6 @@ import { targetSubject } from './targetSubject.ts';
 
 type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
 
-/** The pages of actions: GET shows the effect, POST sends the message. */
 export function actionRoutes(context: PageContext): Hono<PageEnv> {
   const { record } = context;
   const routes = new Hono<PageEnv>();

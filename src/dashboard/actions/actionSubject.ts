@@ -1,7 +1,6 @@
 import type { Prove } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy } from '../../domain/intervention/intervention.ts';
 
-/** Who sends a message, and the id that makes a repeated message recognizable. */
 export interface Message {
   readonly who: string;
   readonly from: string;
@@ -12,7 +11,6 @@ export interface Message {
 /** Makes proofs of identity for a message; `undefined`: the approval requires no proof. */
 type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
 
-/** An action: what it applies to, and how to send it. */
 export interface ActionSubject {
   readonly order: Order;
   readonly back: { readonly address: string; readonly name: string };
@@ -28,7 +26,6 @@ export interface ActionSubject {
   ) => Promise<string>;
 }
 
-/** One of several things that a person chooses among. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -36,7 +33,6 @@ export interface Choice {
   readonly detail?: string;
 }
 
-/** The text and fields of an action's page, before a person confirms it. */
 export interface Order {
   readonly title: string;
   /** The present state, and the state after the action: one sentence each. */

@@ -19,7 +19,6 @@ interface IntervenedIn {
 /** The progress of a release or a promotion that no worker reports. */
 export const UNASKED = startingProgress({ releaseId: '', kind: 'release', startedAt: '' });
 
-/** What the page says about an intervention in a release or a promotion. */
 export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {
   const { name, standing, progress } = subject;
   const problem = problemOf(standing, kind, viewer);

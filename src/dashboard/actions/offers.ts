@@ -9,7 +9,6 @@ import type { TargetState } from '../../domain/target/targetState.ts';
 import type { Viewer } from '../access/viewer.ts';
 import { TARGET_ACTIONS, type TargetAction } from './actionAddresses.ts';
 
-/** The actions that make sense on a target now. */
 export function targetOffers(state: TargetState): readonly TargetAction[] {
   return TARGET_ACTIONS.filter((action) => targetActionProblem(state, action) === undefined);
 }
@@ -34,7 +33,6 @@ export function targetActionProblem(state: TargetState, action: TargetAction): s
   }
 }
 
-/** The artifacts of which a target can release a revision, newest first. */
 export function releasableArtifacts(state: TargetState): readonly string[] {
   const known = state.known.flatMap(({ artifact }) => (artifact === undefined ? [] : [artifact]));
   return [...new Set(known.reverse())].filter((artifact) => findQuarantined(state, artifact) === undefined);
@@ -49,10 +47,8 @@ export function blockedArtifacts(state: TargetState): readonly string[] {
   return [...new Set([...blocked.reverse(), ...left.reverse()])];
 }
 
-/** The person who would send the intervention. */
 export type Asking = Pick<Viewer, 'name' | 'proved'>;
 
-/** The interventions that a person may send to a release or a promotion now. */
 export function interventionOffers(standing: Standing, viewer: Asking): readonly InterventionKind[] {
   return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, viewer) === undefined);
 }

@@ -16,7 +16,6 @@ import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
 import { sendOnce } from './sendOnce.ts';
 
-/** An intervention in a promotion; `undefined`: there is no such promotion. */
 export async function promotionSubject(
   { temporal }: PageContext,
   workflowId: string,

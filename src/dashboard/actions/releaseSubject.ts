@@ -24,7 +24,6 @@ interface Said {
   readonly viewer: Asking;
 }
 
-/** An intervention in a release; `undefined`: there is no such release, or it is a rollback. */
 export async function releaseSubject(
   context: PageContext,
   { targetId, releaseId, kind, viewer }: Said,

@@ -20,7 +20,6 @@ interface TargetStanding extends TargetView {
 /** The choice that lets the target choose the revision. */
 export const NEWEST_VERIFIED = 'newest';
 
-/** What the page says about an action on a target. */
 export function targetOrder(target: TargetStanding, action: TargetAction): Order {
   return { ...ORDERS[action](target), problem: targetActionProblem(target.state, action) };
 }

@@ -17,7 +17,6 @@ import type { TargetAction } from './actionAddresses.ts';
 import type { ActionSubject, Message } from './actionSubject.ts';
 import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
 
-/** An action on a target; `undefined`: there is no such target. */
 export async function targetSubject(
   context: PageContext,
   workflowId: string,

@@ -4,7 +4,6 @@ type Points = readonly (readonly [value: number, share: number])[];
 
 const HEIGHT = 240;
 
-/** Draws each chart of the page: both distributions as cumulative shares, one point per run. */
 export function drawCharts(): void {
   for (const figure of document.querySelectorAll<HTMLElement>('figure[data-chart]')) {
     if (figure.childElementCount === 0) draw(figure);

@@ -7,7 +7,6 @@ const UNITS = [
 const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 
-/** Shows for each time on the page how long ago it was, how long it has lasted, or how much is left. */
 export function showTimes(): void {
   const now = Date.now();
   showSoaks(now);

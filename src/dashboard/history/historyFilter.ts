@@ -15,11 +15,8 @@ export interface NamedRelease extends TargetRelease {
 export interface HistoryFilter {
   readonly target: string;
   readonly outcome: string;
-  /** The beginning of a commit. */
   readonly commit: string;
-  /** A part of the name of the person who asked. */
   readonly person: string;
-  /** A text anywhere in the release. */
   readonly search: string;
   /** Days in UTC, `2026-01-31`; `to` is the last one. Empty `to`: today. */
   readonly from: string;
@@ -28,7 +25,6 @@ export interface HistoryFilter {
   readonly page: number;
 }
 
-/** Reads the filter from the address's query. Ignores invalid values. */
 export function readHistoryFilter(query: Readonly<Record<string, string>>, now: number): HistoryFilter {
   const text = (name: string): string => (query[name] ?? '').trim().slice(0, 200);
   const day = (name: string): string => (isDay(text(name)) ? text(name) : '');
@@ -52,7 +48,6 @@ export function periodOf({ from, to }: HistoryFilter, now: number): Period {
   return { from: Date.parse(from), to: to === '' ? now : Math.min(Date.parse(to) + DAY_MS, now) };
 }
 
-/** The address's query for a filter, without empty fields. */
 export function historyQuery(filter: Partial<HistoryFilter>): string {
   const set = Object.entries(filter).filter(
     ([name, value]) => value !== '' && (name !== 'page' || value !== 1),
@@ -92,7 +87,6 @@ function containsAll(release: NamedRelease, words: readonly string[]): boolean {
   return words.every((word) => all.includes(word));
 }
 
-/** The day of a time, in UTC: `2026-01-31`. Milliseconds since 1970. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }

@@ -22,13 +22,10 @@ const SPANS = [
 interface HistoryProps {
   readonly filter: HistoryFilter;
   readonly targets: readonly string[];
-  /** The releases that match the filter, newest first. */
   readonly releases: readonly NamedRelease[];
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The history's filters: a form whose fields become the address's query. */
 export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'releases'>) {
   const { target, outcome, commit, person, search, from, to } = filter;
   return (

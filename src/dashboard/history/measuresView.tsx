@@ -47,7 +47,6 @@ export function MeasuresView({
 interface MeasureText {
   readonly name: string;
   readonly figure: string;
-  /** From how many releases it is computed, or what is missing. */
   readonly detail: string;
   readonly definition: string;
 }

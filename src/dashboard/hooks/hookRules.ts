@@ -5,7 +5,6 @@ import { actionText } from '../../domain/hooks/hookText.ts';
 import type { HookPlace } from '../../temporal/client/hooks/hookClient.ts';
 import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 
-/** A hook of the `slipway.yaml` that the page was started with. */
 export interface HookOfFile extends HookPlace {
   readonly config: HookConfig;
   /** The target that each promotion in its rules releases to, by promotion. */
@@ -29,7 +28,6 @@ export interface HookOnPage extends TargetHook {
   readonly rules: readonly RuleOnPage[];
 }
 
-/** The hooks of a target: those with events, and those of the file. */
 export function hooksOnPage(
   targetId: string,
   running: readonly TargetHook[],

@@ -15,7 +15,6 @@ interface HooksProps {
   readonly ofFile: readonly HookOfFile[];
 }
 
-/** The hooks of a target: the rules, and the newest events with the decision about each. */
 export function Hooks({ snapshot: { workflowId, hooks }, ofFile }: HooksProps) {
   const shown = hooksOnPage(workflowId, hooks, ofFile);
   return (
@@ -116,7 +115,6 @@ function Event({ row, decision }: { readonly row: HookRow; readonly decision: Ho
   );
 }
 
-/** The events that wait for a person's approval on a target, with the ways to answer. */
 export function EventApprovals({
   snapshot: { workflowId, hooks },
   viewer,

@@ -70,7 +70,6 @@ export class HookWatches {
     }
   }
 
-  /** Watches the listed hooks of followed targets, and no others. */
   #keep(listed: readonly ListedHook[]): void {
     const followed = new Set([...this.#followers].map(({ targetId }) => targetId));
     const before = this.#watched;

@@ -6,16 +6,13 @@ import type { KeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
 import type { GuardOnPage } from './guardWatch.ts';
 
-/** The known state of a target at one moment. */
 export interface TargetSnapshot {
   readonly workflowId: string;
   /** Its name in `slipway.yaml`; its workflow's id until the target has answered. */
   readonly name: string;
   /** The target's newest answer. `undefined`: it has not answered yet. */
   readonly view: TargetView | undefined;
-  /** The progress of the running work, from its last answer. */
   readonly progress: Progress | undefined;
-  /** What the running step found last. */
   readonly call: RunningCall | null;
   /** While a revision is deployed: the newest lines of its build, oldest first. */
   readonly buildLog: readonly string[];
@@ -31,7 +28,6 @@ export interface TargetSnapshot {
   readonly silence?: { readonly why: string; readonly hint: string | undefined; readonly since: number };
 }
 
-/** A target that has not been queried yet. */
 export function unreadTarget({
   workflowId,
   name,

@@ -105,7 +105,6 @@ export class TargetWatch {
     }
   }
 
-  /** Follows the target's hooks and its guard. */
   #lookAround(): void {
     const { signal } = this.#stopping;
     if (signal.aborted) return;

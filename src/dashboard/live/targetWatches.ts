@@ -32,7 +32,6 @@ export class TargetWatches {
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
   readonly #list: () => Promise<readonly ListedTarget[]>;
   readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
-  /** The list that arrived last. */
   #last: readonly ListedTarget[] | undefined;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
@@ -109,7 +108,6 @@ export class TargetWatches {
     return targets.map((target) => this.#of(target).watch.snapshot);
   }
 
-  /** The target's newest view, if it is watched and answers. */
   view(workflowId: string): TargetView | undefined {
     const { view, silence } = this.#watched.get(workflowId)?.watch.snapshot ?? {};
     return silence === undefined ? view : undefined;

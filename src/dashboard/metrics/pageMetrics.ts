@@ -38,7 +38,6 @@ export const PAGE_METRICS = {
 
 type PageMetrics = typeof PAGE_METRICS;
 
-/** An action on the page, of targets, releases and promotions. */
 export type PageAction = (typeof ACTIONS)[number];
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
@@ -46,7 +45,6 @@ type RecordedName = {
   [Name in keyof PageMetrics]: PageMetrics[Name]['kind'] extends 'gauge' ? never : Name;
 }[keyof PageMetrics];
 
-/** Records a value: seconds, or an increment. */
 export type RecordOnPage = <Name extends RecordedName>(
   name: Name,
   value: number,

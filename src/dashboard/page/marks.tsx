@@ -58,12 +58,10 @@ export function Origin({ from }: { readonly from: string }) {
   );
 }
 
-/** Whether a revision has passed its checks. */
 export function Verified({ verified }: { readonly verified: boolean }) {
   return verified ? <span class="verified">verified</span> : <span class="unverified">not verified</span>;
 }
 
-/** What is known of something. Facts without a value are left out. */
 export function Facts({
   kind = 'table',
   facts,
@@ -86,7 +84,6 @@ export function Facts({
   );
 }
 
-/** A wide table in a region that scrolls. Its children are the rows. */
 export function ScrollTable({
   label,
   headings,
@@ -115,7 +112,6 @@ export function ScrollTable({
   );
 }
 
-/** A link to a workflow in Temporal's UI; nothing if its address is not known. */
 export function TemporalLink({ address }: { readonly address: string | null }) {
   if (address === null) return null;
   return (

@@ -24,7 +24,6 @@ export function Moment({ at }: { readonly at: string }) {
   );
 }
 
-/** An instant in a sentence. `at`: ISO 8601. */
 export function momentText(at: string): string {
   return `${FORMAT.format(Date.parse(at))} UTC`;
 }
@@ -52,7 +51,6 @@ export function Clock({ at }: { readonly at: string }) {
   return <time datetime={at}>{CLOCK.format(Date.parse(at))}</time>;
 }
 
-/** A duration as text. */
 export function durationText(milliseconds: number): string {
   return formatDuration(Math.max(milliseconds, 0));
 }

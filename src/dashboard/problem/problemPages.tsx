@@ -5,7 +5,6 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { AccessRefusal } from '../access/accessRefusal.ts';
 import type { PageEnv } from '../access/pageEnv.ts';
 
-/** Answers a failed request: what failed, and what to do. Shows no details of an unexpected failure. */
 export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
   if (error instanceof HTTPException) return error.getResponse();
   const known = error instanceof SlipwayError;
@@ -26,7 +25,6 @@ export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
   );
 };
 
-/** Answers a request for a page that does not exist. */
 export const unknownPage: NotFoundHandler<PageEnv> = (c) => {
   c.status(404);
   return c.render(

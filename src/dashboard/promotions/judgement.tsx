@@ -5,7 +5,6 @@ import type { Trial } from '../../domain/judge/trial.ts';
 import { Chip, Facts, ScrollTable, type Tone } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 
-/** What the judge reported, with the runs behind it. */
 export interface JudgementShown {
   readonly report: JudgeReport;
   /** The runs that count; none if the store does not have them. */

@@ -22,7 +22,6 @@ interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
   readonly temporalPage: string | null;
 }
 
-/** One promotion: its state, its steps, and the judge's report. */
 export function PromotionDetails(props: PromotionProps) {
   const { promotion, judged, now, temporalPage, viewer } = props;
   const { view, request, startedAt } = promotion;

@@ -25,14 +25,12 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
   const routes = new Hono<PageEnv>();
   const watch = new PromotionWatch(temporal);
 
-  /** The targets that some promotions lead from or to, if they have taken a release. */
   const targetsOf = async (promotions: readonly ListedPromotion[]): Promise<readonly ListedTarget[]> => {
     const ids = new Set(
       promotions.flatMap(({ request: { from, to } }) => [targetWorkflowId(from), targetWorkflowId(to)]),
     );
     return (await watches.targets()).filter(({ workflowId }) => ids.has(workflowId));
   };
-  /** A page that also updates when promotions change. */
   const withPromotions = (page: LivePage): LivePage => ({
     fragments: page.fragments,
     subscribe: (changed) => {
@@ -115,7 +113,6 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
   return routes;
 }
 
-/** The judge's report on a promotion's candidate, with its runs; `null` if there is none or it cannot be read. */
 async function readJudgement({ view, request }: ListedPromotion): Promise<JudgementShown | null> {
   const judgement =
     view.state === 'running'

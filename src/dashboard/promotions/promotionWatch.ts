@@ -24,7 +24,6 @@ export class PromotionWatch {
     this.#temporal = temporal;
   }
 
-  /** The present promotions. */
   async promotions(): Promise<readonly ListedPromotion[]> {
     if (this.#watching === undefined || this.#read === undefined) await this.#list(KEPT_MS);
     else await this.#read.done;

@@ -19,11 +19,9 @@ export interface PromotionsProps {
   readonly promotions: readonly ListedPromotion[];
   readonly snapshots: readonly TargetSnapshot[];
   readonly viewer: Viewer;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** All promotions, in the order in which artifacts pass them. */
 export function Promotions(props: PromotionsProps) {
   const { promotions } = props;
   return (

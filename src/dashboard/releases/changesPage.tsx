@@ -2,7 +2,6 @@ import type { ReleaseDifference } from '../../inspection/release/releaseDifferen
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { Fields } from './releasePage.tsx';
 
-/** How a release differs from the previous one: configuration and files. */
 export function Changes({
   difference: { from, to, configuration, files },
   workflowId,

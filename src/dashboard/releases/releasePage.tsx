@@ -20,11 +20,9 @@ import { Wait } from './waits.tsx';
 interface StoryProps {
   readonly story: ReleaseStory;
   readonly viewer: Viewer;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A release's story. All of it changes while the release runs. */
 export function Story(props: StoryProps) {
   const { story, viewer, now } = props;
   const { found, snapshot, checks, answers, failedLog, changed } = story;

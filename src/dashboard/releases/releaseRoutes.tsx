@@ -14,7 +14,6 @@ import { Changes } from './changesPage.tsx';
 import { Story, storyFragments } from './releasePage.tsx';
 import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';
 
-/** The pages of releases and rollbacks, and their change streams. */
 export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   const { temporal, watches, rooms } = context;
   const routes = new Hono<PageEnv>();

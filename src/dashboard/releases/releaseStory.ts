@@ -15,14 +15,12 @@ import { wholeAnswers } from '../../inspection/release/wholeAnswers.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import type { PageContext } from '../pageContext.ts';
 
-/** The previous release, and how this one differs from it. */
 export interface ChangedSince {
   readonly before: FoundRelease;
   /** The changed fields of the configuration; a sentence if they are not known. */
   readonly configuration: readonly FieldDifference[] | string;
 }
 
-/** Everything that the page of one release or rollback shows. */
 export interface ReleaseStory {
   readonly found: FoundRelease;
   readonly snapshot: TargetSnapshot;
@@ -66,7 +64,6 @@ export function storeOf({ view }: TargetSnapshot): ArtifactStore | undefined {
   return place === undefined ? undefined : openArtifactStore(place);
 }
 
-/** The newest `released` release before another one. */
 export function releaseBefore({ view }: TargetSnapshot, releaseId: string): string | undefined {
   const history = view?.state.history ?? [];
   const index = history.findIndex((row) => row.releaseId === releaseId);

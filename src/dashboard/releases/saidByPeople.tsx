@@ -2,7 +2,6 @@ import { nameAndProof } from '../../domain/actor.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
 import { Moment } from '../page/times.tsx';
 
-/** The interventions in a release or a promotion: which senders were proved, and the results. */
 export function SaidByPeople({ interventions }: { readonly interventions: readonly InterventionRecord[] }) {
   if (interventions.length === 0) return null;
   return (

@@ -28,7 +28,6 @@ export function stepWords({ step, subject }: Pick<StepRecord, 'step' | 'subject'
   return isNamed && subject !== undefined ? `${STEP_WORDS[step]} ${subject}` : STEP_WORDS[step];
 }
 
-/** The names of a step's states for screen readers. */
 export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
   running: 'running',
   done: 'done',
@@ -37,7 +36,6 @@ export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
   skipped: 'skipped',
 };
 
-/** The steps of running work as a small strip, in order. The running step shows its time. */
 export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) {
   return (
     <ol class="strip" aria-label="Steps">

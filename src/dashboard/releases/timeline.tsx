@@ -6,7 +6,6 @@ import { STATUS_WORDS, stepWords } from './steps.tsx';
 
 interface TimelineProps {
   readonly timed: TimedRelease;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 

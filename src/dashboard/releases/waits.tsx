@@ -9,7 +9,6 @@ const TITLES: Readonly<Record<Waiting['for'], string>> = {
   freeze: 'Waits for a freeze to end',
 };
 
-/** What a release waits for: since when, until when, and who may end the wait. */
 export function Wait({ waiting, viewer }: { readonly waiting: Waiting; readonly viewer: Viewer }) {
   const isMine = waiting.approvers?.includes(viewer.name) === true;
   return (

@@ -4,7 +4,6 @@ import type { KeptMessage, KeptTarget } from '../../temporal/history/keptTarget.
 import { OutcomeChip, RevisionId } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 
-/** What Temporal knows of a target without a worker: what served, what was running, what ended last. */
 export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly workflowId: string }) {
   const { servingRevisionId: serves, running, ended, messages } = kept;
   const releases = [...ended, ...(running === null ? [] : [pastOfWork(running)])].reverse();
@@ -38,7 +37,6 @@ export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly
   );
 }
 
-/** A release with how and when it ended, in a list. */
 export function PastRow({
   release: { releaseId, outcome, kind, startedAt, endedAt },
   workflowId,

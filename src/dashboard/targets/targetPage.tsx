@@ -27,7 +27,6 @@ import { headlineOf } from './targetTexts.ts';
 interface TargetProps {
   readonly snapshot: TargetSnapshot;
   readonly viewer: Viewer;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** The hooks of the `slipway.yaml` that the page was started with. */
   readonly hooksOfFile: readonly HookOfFile[];
@@ -35,7 +34,6 @@ interface TargetProps {
   readonly temporalPage: string | null;
 }
 
-/** One target: its state, its past releases, its known revisions. */
 export function TargetDetails(props: TargetProps) {
   const { snapshot, temporalPage, hooksOfFile } = props;
   const { view } = snapshot;

@@ -93,7 +93,6 @@ export function Alarm({ snapshot: { view, workflowId } }: { readonly snapshot: T
   );
 }
 
-/** The running work, with its steps and what it waits for. */
 export function Running({ snapshot, viewer }: PartProps) {
   const { view, progress, call, buildLog, workflowId } = snapshot;
   const running = view?.running ?? null;
@@ -246,7 +245,6 @@ function reasonText({ reason }: Actor): string {
   return reason === undefined ? '' : `: ${reason}`;
 }
 
-/** The newest ended releases. */
 export function Past({
   state: { history },
   workflowId,

@@ -4,7 +4,6 @@ import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/target
 import type { Tone } from '../page/marks.tsx';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 
-/** A target's state in a word, and its color. */
 export interface Headline {
   readonly tone: Tone;
   readonly words: string;

@@ -13,11 +13,9 @@ import { headlineOf } from './targetTexts.ts';
 interface TargetsProps {
   readonly snapshots: readonly TargetSnapshot[];
   readonly viewer: Viewer;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** All targets: first one sentence for each that needs a person, then one card for each. */
 export function Targets({ snapshots, viewer, now }: TargetsProps) {
   const byName = [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
   return (
@@ -84,11 +82,9 @@ const PAST_SHOWN = 3;
 interface TargetCardProps {
   readonly snapshot: TargetSnapshot;
   readonly viewer: Viewer;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A target's card: what needs a person, what runs, what serves. */
 export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
   const { workflowId, name, view } = snapshot;
   const { tone, words } = headlineOf(snapshot, now);

@@ -77,7 +77,6 @@ export function refusal(error: unknown): SlipwayError | undefined {
   return rejected(message, error);
 }
 
-/** SLIPWAY_USAGE: the target rejected a message. */
 export function rejected(message: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, {
     hint: 'correct it; what the target knows: slipway history',
@@ -85,7 +84,6 @@ export function rejected(message: string, cause?: unknown): SlipwayError {
   });
 }
 
-/** SLIPWAY_WRONG_MOMENT: what was asked for does not fit what runs. */
 export function wrongMoment(message: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
     hint: 'see what runs and waits: slipway status',

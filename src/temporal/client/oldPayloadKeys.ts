@@ -8,9 +8,7 @@ import { isGone } from './temporalError.ts';
 
 /** A running workflow or a schedule with payloads that are not encrypted with the first key. */
 export interface OldKeyUse {
-  /** The workflow's or the schedule's. */
   readonly id: string;
-  /** The ids of those keys. */
   readonly keys: readonly string[];
   /** Encrypts it with the first key. `null`: it does not run for long, and ends by itself. */
   readonly renew: (() => Promise<void>) | null;

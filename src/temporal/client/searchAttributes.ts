@@ -87,7 +87,6 @@ export async function registerSearchAttributes(
   return missing;
 }
 
-/** Registers search attributes through the operator service. Default: all of them. */
 export async function addSearchAttributes(
   connection: Connection,
   namespace: string,

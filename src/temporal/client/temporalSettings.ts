@@ -6,7 +6,6 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';
 import { readDevState } from '../server/devState.ts';
 
-/** Which Temporal to use, and how to reach it. */
 export interface TemporalSettings {
   /** `host:port`. */
   readonly address: string;

@@ -97,7 +97,6 @@ export function isEncrypted(payload: Payload): boolean {
   return encodingOf(payload) === ENCRYPTED && payload.metadata?.[KEY_ID] != null;
 }
 
-/** The error if the key of an encrypted payload is missing, with what to set. */
 export function keyMissing(payload: Payload, known: readonly string[] = []): SlipwayError {
   const id = keyIdOf(payload);
   const has =

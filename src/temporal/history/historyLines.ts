@@ -2,7 +2,6 @@ import { failureDetail } from '../../domain/failure.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf, activityEndOf } from './payloads.ts';
 
 export interface HistoryLine {
-  /** ISO 8601. */
   readonly at: string;
   readonly message: string;
 }
@@ -45,7 +44,6 @@ function textOf(
   );
 }
 
-/** The start of a retry, with the failure of the previous attempt. */
 function startText(event: HistoryEvent, events: Events): string | undefined {
   const start = event.activityTaskStartedEventAttributes;
   if (start == null || (start.attempt ?? 1) <= 1) return undefined;

@@ -14,7 +14,6 @@ export interface KeptTarget {
   readonly running: WorkFact | null;
   /** The revision that served at the target's last change, as far as the target knew; `null` if it did not know. */
   readonly servingRevisionId: string | null;
-  /** The ended releases and rollbacks, oldest first. */
   readonly ended: readonly PastRelease[];
   /** Signals to the target or to its running release that wait for a worker, oldest first. */
   readonly messages: readonly KeptMessage[];
@@ -77,9 +76,7 @@ export interface KeptMessage {
   readonly workflowId: string;
   /** The signal's name: `rollback`, `hold`, `abort`. */
   readonly message: string;
-  /** ISO 8601. */
   readonly at: string;
-  /** The sender, if the signal names one. */
   readonly who: string | null;
   readonly reason: string | null;
 }

@@ -2,7 +2,6 @@ import type { WorkflowHandle } from '@temporalio/client';
 
 import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
 
-/** One workflow's history, as Temporal returns it. */
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 export type HistoryEvent = NonNullable<History['events']>[number];
 export type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];

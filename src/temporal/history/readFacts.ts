@@ -114,7 +114,6 @@ function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
   return { workflowId, runId, result: endOf(history).result as PromotionResult | null };
 }
 
-/** The submissions that a target's runs accepted, and those that were withdrawn. */
 function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   const found = new Map<string, SubmissionFact>();
   const note = (id: string, fact: Partial<SubmissionFact>): void => {
@@ -312,7 +311,6 @@ function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[
   return readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed }));
 }
 
-/** A workflow task that failed because the workflow's code threw or does not match its history. */
 interface FailedTask {
   readonly message: string;
   /** Whether no workflow task has been completed since. */

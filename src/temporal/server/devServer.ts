@@ -21,7 +21,6 @@ export interface DevServerOptions {
 }
 
 export interface DevServer extends GuardedServer {
-  /** `host:port`. */
   readonly address: string;
   readonly namespace: string;
   readonly ui: string;

@@ -51,7 +51,6 @@ export async function readDevState(home: string): Promise<DevState | undefined> 
   return isAlive(state.pid) ? state : undefined;
 }
 
-/** Writes the file atomically, readable only by its owner. */
 export async function writeDevState(home: string, state: DevState): Promise<void> {
   const file = join(home, DEV_STATE_FILE);
   const written = `${file}.${process.pid}`;

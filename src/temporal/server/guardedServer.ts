@@ -21,7 +21,6 @@ interface StartFailure {
 export interface GuardedServer {
   /** Resolves when the server has ended, by itself or by `stop`. */
   readonly exited: Promise<void>;
-  /** Ends the server, and waits until it has ended. */
   stop(): Promise<void>;
 }
 

@@ -17,7 +17,6 @@ interface TestServerOptions {
 
 /** Temporal's test server, which can skip time while no activity runs, once a caller enables that. */
 export interface TestServer extends GuardedServer {
-  /** `host:port`. */
   readonly address: string;
   readonly namespace: string;
   readonly connection: Connection;

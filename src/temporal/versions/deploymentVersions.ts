@@ -50,7 +50,6 @@ const STATUSES: readonly (VersionStatus | undefined)[] = [
   'drained',
 ];
 
-/** The names of the task queues that workers of a version have polled. */
 export async function queuesOf(temporal: TemporalConnection, buildId: string): Promise<readonly string[]> {
   const { namespace, taskQueue } = temporal.settings;
   const asked = { namespace, deploymentVersion: { deploymentName: deploymentName(taskQueue), buildId } };

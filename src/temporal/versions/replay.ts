@@ -3,7 +3,6 @@ import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
 import { fetchHistory } from '../history/fetchHistories.ts';
 import type { Execution } from './runningWork.ts';
 
-/** A workflow that a bundle cannot continue. */
 export interface ReplayFailure {
   readonly workflowId: string;
   readonly reason: string;

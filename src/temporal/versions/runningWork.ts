@@ -12,7 +12,6 @@ export interface PinnedWork {
 
 const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
-/** The running releases and rollbacks, each with its version. */
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
   for (const { workflowId, runId } of await running(temporal, PINNED)) {

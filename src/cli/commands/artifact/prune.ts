@@ -178,7 +178,6 @@ export function prunedLines(
   return tableLines(HEADINGS, rows, columns, style);
 }
 
-/** Counts kept and removed artifacts. */
 export function sumOf(pruned: readonly Pruned[]): PruneSum {
   const gone = pruned.filter(goes);
   return {

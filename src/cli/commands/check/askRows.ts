@@ -42,7 +42,6 @@ export async function askRows({
   readonly budget: ChecksBudget | undefined;
   readonly evaluating: Evaluating;
   readonly signal: AbortSignal;
-  /** Called with how far it is; with nothing once it is decided. */
   readonly onRows: (text: string) => void;
 }): Promise<{ readonly result: CheckResult; readonly spent: Spent }> {
   const { askDataset } = await import('../../../check/askDataset.ts');

@@ -119,7 +119,6 @@ interface AskAll {
   readonly signal: AbortSignal;
   readonly onResult: (result: CheckResult) => void;
   readonly onLeft: (threadId: string) => void;
-  /** Called with how far a dataset is; with nothing once it is decided. */
   readonly onRows: (text: string) => void;
 }
 

@@ -16,7 +16,6 @@ interface DevOptions {
   readonly temporalUiPort?: number;
   readonly dashboardPort?: number;
   readonly hooksPort?: number;
-  /** See `slipway platform --isolation`. */
   readonly isolation?: 'container' | 'process';
 }
 

@@ -194,7 +194,6 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
   };
 }
 
-/** The line of a service that is ready. */
 type Ready = CommandService['ready'];
 
 interface ServiceCommand {

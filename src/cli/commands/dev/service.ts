@@ -10,15 +10,12 @@ import { jsonLines } from '../../../judge/jsonLines.ts';
 
 /** A process that runs until it is stopped, or dies. */
 export interface Service {
-  /** Resolves when it has ended, for any reason. */
   readonly exited: Promise<void>;
-  /** Ends it in order and waits until it has ended. */
   stop(): Promise<void>;
 }
 
 /** A `slipway` command that runs as a process of its own. It ends with this process, however this process ends. */
 export interface CommandService extends Service {
-  /** The object of its ready line. */
   readonly ready: Readonly<Record<string, unknown>>;
 }
 

@@ -26,7 +26,6 @@ interface SupervisorOptions<S extends Service> {
 /** A service that is started again when it dies. */
 export interface Supervised<S extends Service> {
   readonly first: S;
-  /** Starts it no more, and ends it. */
   stop(): Promise<void>;
 }
 

@@ -18,7 +18,6 @@ import { listeningHooks } from './listeningHooks.ts';
 
 export interface OpenHooks {
   readonly hooks: readonly ListeningHook[];
-  /** Creates their listener, over a connection to Temporal. */
   readonly routes: (temporal: TemporalConnection) => Hono;
 }
 

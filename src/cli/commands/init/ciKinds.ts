@@ -1,3 +1,2 @@
-/** The CI systems that `init` has a file for. */
 export const CI_KINDS = ['github', 'gitlab', 'none'] as const;
 export type CiKind = (typeof CI_KINDS)[number];

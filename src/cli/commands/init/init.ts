@@ -30,7 +30,6 @@ export interface InitOptions {
   readonly deployment?: string;
 }
 
-/** What `init` uses of its environment. */
 export interface InitSurroundings {
   readonly folder: string;
   /** `undefined`: there is no terminal. */
@@ -114,7 +113,6 @@ async function answersOf(
   });
 }
 
-/** An option's value may be invalid in the file. */
 function refuseWrong([problem]: readonly ConfigProblem[]): void {
   if (problem === undefined) return;
   throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, {

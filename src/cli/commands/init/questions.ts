@@ -13,7 +13,6 @@ export interface InitAnswers {
   readonly ci: CiKind;
 }
 
-/** Asks one question. @returns the answer, or the default if it is empty. */
 export type Ask = (question: string, byDefault: string) => Promise<string>;
 
 export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
@@ -71,7 +70,6 @@ function oneOf(words: readonly string[]): (text: string) => string | undefined {
   return (text) => (words.includes(text) ? undefined : `one of ${words.join(', ')}, please`);
 }
 
-/** Asks on the terminal. The caller must close it. */
 export function terminalQuestions(
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,

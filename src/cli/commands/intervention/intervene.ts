@@ -13,7 +13,6 @@ import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
-/** The options of the commands that control a running release. */
 export interface InterventionOptions extends MessageOptions {
   readonly release?: string;
   readonly promotion?: string;

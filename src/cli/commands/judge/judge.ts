@@ -122,7 +122,6 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   });
 }
 
-/** Validates the options by the schema of the file's `judge`. */
 function readSettings(options: JudgeOptions): JudgeSettings {
   const { inputs, recorded, assistant, metric, maxInputs, warmUp } = options;
   const given = {

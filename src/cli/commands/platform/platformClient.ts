@@ -12,7 +12,6 @@ import { readDevState } from '../../../temporal/server/devState.ts';
 import type { CommandContext } from '../../context.ts';
 import { PLATFORM_PORT } from '../../usualPorts.ts';
 
-/** Which platform is called, and for which tenant. */
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */
   readonly url?: string;
@@ -72,7 +71,6 @@ async function closing<Client extends { close(): Promise<void> }, T>(
   }
 }
 
-/** Finds an item by name, else by id. @throws SlipwayError SLIPWAY_USAGE if there is none. */
 export function findByName<T extends { readonly id: string }>(
   all: readonly T[],
   nameOrId: string,

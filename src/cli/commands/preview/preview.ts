@@ -135,7 +135,6 @@ function stateText(phase: ListedPreview['phase'], outcome: ListedPreview['outcom
   return text.replaceAll('_', ' ');
 }
 
-/** Rounded to seconds. */
 function sinceText(ms: number): string {
   return formatDuration(Math.max(Math.round(ms / 1_000) * 1_000, 0));
 }

@@ -15,7 +15,6 @@ export interface PullRequestOptions {
   readonly reason?: string;
   readonly strict?: boolean;
   readonly wait: boolean;
-  /** Milliseconds. */
   readonly timeout: number;
 }
 

@@ -20,7 +20,6 @@ export interface PromoteOptions extends MessageOptions {
   /** Ctrl-C asks the promotion to abort, instead of leaving it. */
   readonly abortOnInterrupt?: boolean;
   readonly wait: boolean;
-  /** Milliseconds. */
   readonly timeout: number;
 }
 

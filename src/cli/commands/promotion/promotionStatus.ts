@@ -18,7 +18,6 @@ import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
 
-/** Everything that is known of a promotion of the file. */
 export interface PromotionStatus {
   readonly name: string;
   readonly from: string;
@@ -77,7 +76,6 @@ async function scheduleOf(
 
 const REASON_MAX_CHARACTERS = 160;
 
-/** A promotion's status, for people. `now` in milliseconds since 1970. */
 export function promotionLines(
   { name, from, to, view, schedule, ...links }: PromotionStatus,
   now: number,

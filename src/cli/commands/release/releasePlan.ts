@@ -45,15 +45,12 @@ import { readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 
-/** What a release on a target would do now. */
 export interface ReleasePlan {
   readonly request: ReleaseRequest;
   readonly event: EventOf<'release_plan'>;
-  /** Why the target or the control plane could not be asked. */
   readonly unreached: Readonly<Partial<Record<'target' | 'deployment', SlipwayError>>>;
 }
 
-/** Plans a release. Packs the source to compute its digest, then removes the tarball. */
 export async function releasePlan(
   context: CommandContext,
   file: Pick<LoadedConfig, 'config' | 'folder'>,
@@ -134,7 +131,6 @@ function withPolicy({ policy, ...step }: PlannedStep): ReleasePlan['event']['ste
 
 interface Shipped {
   readonly prepared: PreparedArtifact;
-  /** By path. */
   readonly files: ReadonlyMap<string, ArtifactFile> | null;
 }
 

@@ -16,7 +16,6 @@ import type { ReleasePlan } from './releasePlan.ts';
 
 const LARGEST_TOLD = 3;
 
-/** What a release would do, for people. */
 export function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
   const { target, answer, change, steps, checks, soakMs, longestMs, restoringLongestMs } = plan.event;
   return [

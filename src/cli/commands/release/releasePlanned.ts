@@ -6,7 +6,6 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releasePlan } from './releasePlan.ts';
 import { releasePlanLines } from './releasePlanLines.ts';
 
-/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
 export interface PlanOptions extends FileOptions {
   readonly days: number;
 }

@@ -29,7 +29,6 @@ export type ReadSettings = Omit<ReleaseSettings, 'checks' | 'target'> &
   Pick<ReleaseRequest, 'checks'> &
   SourceFacts;
 
-/** Makes a release request from the file's settings for the target. */
 export function releaseRequest(
   { freezes = [], guard, notify = [], ...settings }: ReadSettings,
   asked: Asked,

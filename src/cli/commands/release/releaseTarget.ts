@@ -35,7 +35,6 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 import { storeArtifact } from './storeArtifact.ts';
 
-/** What to release, where, and how to follow it. */
 export interface ReleaseOrder {
   readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
   /** Default: the only target of the file. */

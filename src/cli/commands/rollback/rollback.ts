@@ -29,7 +29,6 @@ interface RollbackOptions extends MessageOptions {
   readonly to?: string;
   readonly breakGlass?: boolean;
   readonly wait: boolean;
-  /** Milliseconds. */
   readonly timeout: number;
 }
 

@@ -1,7 +1,6 @@
 import type { PromotionConfig } from '../../../config/promotionSchema.ts';
 import type { PromotionSchedule } from '../../../domain/schedule/schedule.ts';
 
-/** A schedule of the file, as sent to Temporal. */
 export function declaredSchedule({
   cron,
   every,

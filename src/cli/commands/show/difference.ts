@@ -6,7 +6,6 @@ import type { RowDifference } from '../../../inspection/release/rowDifference.ts
 import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 
-/** How two releases differ, for people. */
 export function differenceLines(
   { from, to, configuration, files, rows }: ReleaseDifference,
   style: Style,

@@ -138,7 +138,6 @@ function beforeText(baseline: Baseline | null): string | null {
   return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}${silent}`;
 }
 
-/** The restored revisions: those that were redeployed, in order. */
 function restoredText(result: FoundRelease['result']): string | null {
   const redeployed = (result?.steps ?? []).filter(({ restoring, step }) => restoring && step === 'redeploy');
   if (redeployed.length === 0) return null;

@@ -25,7 +25,6 @@ import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
-/** A target's status, for people. */
 export function statusLines(
   status: TargetStatus,
   last: number,
@@ -146,7 +145,6 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   ].map((what) => `  watches  ${what}`);
 }
 
-/** The running release, for people: each step, and what it waits for. */
 export function runningLines(
   shown: UnderWayShown & { readonly progress: Progress },
   now: number,
@@ -173,7 +171,6 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
 }
 
-/** The fields of a status that only a worker knows. */
 export const UNKNOWN_FIELDS = [
   'progress',
   'queue',

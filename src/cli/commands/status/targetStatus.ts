@@ -15,7 +15,6 @@ import type { CommandContext } from '../../context.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
-/** Everything known about a target. */
 export interface TargetStatus extends UnderWay {
   readonly target: string;
   readonly workflowId: string;
@@ -35,7 +34,6 @@ export interface TargetStatus extends UnderWay {
   readonly unanswered?: Unanswered;
 }
 
-/** What is known about a target without a worker. */
 export interface Unanswered {
   /** The error: SLIPWAY_NO_WORKER. */
   readonly silence: SlipwayError;
@@ -116,7 +114,6 @@ export async function targetStatus(
   };
 }
 
-/** The target's own state; `undefined` if it has never accepted a release; an error if no worker answers. */
 async function askTarget(
   temporal: TemporalConnection,
   workflowId: string,

@@ -37,7 +37,6 @@ export async function writeLocalHold(home: string, hold: LocalHold): Promise<voi
   await writeFile(holdFile(home, hold.target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Removes a hold. @returns whether there was one. */
 export async function removeLocalHold(home: string, target: string): Promise<boolean> {
   try {
     await rm(holdFile(home, target));

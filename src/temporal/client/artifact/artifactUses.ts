@@ -109,7 +109,6 @@ async function promotionUses(
   return namedIn(history, why);
 }
 
-/** All artifacts that a history names. `undefined`: the workflow has ended since it was listed. */
 function namedIn(history: History | undefined, why: string): readonly ArtifactUse[] {
   if (history === undefined) return [];
   return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));

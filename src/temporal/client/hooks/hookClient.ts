@@ -29,7 +29,6 @@ import { type TemporalConnection, callOrNone } from '../connection.ts';
 import { isWorkerSilent, temporalError } from '../temporalError.ts';
 import { noWorker, requireWorker } from '../workerPresence.ts';
 
-/** A hook of a `slipway.yaml`, as Temporal knows it. */
 export interface HookPlace {
   readonly name: string;
   readonly workflowId: string;

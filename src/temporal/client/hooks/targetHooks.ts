@@ -7,14 +7,11 @@ import { listRunning } from '../listRunning.ts';
 import { viewHookEvents } from './hookClient.ts';
 
 export interface ListedHook {
-  /** Its name in its `slipway.yaml`. */
   readonly name: string;
   readonly workflowId: string;
-  /** The workflow ids of the targets that its rules may control. */
   readonly targets: readonly string[];
 }
 
-/** What one hook has to do with one target. */
 export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
   /** The events that concern the target, oldest first, each with its decisions on it. `null`: the hook does not answer. */
   readonly rows: readonly HookRow[] | null;
@@ -71,9 +68,7 @@ export function inOrder<T extends Pick<ListedHook, 'workflowId'>>(hooks: readonl
   return [...hooks].sort((one, other) => (one.workflowId < other.workflowId ? -1 : 1));
 }
 
-/** An event that waits for a person's approval on a target. */
 export interface HookApproval extends Pick<HookRow, 'id' | 'title'>, Omit<HookDecision, 'state'> {
-  /** The hook's name. */
   readonly hook: string;
 }
 

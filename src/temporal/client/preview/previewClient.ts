@@ -135,7 +135,6 @@ export async function awaitRemoval(
 /** The timeout of one call. The wait repeats calls, so it survives a restart of Temporal. */
 const LONGEST_POLL_MS = 10_000;
 
-/** Reads a preview's state; `undefined` if it does not answer. */
 export function viewPreview(
   temporal: TemporalConnection,
   workflowId: string,
@@ -177,7 +176,6 @@ export async function withStuckTasks(
   return callTemporal(temporal, () => Promise.all(previews.map(withStuckTask)));
 }
 
-/** Whether a preview has a running workflow. */
 export async function isHeld(temporal: TemporalConnection, target: PreviewSpec['target']): Promise<boolean> {
   const describe = () => temporal.client.workflow.getHandle(previewWorkflowId(target)).describe();
   const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);

@@ -5,10 +5,8 @@ import { type TemporalConnection, callTemporal } from '../connection.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { type PromotionView, viewPromotion } from './promotionClient.ts';
 
-/** A promotion of the namespace that has run or has a schedule. */
 export interface ListedPromotion {
   readonly workflowId: string;
-  /** The request of its last run, or else of its schedule. */
   readonly request: PromotionRequest;
   readonly view: PromotionView;
   /** When its newest run began; `null` if there was none. */
@@ -19,7 +17,6 @@ export interface ListedPromotion {
 
 const RUNS_MAX = 500;
 
-/** The promotions of the namespace, each with its newest run. */
 export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
   return callTemporal(temporal, async () => {
     const schedules = await listSchedules(temporal);

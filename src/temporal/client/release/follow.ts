@@ -122,7 +122,6 @@ class Trail {
     this.#id = id;
   }
 
-  /** The workflow to ask: the running release, else the target. */
   get asked(): string {
     return this.#running?.workflowId ?? this.#targetId;
   }

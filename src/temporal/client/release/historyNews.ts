@@ -64,7 +64,6 @@ export class HistoryNews {
   }
 }
 
-/** Waits until the time is over or the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -12,11 +12,9 @@ import { findWork } from './pastReleases.ts';
 
 /** A target's past without its record store. */
 export interface TargetHistory extends ListedTarget {
-  /** Newest first, including the running one. */
   readonly releases: readonly PastRelease[];
   /** Where the records of older releases are; `null` if there are none, or if that is not known. */
   readonly olderIn: string | null;
-  /** The deployment that it owns; `null` if not known. */
   readonly deploymentId: string | null;
   /** Why the target did not answer: then the releases are the newest that Temporal keeps. `null`: it did. */
   readonly unanswered: SlipwayError | null;

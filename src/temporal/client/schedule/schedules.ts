@@ -28,7 +28,6 @@ export interface ExistingSchedule extends DeclaredSchedule {
 const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
-/** The promotions' schedules in Temporal. */
 export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
   return asking(temporal, async () => {
     const found: ExistingSchedule[] = [];
@@ -78,7 +77,6 @@ export async function applySchedules(
   });
 }
 
-/** Pauses or resumes a schedule. The note says who did so and why. */
 export async function pauseSchedule(
   temporal: TemporalConnection,
   scheduleId: string,

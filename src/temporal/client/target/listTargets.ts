@@ -8,7 +8,6 @@ import { isGone } from '../temporalError.ts';
 
 export interface ListedTarget {
   readonly workflowId: string;
-  /** Its name in `slipway.yaml`. */
   readonly name: string;
 }
 

@@ -46,15 +46,12 @@ function cacheDirectory(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string
 /** The first run of a 250 MB executable from a cold disk takes seconds. */
 const VERSION_TIMEOUT_MS = 30_000;
 
-/** A program that Slipway can install. */
 export interface Program {
   readonly fileName: string;
-  /** Its place in the user's cache directory. */
   readonly destination: string;
   readonly runs: (path: string) => Promise<boolean>;
 }
 
-/** Finds a program on the PATH, else in the user's cache directory. */
 export async function findProgram({ fileName, destination, runs }: Program, env: NodeJS.ProcessEnv) {
   const directories = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter((name) => name !== '');
   for (const directory of directories) {

@@ -6,7 +6,6 @@ import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import { moveIntoPlace, type Program, findProgram } from './executable.ts';
 import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
 
-/** An executable, and where it was found. */
 export interface Found<Origin extends string> {
   readonly path: string;
   readonly origin: Origin;

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** Called with one line of progress, without a line end. */
 export type Progress = (line: string) => void;
 
 export interface InstallTask {
