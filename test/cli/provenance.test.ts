@@ -1,3 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -14,49 +19,36 @@ function git(answers: Readonly<Record<string, string>>): Git {
 }
 
 describe('the requester', () => {
-  it('is in GitHub Actions the person who triggered the run, from the run', async () => {
-    const environment = {
-      CI: 'true',
-      GITHUB_ACTIONS: 'true',
-      GITHUB_ACTOR: 'ada',
-      GITHUB_REPOSITORY: 'acme/agent',
-      GITHUB_RUN_ID: '42',
-    };
-    expect(await readRequester(environment, git({}), 'faster')).toEqual({
-      who: 'ada',
-      from: 'https://github.com/acme/agent/actions/runs/42',
-      reason: 'faster',
-    });
-  });
-
-  it('is in GitLab CI the person who triggered the job, from the job', async () => {
-    const environment = {
-      CI: 'true',
-      GITLAB_CI: 'true',
-      GITLAB_USER_LOGIN: 'ada',
-      CI_JOB_URL: 'https://gl/1',
-    };
-    expect(await readRequester(environment, git({}), undefined)).toEqual({
-      who: 'ada',
-      from: 'https://gl/1',
-    });
-  });
-
-  it('is in another CI what its variables say', async () => {
-    expect(await readRequester({ CI: '1' }, git({}), undefined)).toEqual({ who: 'ci', from: 'ci' });
-    expect(await readRequester({ BUILD_URL: 'https://j/1' }, git({}), undefined)).toEqual({
-      who: 'ci',
-      from: 'https://j/1',
-    });
+  it('is in CI who triggered the run or the job, from there', async () => {
+    const github = { GITHUB_ACTOR: 'ada', GITHUB_REPOSITORY: 'acme/agent', GITHUB_RUN_ID: '42' };
+    const from = 'https://github.com/acme/agent/actions/runs/42';
+    for (const [environment, actor] of [
+      [
+        { CI: 'true', GITHUB_ACTIONS: 'true', ...github },
+        { who: 'ada', from },
+      ],
+      [
+        { CI: 'true', GITLAB_CI: 'true', GITLAB_USER_LOGIN: 'ada', CI_JOB_URL: 'https://gl/1' },
+        { who: 'ada', from: 'https://gl/1' },
+      ],
+      [{ CI: '1' }, { who: 'ci', from: 'ci' }],
+      [{ BUILD_URL: 'https://j/1' }, { who: 'ci', from: 'https://j/1' }],
+    ] as const) {
+      expect(await readRequester({ environment }, '.', 'faster')).toEqual({ ...actor, reason: 'faster' });
+    }
   });
 
   it('is at a terminal git’s user', async () => {
-    const actor = await readRequester({}, git({ 'config user.email': 'ada@example.com' }), undefined);
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-git-'));
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    execFileSync('git', ['config', 'user.email', 'ada@example.com'], { cwd: folder });
+    const actor = await readRequester({ environment: {} }, folder, undefined);
     expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
+    await rm(folder, { recursive: true });
   });
 
-  it('is the system’s user if git has none', async () => {
-    const actor = await readRequester({}, git({}), undefined);
+  it('is the system’s user if git does not answer', async () => {
+    const actor = await readRequester({ environment: {} }, '/no/such/folder', undefined);
     expect(actor.who).not.toBe('');
   });
 });

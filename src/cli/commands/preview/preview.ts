@@ -60,7 +60,7 @@ async function takeDown(
   { pr, name, reason, wait, timeout }: PullRequestOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const { output, environment } = context;
+  const { output } = context;
   const { terms, deployment, file } = await choosePullRequest(context, loaded, { pr, name });
   const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
   const by = await readRequester(context, loaded.folder, reason);
