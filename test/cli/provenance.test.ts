@@ -1,7 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
@@ -12,6 +9,7 @@ import {
   sourceCommittedAt,
   sourceRef,
 } from '../../src/cli/provenance.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 /** A git that answers from a table, and fails for all else. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -39,12 +37,11 @@ describe('the requester', () => {
   });
 
   it('is at a terminal git’s user', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-git-'));
+    const folder = await temporaryFolder();
     execFileSync('git', ['init', '--quiet'], { cwd: folder });
     execFileSync('git', ['config', 'user.email', 'ada@example.com'], { cwd: folder });
     const actor = await readRequester({ environment: {} }, folder, undefined);
     expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
-    await rm(folder, { recursive: true });
   });
 
   it('is the system’s user if git does not answer', async () => {
