@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 
 import { answerClientErrors } from '@slipway/contract/clientErrors';
 import { getRequestListener } from '@hono/node-server';
-import type { Hono } from 'hono';
 
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -58,8 +57,12 @@ export async function listen(
   };
 }
 
+interface App {
+  readonly fetch: Parameters<typeof getRequestListener>[0];
+}
+
 /** Serves an app on the host and port of a command. @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
-export async function serve(app: Hono, host: string, port: number): Promise<Listening> {
+export async function serve(app: App, host: string, port: number): Promise<Listening> {
   // A health check by HTTP/1.0 has no Host.
   const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
   const option = '--port; --port 0 takes a free one';

@@ -116,6 +116,7 @@ export interface PlanSections {
   };
 }
 
+/** What a release would ship. */
 interface PlannedArtifact {
   readonly kind: Artifact['kind'];
   readonly identity: string;
@@ -127,4 +128,5 @@ interface PlannedArtifact {
   readonly difference: FilesDifference | null;
 }
 
+/** A step that a release will take, with its deadlines and retries. */
 interface PlannedStep extends Omit<Planned, 'policy'>, StepPolicy {}

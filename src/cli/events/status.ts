@@ -131,6 +131,7 @@ interface StatusOfTarget {
   readonly deployment: DeploymentSeen | null;
 }
 
+/** A release or a rollback that runs, as Temporal's history describes it. */
 interface RunningWork extends PastRelease {
   readonly workflowId: string;
   /** The activities that it has called. */

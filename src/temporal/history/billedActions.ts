@@ -7,12 +7,14 @@ export interface BilledActions {
   readonly starts: number;
   /** The starts of children. Each is two actions: the other one is among the child's own {@link starts}. */
   readonly children: number;
+  /** Each attempt at an activity. */
   readonly attempts: number;
   /** Workflow tasks that ran local activities, however many, or recorded another marker. */
   readonly localActivities: number;
   readonly timers: number;
   /** Signals from outside, and those that the workflow sent. */
   readonly signals: number;
+  /** Updates that were accepted. */
   readonly updates: number;
   /** Changes of search attributes, however many at once. */
   readonly searchAttributes: number;
@@ -23,6 +25,7 @@ export interface BilledActions {
 /** What a history shows of what Temporal Cloud bills for it. */
 export interface HistoryCost {
   readonly actions: BilledActions;
+  /** The sum of {@link actions}. */
   readonly total: number;
   /** Heartbeats are actions, too, and no history has them: so many at most, by the time that its activities took. */
   readonly heartbeatsAtMost: number;

@@ -54,7 +54,7 @@ describe('the summary of a job', () => {
   it('describes a release that never started by its row', () => {
     const row = { ...result, outcome: 'superseded', reason: 'a newer one', rollbackRequestIds: [] } as const;
     expect(summary({ ending: { from: 'history', row } })).toBe(
-      '## ✖ release-1 on production: superseded\n\na newer one\n\n',
+      '## ✖ release-1 on production: superseded\n\na newer one\n',
     );
   });
 

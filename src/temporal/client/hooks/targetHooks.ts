@@ -68,7 +68,9 @@ export function inOrder<T extends Pick<ListedHook, 'workflowId'>>(hooks: readonl
   return [...hooks].sort((one, other) => (one.workflowId < other.workflowId ? -1 : 1));
 }
 
+/** An event that waits for a person's approval on a target. */
 export interface HookApproval extends Pick<HookRow, 'id' | 'title'>, Omit<HookDecision, 'state'> {
+  /** The hook's name. */
   readonly hook: string;
 }
 
