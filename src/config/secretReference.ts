@@ -4,7 +4,7 @@ import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/co
 
 import { SlipwayError } from '../domain/errors.ts';
 import type { SecretReference } from '../domain/target/targetSpec.ts';
-import type { Environment } from './environment.ts';
+import { type Environment, setting } from './environment.ts';
 
 /**
  * Resolves a reference from this process's environment or files. Removes trailing line ends.
@@ -56,4 +56,25 @@ function readSecretFile(from: string, path: string): string {
       cause: error,
     });
   }
+}
+
+/** The secret of a variable: its text, or what that refers to (`env:NAME`, `file:/absolute/path`). */
+export function secretSetting(environment: Environment, name: string): string | undefined {
+  const text = setting(environment, name);
+  return text !== undefined && SECRET_REFERENCE.test(text)
+    ? resolveSecret({ from: text }, environment)
+    : text;
+}
+
+/** The fewest characters of a key. Shorter ones could be guessed. */
+const SHORTEST_KEY = 16;
+
+/** The {@link secretSetting} that protects a server of Slipway. @throws SLIPWAY_USAGE if it is too short. */
+export function keySetting(environment: Environment, name: string): string | undefined {
+  const key = secretSetting(environment, name);
+  if (key === undefined || key.length >= SHORTEST_KEY) return key;
+  throw new SlipwayError('SLIPWAY_USAGE', `${name} is shorter than ${SHORTEST_KEY} characters`, {
+    place: name,
+    hint: `make one: ${name}="$(openssl rand -hex 24)"`,
+  });
 }

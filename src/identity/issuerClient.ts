@@ -1,5 +1,6 @@
-import { type Environment, secretSetting, setting } from '../config/environment.ts';
+import { type Environment, setting } from '../config/environment.ts';
 import { httpsUrl } from '../config/httpsUrl.ts';
+import { secretSetting } from '../config/secretReference.ts';
 
 /** Slipway's settings as a client of an OIDC issuer. */
 export interface IssuerClient {

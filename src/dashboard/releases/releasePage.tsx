@@ -9,7 +9,17 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, Facts, Origin, OutcomeChip, RevisionId, TemporalLink, Verified } from '../page/marks.tsx';
+import {
+  ArtifactName,
+  Chip,
+  Commit,
+  Facts,
+  Origin,
+  OutcomeChip,
+  RevisionId,
+  TemporalLink,
+  Verified,
+} from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';

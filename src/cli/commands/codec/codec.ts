@@ -1,6 +1,6 @@
-import { keySetting } from '../../../config/environment.ts';
 import { isLoopback } from '../../../config/httpsUrl.ts';
 import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
+import { keySetting } from '../../../config/secretReference.ts';
 import { serve } from '../../../dashboard/listen.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
