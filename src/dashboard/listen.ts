@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { answerClientErrors } from '@slipway/contract/clientErrors';
 import { getRequestListener } from '@hono/node-server';
+import { answerClientErrors } from '@slipway/contract/clientErrors';
 
 import { SlipwayError } from '../domain/errors.ts';
 

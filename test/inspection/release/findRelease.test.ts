@@ -14,9 +14,7 @@ beforeEach(async () => {
 
 /** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {
-  const gone = (): never => {
-    throw new WorkflowNotFoundError('gone', 'w', undefined);
-  };
+  const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'w', undefined));
   // The server's error for a missing history.
   const fetchHistory = (): never => {
     throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
