@@ -6,6 +6,7 @@ import type { Check } from '../domain/check/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { coverChecks, stepPolicy, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';
+import { explain } from './failure.ts';
 import { localFirst, throughServer } from './localFirst.ts';
 import type { StepActivityOptions } from './traces.ts';
 
@@ -56,8 +57,30 @@ export function activitiesOf(
   const waiting = { ...options, taskQueue: pollQueue(workflowInfo().taskQueue, restoring) };
   const run = neverLocal ? throughServer : localFirst;
   return new Proxy({} as Activities, {
-    get: (_, name) => run(name as keyof Activities, WAITING_ACTIVITIES.has(String(name)) ? waiting : options),
+    get: (_, name: keyof Activities) =>
+      WAITING_ACTIVITIES.has(name)
+        ? overOutages(run(name, waiting) as Call, policy.scheduleToCloseMs)
+        : run(name, options),
   });
+}
+
+type Call = (input: unknown) => Promise<unknown>;
+
+/** How late a workflow learns of a deadline if a worker runs, in milliseconds. */
+const LEARNS_WITHIN_MS = 10_000;
+
+/** Begins again if the deadline passed while no worker ran: that says nothing about what is awaited. */
+function overOutages(call: Call, deadlineMs: number): Call {
+  return async (input) => {
+    const deadline = Date.now() + deadlineMs;
+    try {
+      return await call(input);
+    } catch (error) {
+      const isLate = Date.now() > deadline + LEARNS_WITHIN_MS;
+      if (!isLate || explain(error).code !== 'SLIPWAY_STEP_TIMED_OUT') throw error;
+      return overOutages(call, deadlineMs)(input);
+    }
+  };
 }
 
 /** The overrides for watching a revision, with time for a last round of checks at its end. */

@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+
 import { Context } from '@temporalio/activity';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { type Harness, openHarness } from '../harness.ts';
 import { QUICK } from '../requests.ts';
-import { failure } from '../world.ts';
+import { failure, World } from '../world.ts';
 
 const SAYS = 'the artifact store answered SlowDown: reduce your request rate';
 const DEADLINE_MS = 2_000;
@@ -26,4 +30,30 @@ describeWorkflows('a step whose deadline passes while an attempt hangs', (harnes
       reason: expect.stringContaining(`not done before its deadline; at last: ${SAYS}`) as string,
     });
   });
+});
+
+it('a check whose deadline passes while no worker runs is begun again by the next worker', async () => {
+  const world = new World(`world-${randomUUID()}`);
+  const startWorker = (): Promise<Harness> =>
+    openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue: `queue-${world.id}`,
+      nameWorld: () => world.id,
+    });
+  const first = await startWorker();
+  world.gate('runCheck', () => {
+    throw failure('SLIPWAY_UNREACHABLE', { taken: false });
+  });
+  const steps = { ...QUICK, check: { ...QUICK.check, scheduleToCloseMs: DEADLINE_MS } };
+  const { releaseId } = await first.newTargetIn(world, {}).submit('a', { steps });
+  await world.called('runCheck');
+  await first.close();
+  await setTimeout(DEADLINE_MS + 11_000);
+  const next = await startWorker();
+  const target = next.newTargetIn(world, {});
+  expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  await target.idle();
+  await target.terminate();
+  await next.close();
 });
