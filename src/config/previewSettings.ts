@@ -67,6 +67,14 @@ export function withPreview(config: Config, { preview }: ChosenPreview, pr: numb
   };
 }
 
+/** Whether a deployment is that of a preview of the file. */
+export function isPreview({ previews }: Pick<Config, 'previews'>, deployment: string | undefined): boolean {
+  return (
+    deployment !== undefined &&
+    Object.values(previews).some((preview) => pullRequestOf(preview.deployment, deployment) !== undefined)
+  );
+}
+
 /** Adds the target of a preview to the file if a name is that of a preview: `slipway status greeter-pr-12`. */
 export function withPreviewOf(config: Config, target: string | undefined): Config {
   if (target === undefined || target in config.targets) return config;

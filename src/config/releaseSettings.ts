@@ -10,6 +10,7 @@ import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
 import type { MetricConfig } from './guardSchema.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
+import { isPreview } from './previewSettings.ts';
 
 /** A target of the file, with the settings of a release. The deployment's name is absent if the file has only its id. */
 export interface ReleaseSettings extends Pick<
@@ -48,6 +49,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       tenantId,
       agentApiKey,
       deployment,
+      preview: isPreview(config, deployment) ? true : undefined,
       deploymentId,
       agentOrigins,
       secrets,

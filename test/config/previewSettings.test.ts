@@ -67,6 +67,7 @@ describe('previews of slipway.yaml', () => {
     expect(settings.target).toMatchObject({
       name: 'greeter-pr-12',
       deployment: 'greeter-pr-12',
+      preview: true,
       controlPlane: 'http://localhost:8000',
       secrets: [{ name: 'MODEL_KEY', from: 'env:MODEL_KEY' }],
     });
@@ -75,6 +76,7 @@ describe('previews of slipway.yaml', () => {
     expect(settings).toMatchObject({ soakMs: 0, queue: 'latest' });
     expect([settings.approval, settings.freezes, settings.notify]).toEqual([undefined, undefined, undefined]);
     expect(settings.checks.map(({ name }) => name)).toEqual(['greets']);
+    expect(releaseSettings(config, 'images').target.preview).toBeUndefined();
   });
 
   it('of images have the smallest resources by default', () => {

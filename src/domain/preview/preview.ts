@@ -225,9 +225,9 @@ export function summarize({ name, pr, target }: PreviewSpec, state: PreviewState
   };
 }
 
-/** The id of a preview's workflow: one for each deployment of a control plane, as its target's. */
+/** The id of a preview's workflow, `preview:…`: that of its target without `target:`. */
 export function previewWorkflowId(target: TargetSpec): string {
-  return targetWorkflowId(target).replace(/^target:/u, 'preview:');
+  return targetWorkflowId({ ...target, preview: true }).slice('target:'.length);
 }
 
 const PLACE = '{pr}';

@@ -94,6 +94,7 @@ export const TARGET = object<TargetSpec>(() => ({
   agentApiKey: optional(REFERENCE),
   // Part of URLs, which must not contain lone surrogates.
   deployment: textWhere(1_000, (name) => (/\p{Surrogate}/u.test(name) ? 'expected Unicode text' : undefined)),
+  preview: optional(flag),
   deploymentId: optional(UUID),
   agentUrl: optional(URL_OF_SERVICE),
   agentOrigins: optional(list(textLike(ORIGIN, 'an origin'), 100)),

@@ -37,6 +37,8 @@ export interface TargetSpec {
   readonly agentApiKey?: SecretReference;
   /** The deployment's name, by which it is found or created. */
   readonly deployment: string;
+  /** The deployment is a preview's, which is removed with it. Absent: it is not. */
+  readonly preview?: true;
   /** The deployment's id, if the control plane offers no list to find it by name. */
   readonly deploymentId?: string;
   /** The agent's address, if the control plane reports none (`source_config.custom_url`). */
@@ -65,14 +67,16 @@ export function reachSameAgent(one: TargetSpec, other: TargetSpec): boolean {
  * The workflow id of a target, so that repositories that release to one deployment share one lock. Names are unique
  * within a tenant, so a tenant is part of the id. Different spellings of an address give the same id. Other addresses
  * of one control plane need a `controlPlaneId`. Without it they are different targets, and the deployment's lock
- * keeps them apart (`workflows/deployment/deployment.ts`).
+ * keeps them apart (`workflows/deployment/deployment.ts`). It also keeps a preview apart from another repository's target
+ * for the same deployment, which the preview's removal would delete.
  */
 export function targetWorkflowId(
-  target: Pick<TargetSpec, 'controlPlane' | 'controlPlaneId' | 'deployment' | 'tenantId'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'controlPlaneId' | 'deployment' | 'tenantId' | 'preview'>,
 ): string {
-  const { controlPlane, controlPlaneId, deployment, tenantId } = target;
+  const { controlPlane, controlPlaneId, deployment, tenantId, preview } = target;
   const tenant = tenantId === undefined ? '' : `${tenantId}:`;
-  return `target:${controlPlaneId ?? canonicalAddress(controlPlane)}:${tenant}${deployment}`;
+  const kind = preview === true ? 'target:preview' : 'target';
+  return `${kind}:${controlPlaneId ?? canonicalAddress(controlPlane)}:${tenant}${deployment}`;
 }
 
 /** A URL in one spelling. Loopback names become 127.0.0.1; another address of 127.0.0.0/8 may be another service. */

@@ -39,13 +39,17 @@ describe('a workflow', () => {
 
 it('a preview is listed with the target that is stuck, and the remedy', async () => {
   const stuck = { attempt: 3, events: [BROKEN] };
-  const { temporal } = stuckTemporal({ 'preview:p:pr-7': {}, 'target:p:pr-7': stuck, 'preview:p:pr-8': {} });
+  const { temporal } = stuckTemporal({
+    'preview:p:pr-7': {},
+    'target:preview:p:pr-7': stuck,
+    'preview:p:pr-8': {},
+  });
   const listed = ['preview:p:pr-7', 'preview:p:pr-8'].map(
     (workflowId) => ({ workflowId, problem: null }) as ListedPreview,
   );
   const [held, other] = await withStuckTasks(temporal, listed);
   expect(held?.problem).toBe(
-    'workers cannot continue target:p:pr-7: its task failed 3 times in a row: [TMPRL1100] Nondeterminism error. End it: slipway doctor --fix',
+    'workers cannot continue target:preview:p:pr-7: its task failed 3 times in a row: [TMPRL1100] Nondeterminism error. End it: slipway doctor --fix',
   );
   expect(other?.problem).toBeNull();
 });

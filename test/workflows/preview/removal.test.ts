@@ -25,11 +25,18 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
     expect(world.controlPlane.deployments).toEqual([]);
   });
 
-  test('leaves a deployment that another target owns, and says so', async () => {
+  test.each([
+    ['at another address', ':8080'],
+    ['of another file', undefined],
+  ])('leaves a deployment that a target %s owns, and says so', async (_, spelling) => {
     const owner = harness.newTarget();
     await owner.release('a');
-    const preview = previewOf(harness.newTargetIn(owner.world, {}, ':8080'));
-    await preview.push('b', LONG_MS);
+    const preview = previewOf(
+      spelling === undefined ? owner : harness.newTargetIn(owner.world, {}, spelling),
+    );
+    // The file of the preview knows that its target is one.
+    const { target } = owner.request('b');
+    await preview.push('b', LONG_MS, spelling === undefined ? { target: { ...target, preview: true } } : {});
     const { last } = await preview.stateOnce((state) => state.last !== null);
     expect(last).toMatchObject({ outcome: 'failed' });
     await preview.remove('closed');

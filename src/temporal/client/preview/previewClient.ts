@@ -167,8 +167,7 @@ export async function withStuckTasks(
   const withStuckTask = async (preview: ListedPreview): Promise<ListedPreview> => {
     const { workflowId } = preview;
     const stuck =
-      (await findStuckTask(temporal, workflowId)) ??
-      (await findStuckTask(temporal, workflowId.replace(/^preview:/u, 'target:')));
+      (await findStuckTask(temporal, workflowId)) ?? (await findStuckTask(temporal, `target:${workflowId}`));
     if (stuck === undefined) return preview;
     const problem = `workers cannot continue ${stuck.workflowId}: ${stuckText(stuck)}. End it: slipway doctor --fix`;
     return { ...preview, problem };
