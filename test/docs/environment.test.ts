@@ -14,9 +14,11 @@ const PLACES = [
   'packages/contract/src',
   'packages/platform/src',
   'bin',
-  'ci',
   'templates',
   'packages/action/action.yml',
+  'packages/action/install.sh',
+  'packages/action/key.sh',
+  'packages/action/run.sh',
   'docker-compose.yml',
 ];
 const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;
