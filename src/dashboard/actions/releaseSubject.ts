@@ -1,4 +1,4 @@
-import { artifactIdentity, shortArtifact } from '../../domain/artifact/artifact.ts';
+import { artifactIdentity, shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { standingOf } from '../../domain/intervention/standing.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
@@ -88,7 +88,7 @@ function servingSentences(
     serves === null || snapshot.view === undefined
       ? 'nothing that is known'
       : revisionText(wordsOf(snapshot.view.state, serves));
-  const commitWords = commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`;
+  const commitWords = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;
   return [
     `Serves now: ${words}.`,
     `Ships: ${releaseId}${commitWords}, artifact ${shortArtifact(artifactIdentity(artifact))}.`,

@@ -1,5 +1,5 @@
 import { whoAndWhy } from '../../domain/actor.ts';
-import { shortArtifact } from '../../domain/artifact/artifact.ts';
+import { shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
 import { isSameRevision } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { previousVerified } from '../../domain/restore/restoreDecision.ts';
@@ -182,5 +182,5 @@ function releasesOf({ state }: TargetStanding, artifact: string): string {
   const releases = [...new Set(known.flatMap(({ release }) => (release === undefined ? [] : [release])))];
   const commit = known.find((revision) => revision.commit !== undefined)?.commit;
   const of = releases.length === 0 ? 'Not released from here' : `Of ${releases.join(', ')}`;
-  return `${of}${commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`}.`;
+  return `${of}${commit === undefined ? '' : `, commit ${shortCommit(commit)}`}.`;
 }

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 
-import { shortArtifact } from '../../domain/artifact/artifact.ts';
+import { shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 
 /** The meaning of a color. Red is only for what needs a person. */
@@ -31,7 +31,7 @@ export function OutcomeChip({ outcome, kind }: Pick<PastRelease, 'outcome' | 'ki
 }
 
 export function Commit({ commit }: { readonly commit: string }) {
-  return <code title={commit}>{commit.slice(0, 10)}</code>;
+  return <code title={commit}>{shortCommit(commit)}</code>;
 }
 
 /** An artifact: the beginning of its digest, or the end of its image's name. */

@@ -51,3 +51,8 @@ export function artifactIdentity(artifact: Artifact): string {
 export function shortArtifact(identity: string): string {
   return identity.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/u, '$1');
 }
+
+/** A commit for people. It still says if the source differed from it (`-dirty`). */
+export function shortCommit(commit: string): string {
+  return `${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
+}

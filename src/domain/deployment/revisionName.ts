@@ -1,4 +1,4 @@
-import { shortArtifact } from '../artifact/artifact.ts';
+import { shortArtifact, shortCommit } from '../artifact/artifact.ts';
 import type { KnownRevision } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 
@@ -91,7 +91,7 @@ export function wordsOf(seen: SeenRevisions, revisionId: string): RevisionWords 
 export function revisionText({ revisionId, release, commit, artifact }: RevisionWords): string {
   const beside = [
     release,
-    commit === null ? null : `commit ${commit.slice(0, 12)}`,
+    commit === null ? null : `commit ${shortCommit(commit)}`,
     artifact === null ? null : shortArtifact(artifact),
   ].filter((word) => word !== null);
   return `revision ${revisionId}${beside.length === 0 ? '' : ` (${beside.join(', ')})`}`;

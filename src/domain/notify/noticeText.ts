@@ -1,4 +1,5 @@
 import { whoAndWhy } from '../actor.ts';
+import { shortCommit } from '../artifact/artifact.ts';
 import { type Bound, newest } from '../bounds.ts';
 import { exactText } from '../instant.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
@@ -46,7 +47,7 @@ const REASON_MAX_CHARACTERS = 1_500;
 /** A notice as a Slack message. It contains the instructions unchanged, so that they can be copied. */
 export function slackText(notice: SentNotice): string {
   const { reason, code, instructions, artifact, commit, by, dashboardUrl } = notice;
-  const short = commit === null ? null : `commit ${commit.slice(0, 12)}`;
+  const short = commit === null ? null : `commit ${shortCommit(commit)}`;
   const about = [artifact, short, code, `by ${whoAndWhy(by)}`].filter((part) => part !== null).join(' · ');
   const lines = [
     `*${escaped(noticeTitle(notice))}*`,

@@ -1,3 +1,4 @@
+import { shortCommit } from '../artifact/artifact.ts';
 import { cutText } from '../bounds.ts';
 import { exactText } from '../instant.ts';
 import {
@@ -71,7 +72,7 @@ function judgementLine({ baseline, verdict, reasons }: PreviewJudgement): string
 }
 
 function commitText(commit: string | null): string {
-  return commit === null ? '' : ` (\`${commit.slice(0, 12)}\`)`;
+  return commit === null ? '' : ` (\`${shortCommit(commit)}\`)`;
 }
 
 /** A text from outside in a table's cell, without HTML, links, images or mentions of people. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { artifactIdentity, describeArtifact } from '../../../src/domain/artifact/artifact.ts';
+import { artifactIdentity, describeArtifact, shortCommit } from '../../../src/domain/artifact/artifact.ts';
 
 const TARBALL = {
   kind: 'tarball',
@@ -25,4 +25,9 @@ describe('an artifact', () => {
     expect(identities[0]).toBe(TARBALL.digest);
     expect(new Set(identities).size).toBe(4);
   });
+});
+
+it('a short commit says if the source differed from it', () => {
+  const commit = '7ac2e451ac5b6bd3f852b6b48c95e51c503c818b';
+  expect([commit, `${commit}-dirty`].map(shortCommit)).toEqual(['7ac2e451ac5b', '7ac2e451ac5b-dirty']);
 });

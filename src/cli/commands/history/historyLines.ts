@@ -1,4 +1,5 @@
 import { nameAndMark } from '../../../domain/actor.ts';
+import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { exactText } from '../../../domain/instant.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
@@ -11,8 +12,6 @@ import { agoText } from '../../ui/text.ts';
 const WIDE = 125;
 /** The width below which artifacts and commits have no room. */
 const NARROW = 90;
-const DIGEST_CHARACTERS = 'sha256:'.length + 12;
-const COMMIT_CHARACTERS = 12;
 
 /** Releases as a table, in the given order. `now` in milliseconds since 1970; `columns`: the window's width. */
 export function historyLines(
@@ -35,7 +34,7 @@ export function historyLines(
   const rows = releases.map((release): Cell[] => {
     const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
     const at = endedAt ?? startedAt;
-    const artifact = shortArtifact(release.artifact);
+    const artifact = release.artifact === null ? '-' : shortArtifact(release.artifact);
     const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
     return [
       { text: releaseId, paint: style.strong },
@@ -65,14 +64,4 @@ export function outcomeCell(
   return isGood
     ? { text: `${MARKS.done} ${word}`, paint: style.good }
     : { text: `${MARKS.failed} ${word}`, paint: style.bad };
-}
-
-function shortArtifact(artifact: string | null): string {
-  if (artifact === null) return '-';
-  return artifact.startsWith('sha256:') ? artifact.slice(0, DIGEST_CHARACTERS) : artifact;
-}
-
-function shortCommit(commit: string): string {
-  const short = commit.slice(0, COMMIT_CHARACTERS);
-  return commit.endsWith('-dirty') ? `${short}-dirty` : short;
 }

@@ -1,7 +1,7 @@
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { makeHome } from '../../../config/home.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
-import { artifactIdentity, describeArtifact } from '../../../domain/artifact/artifact.ts';
+import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -217,8 +217,7 @@ function tellPrepared(
   const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries: entries ?? null };
   output.event({ event: 'artifact', kind, ...contents, commit: commit ?? null });
   const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
-  const at =
-    commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
+  const at = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;
   output.info(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
     output.note(
