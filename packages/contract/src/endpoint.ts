@@ -1,4 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+
+import { AssistantId, nonEmptyText, Uuid } from './scalars.ts';
 
 /** One endpoint of a contract. Path and query schemas parse text; a missing schema means that there is no such part. */
 export interface Endpoint {
@@ -6,7 +8,7 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the service's base URL, with `{name}` for each path parameter. */
   readonly path: string;
-  readonly params?: z.ZodObject;
+  readonly params?: z.ZodObject | undefined;
   readonly query?: z.ZodObject;
   /** The headers that it uses, by lower-case name, besides the key and the tenant. */
   readonly headers?: z.ZodObject;
@@ -25,27 +27,65 @@ export interface Endpoint {
   readonly section: string;
 }
 
-type EndpointDetails = Partial<Omit<Endpoint, 'service' | 'method' | 'path' | 'response' | 'section'>>;
-type EndpointRow<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
-  Omit<Own, 'errors'> & { readonly response: Answer; readonly errors: readonly number[] };
+/** The parameters of paths that are no uuids. */
+const PATH_PARAMETERS: Readonly<Record<string, z.ZodType<string>>> = {
+  // "." and ".." would change the path.
+  assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
+    error: 'Input should not be a path segment',
+  }),
+  checkpoint_id: nonEmptyText(),
+  namespace: nonEmptyText(),
+  token_id: nonEmptyText(),
+};
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+type ParamsOf<Path extends string> = [NamesIn<Path>] extends [never]
+  ? undefined
+  : z.ZodObject<Record<NamesIn<Path>, z.ZodType<string>>>;
+
+function paramsOf(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/gu)].map(([, name = '']) => name);
+  if (names.length === 0) return undefined;
+  return z.object(Object.fromEntries(names.map((name) => [name, PATH_PARAMETERS[name] ?? Uuid])));
+}
+
+type EndpointDetails = Partial<
+  Omit<Endpoint, 'service' | 'method' | 'path' | 'params' | 'response' | 'section'>
+>;
+type EndpointRow<Path extends string, Answer, Own> = Omit<Endpoint, keyof Own | 'params' | 'response'> &
+  Omit<Own, 'errors'> & {
+    readonly params: ParamsOf<Path>;
+    readonly response: Answer;
+    readonly errors: readonly number[];
+  };
 
 /**
  * Makes the rows of a table of endpoints from one section: a path, its answer, and what differs from the defaults.
- * Defaults: `success` is 200, or 204 without content; `errors` are none, plus 422 if there is anything to validate.
+ * Defaults: `success` is 200, or 204 without content. `errors` are those besides 404 for the parameters of the path,
+ * and 422 if there is anything to validate.
  */
 export function endpointsOf(service: Endpoint['service'], section: string) {
   const row =
     (method: Endpoint['method']) =>
-    <Answer extends Endpoint['response'], const Own extends EndpointDetails = object>(
-      path: string,
+    <
+      const Path extends string,
+      Answer extends Endpoint['response'],
+      const Own extends EndpointDetails = object,
+    >(
+      path: Path,
       response: Answer,
       details?: Own,
-    ): EndpointRow<Answer, Own> => {
-      const { params, query, request, errors = [] }: EndpointDetails = details ?? {};
-      const isValidated = (params ?? query ?? request) !== undefined;
+    ): EndpointRow<Path, Answer, Own> => {
+      const { query, request, errors = [] }: EndpointDetails = details ?? {};
+      const params = paramsOf(path);
+      const notFound = params === undefined ? [] : [404];
+      const invalid = (params ?? query ?? request) === undefined ? [] : [422];
       const success = response === null ? 204 : 200;
-      const row = { service, section, method, path, response, success, ...details };
-      return { ...row, errors: isValidated ? [...errors, 422] : errors } as unknown as EndpointRow<
+      const row = { service, section, method, path, params, response, success, ...details };
+      return { ...row, errors: [...notFound, ...errors, ...invalid] } as unknown as EndpointRow<
+        Path,
         Answer,
         Own
       >;
@@ -63,7 +103,7 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
 export const CONTRACT_001 = 'contract 001, Endpoints';
 
 /** Endpoints from contract 001's table. */
-export const runApiEndpoints = endpointsOf('runApi', CONTRACT_001);
+export const runApi = endpointsOf('runApi', CONTRACT_001);
 
 /** Endpoints of the public API, whose client works here unchanged. */
-export const publicRunApiEndpoints = endpointsOf('runApi', 'facts, The Run API in the wild');
+export const publicRunApi = endpointsOf('runApi', 'facts, The Run API in the wild');

@@ -67,6 +67,9 @@ export function singleLineText(max: number): z.ZodString {
   });
 }
 
+/** An assistant in a request: a graph's name or an assistant's id (contract 001, "What the service does"). */
+export const AssistantId = singleLineText(NAME_MAX);
+
 /** A path inside a source tree: relative, with forward slashes, without `..` segments. */
 export const RelativePath = nonEmptyText().regex(
   /^(?![/\\])(?![A-Za-z]:)(?!(?:.*\/)?\.\.(?:\/|$))[^\\]+$/su,

@@ -81,6 +81,6 @@ describe('The table of endpoints', () => {
   );
 
   it('has the answers of redeploy that the contract names', () => {
-    expect(ENDPOINTS.redeployRevision).toMatchObject({ success: 200, errors: [400, 404, 422] });
+    expect(ENDPOINTS.redeployRevision).toMatchObject({ success: 200, errors: [404, 400, 422] });
   });
 });

@@ -115,10 +115,7 @@ export const ACCESS_ENDPOINTS = {
     errors: [403],
   }),
   listApiKeys: ours.get('/v1/api-keys', ApiKeysList, { query: ApiKeysQuery }),
-  revokeApiKey: ours.delete('/v1/api-keys/{key_id}', null, {
-    params: z.object({ key_id: Uuid }),
-    errors: [404],
-  }),
+  revokeApiKey: ours.delete('/v1/api-keys/{key_id}', null),
   listAudit: ours.get('/v1/audit', AuditList, { query: AuditQuery }),
   rotateSecrets: ours.post('/v1/secrets/rotation', SecretsRotated, { errors: [409] }),
 } as const;

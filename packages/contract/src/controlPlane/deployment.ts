@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contractEndpoints, publicApiEndpoints } from './sections.ts';
+import { contract, publicApi } from './sections.ts';
 import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
@@ -97,9 +97,6 @@ export type DeploymentPatch = z.infer<typeof DeploymentPatch>;
 /** The query of `DELETE /v2/deployments/{deployment_id}` (public API). */
 export const DeploymentDeleteQuery = z.object({ delete_tracing_project: QueryBoolean.default(false) });
 export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
-
-/** The path of every request about one deployment. */
-export const DeploymentPath = z.object({ deployment_id: Uuid });
 
 /**
  * The rules of a PATCH that need the current deployment: immutable fields, fields by source, and the tag rule on the
@@ -255,25 +252,17 @@ const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 
 /** Deployments: create, read, patch, list, delete. */
 export const DEPLOYMENTS_ENDPOINTS = {
-  createDeployment: contractEndpoints.post('/v2/deployments', Deployment, {
+  createDeployment: contract.post('/v2/deployments', Deployment, {
     headers: DeploymentCreateHeaders,
     request: DeploymentCreate,
     success: 201,
     errors: [400, 409],
   }),
-  getDeployment: contractEndpoints.get(DEPLOYMENT, Deployment, { params: DeploymentPath, errors: [404] }),
-  patchDeployment: contractEndpoints.patch(DEPLOYMENT, Deployment, {
-    params: DeploymentPath,
-    request: DeploymentPatch,
-    errors: [400, 404],
-  }),
-  listDeployments: publicApiEndpoints.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
-  deleteDeployment: publicApiEndpoints.delete(DEPLOYMENT, null, {
-    params: DeploymentPath,
-    query: DeploymentDeleteQuery,
-    errors: [404],
-  }),
-  deleteDeployments: publicApiEndpoints.delete('/v2/deployments', DeploymentsDeleted, {
+  getDeployment: contract.get(DEPLOYMENT, Deployment),
+  patchDeployment: contract.patch(DEPLOYMENT, Deployment, { request: DeploymentPatch, errors: [400] }),
+  listDeployments: publicApi.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
+  deleteDeployment: publicApi.delete(DEPLOYMENT, null, { query: DeploymentDeleteQuery }),
+  deleteDeployments: publicApi.delete('/v2/deployments', DeploymentsDeleted, {
     query: DeploymentsDeleteQuery,
     partial: 207,
     errors: [404],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contractEndpoints, platformEndpoints } from './sections.ts';
+import { contract, ours } from './sections.ts';
 import { SECRET_REFERENCE } from '../secretReference.ts';
 import { NAME_MAX } from '../limits.ts';
 import { singleLineText, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
@@ -47,21 +47,15 @@ export const IntegrationCreate = z.object({
 });
 export type IntegrationCreate = z.infer<typeof IntegrationCreate>;
 
-/** The path of a request about one integration. */
-export const IntegrationPath = z.object({ integration_id: Uuid });
-
 const INTEGRATIONS = '/v1/integrations/github/install';
 
 /** Integrations with git hosts: list, create, delete. */
 export const INTEGRATIONS_ENDPOINTS = {
-  listIntegrations: contractEndpoints.get(INTEGRATIONS, IntegrationInstalls),
-  createIntegration: platformEndpoints.post(INTEGRATIONS, IntegrationInstall, {
+  listIntegrations: contract.get(INTEGRATIONS, IntegrationInstalls),
+  createIntegration: ours.post(INTEGRATIONS, IntegrationInstall, {
     request: IntegrationCreate,
     success: 201,
     errors: [409],
   }),
-  deleteIntegration: platformEndpoints.delete(`${INTEGRATIONS}/{integration_id}`, null, {
-    params: IntegrationPath,
-    errors: [404, 409],
-  }),
+  deleteIntegration: ours.delete(`${INTEGRATIONS}/{integration_id}`, null, { errors: [409] }),
 } as const;

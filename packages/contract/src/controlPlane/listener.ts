@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contractEndpoints, publicApiEndpoints } from './sections.ts';
+import { contract, publicApi } from './sections.ts';
 import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { DnsLabel, singleLineText, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
@@ -60,8 +60,6 @@ export const ListenerPatch = z.object({
 });
 export type ListenerPatch = z.infer<typeof ListenerPatch>;
 
-const ListenerPath = z.object({ listener_id: Uuid });
-
 /** `GET /v2/listeners`. The contract shows no shape; as in the public API: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });
 
@@ -120,17 +118,13 @@ const LISTENER = '/v2/listeners/{listener_id}';
 
 /** Listeners: list, create, read, patch, delete. */
 export const LISTENERS_ENDPOINTS = {
-  listListeners: contractEndpoints.get('/v2/listeners', ListenersList, { query: PageQuery }),
-  createListener: publicApiEndpoints.post('/v2/listeners', Listener, {
+  listListeners: contract.get('/v2/listeners', ListenersList, { query: PageQuery }),
+  createListener: publicApi.post('/v2/listeners', Listener, {
     request: ListenerCreate,
     success: 201,
     errors: [409],
   }),
-  getListener: publicApiEndpoints.get(LISTENER, Listener, { params: ListenerPath, errors: [404] }),
-  patchListener: publicApiEndpoints.patch(LISTENER, Listener, {
-    params: ListenerPath,
-    request: ListenerPatch,
-    errors: [404],
-  }),
-  deleteListener: publicApiEndpoints.delete(LISTENER, null, { params: ListenerPath, errors: [404, 409] }),
+  getListener: publicApi.get(LISTENER, Listener),
+  patchListener: publicApi.patch(LISTENER, Listener, { request: ListenerPatch }),
+  deleteListener: publicApi.delete(LISTENER, null, { errors: [409] }),
 } as const;

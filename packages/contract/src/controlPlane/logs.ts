@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
-import { RevisionPath } from './revision.ts';
-import { platformEndpoints, publicApiEndpoints } from './sections.ts';
+import { ours, publicApi } from './sections.ts';
 import { LOG_LIMIT } from '../limits.ts';
-import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
+import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp } from '../scalars.ts';
 
 /** The part of a revision's life that a line is from: its build, or its agent. */
 export const LogStage = oneOf(['build', 'deploy']);
@@ -89,36 +88,20 @@ export const BuildLogs = z.looseObject({
   next_offset: z.union([z.string(), z.int()]).nullish(),
 });
 
-const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
-
 const PROJECT = '/v1/projects/{project_id}';
 
 /** The logs of builds and agents. */
 export const LOGS_ENDPOINTS = {
-  getRevisionLogs: platformEndpoints.get(
-    '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
-    RevisionLogPage,
-    {
-      params: RevisionPath,
-      query: RevisionLogsQuery,
-      headers: RevisionLogsHeaders,
-      streams: true,
-      errors: [404],
-    },
-  ),
-  getBuildLogs: publicApiEndpoints.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
-    params: BuildLogsPath,
-    request: BuildLogsRequest,
-    errors: [404],
+  getRevisionLogs: ours.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs', RevisionLogPage, {
+    query: RevisionLogsQuery,
+    headers: RevisionLogsHeaders,
+    streams: true,
   }),
-  getDeployLogs: platformEndpoints.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
-    params: BuildLogsPath,
+  getBuildLogs: publicApi.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
     request: BuildLogsRequest,
-    errors: [404],
   }),
-  getProjectDeployLogs: publicApiEndpoints.post(`${PROJECT}/deploy_logs`, BuildLogs, {
-    params: z.object({ project_id: Uuid }),
+  getDeployLogs: ours.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
     request: BuildLogsRequest,
-    errors: [404],
   }),
+  getProjectDeployLogs: publicApi.post(`${PROJECT}/deploy_logs`, BuildLogs, { request: BuildLogsRequest }),
 } as const;

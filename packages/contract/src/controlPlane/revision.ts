@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { Deployment, DeploymentPath } from './deployment.ts';
-import { contractEndpoints, platformEndpoints, publicApiEndpoints } from './sections.ts';
+import { Deployment } from './deployment.ts';
+import { contract, ours, publicApi } from './sections.ts';
 import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
@@ -57,26 +57,13 @@ export const RevisionsQuery = z.object({
 });
 export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 
-/** The path of every request about one revision. */
-export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid });
-
 const REVISIONS = '/v2/deployments/{deployment_id}/revisions';
 const REVISION = `${REVISIONS}/{revision_id}`;
 
 /** Revisions: read, redeploy, list, interrupt. */
 export const REVISIONS_ENDPOINTS = {
-  getRevision: contractEndpoints.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
-  redeployRevision: contractEndpoints.post(`${REVISION}/redeploy`, Deployment, {
-    params: RevisionPath,
-    errors: [400, 404],
-  }),
-  listRevisions: publicApiEndpoints.get(REVISIONS, RevisionsList, {
-    params: DeploymentPath,
-    query: RevisionsQuery,
-    errors: [404],
-  }),
-  interruptRevision: platformEndpoints.post(`${REVISION}/interrupt`, Revision, {
-    params: RevisionPath,
-    errors: [400, 404, 409],
-  }),
+  getRevision: contract.get(REVISION, Revision),
+  redeployRevision: contract.post(`${REVISION}/redeploy`, Deployment, { errors: [400] }),
+  listRevisions: publicApi.get(REVISIONS, RevisionsList, { query: RevisionsQuery }),
+  interruptRevision: ours.post(`${REVISION}/interrupt`, Revision, { errors: [400, 409] }),
 } as const;

@@ -1,10 +1,10 @@
 import { endpointsOf } from '../endpoint.ts';
 
 /** Endpoints from contract 000's table. */
-export const contractEndpoints = endpointsOf('controlPlane', 'contract 000, Endpoints');
+export const contract = endpointsOf('controlPlane', 'contract 000, Endpoints');
 
 /** Endpoints of the public API that fill the contract's gaps. */
-export const publicApiEndpoints = endpointsOf('controlPlane', 'facts, The control plane in the wild');
+export const publicApi = endpointsOf('controlPlane', 'facts, The control plane in the wild');
 
 /** Our own endpoints, for teams that host the platform. */
-export const platformEndpoints = endpointsOf('controlPlane', 'ours, beyond the contract');
+export const ours = endpointsOf('controlPlane', 'ours, beyond the contract');

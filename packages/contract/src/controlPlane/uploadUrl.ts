@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { DeploymentPath } from './deployment.ts';
-import { contractEndpoints, publicApiEndpoints } from './sections.ts';
+import { contract, publicApi } from './sections.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
@@ -22,14 +21,12 @@ export type UploadUrl = z.infer<typeof UploadUrl>;
 
 /** Upload URLs. The contract writes the path without a version, the public API with one. */
 export const UPLOADS_ENDPOINTS = {
-  createUploadUrl: contractEndpoints.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
-    params: DeploymentPath,
+  createUploadUrl: contract.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
     request: UploadUrlRequest,
-    errors: [400, 404],
+    errors: [400],
   }),
-  createUploadUrlVersioned: publicApiEndpoints.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
-    params: DeploymentPath,
+  createUploadUrlVersioned: publicApi.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
     request: UploadUrlRequest,
-    errors: [400, 404],
+    errors: [400],
   }),
 } as const;

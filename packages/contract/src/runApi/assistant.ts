@@ -1,13 +1,12 @@
 import { z } from 'zod';
 
-import { publicRunApiEndpoints } from '../endpoint.ts';
+import { publicRunApi } from '../endpoint.ts';
 import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
 import {
   Count,
   integer,
   JsonObject,
   singleLineText,
-  nonEmptyText,
   oneOf,
   QueryBoolean,
   StorableObject,
@@ -15,16 +14,6 @@ import {
   Timestamp,
   Uuid,
 } from '../scalars.ts';
-
-/** An assistant in a request: a graph's name or an assistant's id (contract 001, "What the service does"). */
-export const AssistantId = singleLineText(NAME_MAX);
-
-/** The path of a request about one assistant. "." and ".." would change the path. */
-const AssistantPath = z.object({
-  assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
-    error: 'Input should not be a path segment',
-  }),
-});
 
 /** An assistant (contract 001: "Assistant resource and its fields: not shown"; these are the public client's). */
 export const Assistant = z.looseObject({
@@ -121,8 +110,6 @@ const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
 /** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
 const Subgraphs = z.record(z.string(), GraphSchemas);
 
-const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
-
 /** Whether to include subgraphs of subgraphs. */
 const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
@@ -136,52 +123,33 @@ const ASSISTANT = '/assistants/{assistant_id}';
 
 /** Assistants (contract 001: "not shown"): the public client's endpoints. */
 export const ASSISTANTS_ENDPOINTS = {
-  createAssistant: publicRunApiEndpoints.post('/assistants', Assistant, {
+  createAssistant: publicRunApi.post('/assistants', Assistant, {
     request: AssistantCreate,
     errors: [404, 409],
   }),
-  getAssistant: publicRunApiEndpoints.get(ASSISTANT, Assistant, { params: AssistantPath, errors: [404] }),
-  patchAssistant: publicRunApiEndpoints.patch(ASSISTANT, Assistant, {
-    params: AssistantPath,
-    request: AssistantPatch,
-    errors: [404, 409],
-  }),
-  deleteAssistant: publicRunApiEndpoints.delete(ASSISTANT, null, {
-    params: AssistantPath,
-    query: AssistantDeleteQuery,
-    errors: [404, 409],
-  }),
-  searchAssistants: publicRunApiEndpoints.post('/assistants/search', Assistants, {
-    request: AssistantSearch,
-  }),
-  countAssistants: publicRunApiEndpoints.post('/assistants/count', Count, { request: AssistantCount }),
-  listAssistantVersions: publicRunApiEndpoints.post(`${ASSISTANT}/versions`, Assistants, {
-    params: AssistantPath,
+  getAssistant: publicRunApi.get(ASSISTANT, Assistant),
+  patchAssistant: publicRunApi.patch(ASSISTANT, Assistant, { request: AssistantPatch, errors: [409] }),
+  deleteAssistant: publicRunApi.delete(ASSISTANT, null, { query: AssistantDeleteQuery, errors: [409] }),
+  searchAssistants: publicRunApi.post('/assistants/search', Assistants, { request: AssistantSearch }),
+  countAssistants: publicRunApi.post('/assistants/count', Count, { request: AssistantCount }),
+  listAssistantVersions: publicRunApi.post(`${ASSISTANT}/versions`, Assistants, {
     request: AssistantVersions,
-    errors: [404],
   }),
-  setAssistantVersion: publicRunApiEndpoints.post(`${ASSISTANT}/latest`, Assistant, {
-    params: AssistantPath,
+  setAssistantVersion: publicRunApi.post(`${ASSISTANT}/latest`, Assistant, {
     request: AssistantLatest,
-    errors: [404, 409],
+    errors: [409],
   }),
-  drawAssistantGraph: publicRunApiEndpoints.get(`${ASSISTANT}/graph`, DrawnGraph, {
-    params: AssistantPath,
+  drawAssistantGraph: publicRunApi.get(`${ASSISTANT}/graph`, DrawnGraph, {
     query: AssistantGraphQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
-  getAssistantSchemas: publicRunApiEndpoints.get(`${ASSISTANT}/schemas`, AssistantSchemas, {
-    params: AssistantPath,
-    errors: [404, 409],
-  }),
-  listSubgraphs: publicRunApiEndpoints.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
-    params: AssistantPath,
+  getAssistantSchemas: publicRunApi.get(`${ASSISTANT}/schemas`, AssistantSchemas, { errors: [409] }),
+  listSubgraphs: publicRunApi.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
     query: SubgraphQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
-  getSubgraph: publicRunApiEndpoints.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
-    params: SubgraphPath,
+  getSubgraph: publicRunApi.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
     query: SubgraphQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
 } as const;

@@ -1,4 +1,4 @@
-import { type Endpoint, publicRunApiEndpoints } from '../endpoint.ts';
+import { type Endpoint, publicRunApi } from '../endpoint.ts';
 import { ASSISTANTS_ENDPOINTS, ServerInfo, ServerOk } from './assistant.ts';
 import { FEEDBACK_ENDPOINTS } from './feedback.ts';
 import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './run.ts';
@@ -7,8 +7,8 @@ import { STREAM_ENDPOINTS } from './stream.ts';
 import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './thread.ts';
 
 const SERVER_ENDPOINTS = {
-  getOk: publicRunApiEndpoints.get('/ok', ServerOk),
-  getInfo: publicRunApiEndpoints.get('/info', ServerInfo),
+  getOk: publicRunApi.get('/ok', ServerOk),
+  getInfo: publicRunApi.get('/info', ServerInfo),
 } as const;
 
 /**

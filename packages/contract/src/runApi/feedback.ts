@@ -8,9 +8,6 @@ import { JsonObject, nonEmptyText, PageQuery, QueryBoolean, text, Timestamp, Uui
 export const FeedbackLinks = z.record(z.string(), z.url({ protocol: /^https?$/u }));
 export type FeedbackLinks = z.infer<typeof FeedbackLinks>;
 
-/** The path of every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
-export const FeedbackPath = z.object({ token_id: nonEmptyText() });
-
 /** The feedback in a POST to a link (contract 001, "Feedback submission fields"). Unknown fields are ignored. */
 export const FeedbackSubmission = z.object({
   score: z.number().nullish(),
@@ -92,14 +89,6 @@ const LINK = '/api/v1/feedback/tokens/{token_id}';
 
 /** Feedback links: pre-signed, so they carry no key (contract 001, "Authentication"). */
 export const FEEDBACK_ENDPOINTS = {
-  submitFeedback: feedback.post(LINK, FeedbackRecorded, {
-    params: FeedbackPath,
-    request: FeedbackSubmission,
-    errors: [404],
-  }),
-  submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, {
-    params: FeedbackPath,
-    query: FeedbackQuery,
-    errors: [404],
-  }),
+  submitFeedback: feedback.post(LINK, FeedbackRecorded, { request: FeedbackSubmission }),
+  submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, { query: FeedbackQuery }),
 } as const;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 
 import { refuse } from '../httpErrors.ts';
-import { runApiEndpoints, publicRunApiEndpoints } from '../endpoint.ts';
+import { publicRunApi, runApi } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
+  AssistantId,
   HttpUrl,
   integer,
   JsonObject,
@@ -18,8 +19,7 @@ import {
   Timestamp,
   Uuid,
 } from '../scalars.ts';
-import { AssistantId } from './assistant.ts';
-import { Checkpoint, ThreadPath } from './thread.ts';
+import { Checkpoint } from './thread.ts';
 
 /** A run's status. `error` and `timeout` are from the public servers (facts), the others from contract 001. */
 const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
@@ -171,12 +171,6 @@ export const RunFailure = z.looseObject({
   __error__: z.looseObject({ error: z.string(), message: z.string() }),
 });
 
-/** The path of every request about one run. */
-export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
-
-/** The path of a request about a run without its thread: the public client sends only the run's id. */
-const StatelessRunPath = z.object({ run_id: Uuid });
-
 /** Absent and null both read as the default. */
 function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {
   return schema.nullish().transform((given): z.output<Schema> => given ?? value);
@@ -275,19 +269,14 @@ const RUN = '/threads/{thread_id}/runs/{run_id}';
 
 /** Runs: create, read, cancel. */
 export const RUNS_ENDPOINTS = {
-  listRuns: runApiEndpoints.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
-  createRun: runApiEndpoints.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
-  createStatelessRun: publicRunApiEndpoints.post('/runs', Run, { request: RunCreate, errors: [404] }),
-  createRuns: publicRunApiEndpoints.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
-  getRun: runApiEndpoints.get(RUN, Run, { params: RunPath, errors: [404] }),
-  deleteRun: publicRunApiEndpoints.delete(RUN, null, { params: RunPath, errors: [404, 409] }),
-  cancelRun: runApiEndpoints.post(`${RUN}/cancel`, null, {
-    params: RunPath,
-    query: CancelQuery,
-    success: 202,
-    errors: [404, 409],
-  }),
-  cancelRuns: runApiEndpoints.post('/runs/cancel', null, {
+  listRuns: runApi.get(RUNS, Runs, { query: RunsQuery }),
+  createRun: runApi.post(RUNS, Run, { request: RunCreate, errors: [409] }),
+  createStatelessRun: publicRunApi.post('/runs', Run, { request: RunCreate, errors: [404] }),
+  createRuns: publicRunApi.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
+  getRun: runApi.get(RUN, Run),
+  deleteRun: publicRunApi.delete(RUN, null, { errors: [409] }),
+  cancelRun: runApi.post(`${RUN}/cancel`, null, { query: CancelQuery, success: 202, errors: [409] }),
+  cancelRuns: runApi.post('/runs/cancel', null, {
     query: BulkCancelQuery,
     request: BulkCancelBody,
     errors: [404],
@@ -296,41 +285,23 @@ export const RUNS_ENDPOINTS = {
 
 /** Followed runs: join, wait, stream. */
 export const FOLLOWED_RUNS_ENDPOINTS = {
-  joinRun: runApiEndpoints.get(`${RUN}/join`, RunOutput, {
-    params: RunPath,
-    query: JoinQuery,
-    errors: [404],
-  }),
-  waitRun: runApiEndpoints.post(`${RUNS}/wait`, RunOutput, {
-    params: ThreadPath,
-    query: FollowQuery,
-    request: RunCreate,
-    errors: [404, 409],
-  }),
-  waitStatelessRun: publicRunApiEndpoints.post('/runs/wait', RunOutput, {
+  joinRun: runApi.get(`${RUN}/join`, RunOutput, { query: JoinQuery }),
+  waitRun: runApi.post(`${RUNS}/wait`, RunOutput, { query: FollowQuery, request: RunCreate, errors: [409] }),
+  waitStatelessRun: publicRunApi.post('/runs/wait', RunOutput, {
     query: FollowQuery,
     request: RunCreate,
     errors: [404],
   }),
-  streamRun: runApiEndpoints.post(`${RUNS}/stream`, 'stream', {
-    params: ThreadPath,
+  streamRun: runApi.post(`${RUNS}/stream`, 'stream', {
     query: FollowQuery,
     request: RunCreate,
-    errors: [404, 409],
+    errors: [409],
   }),
-  streamStatelessRun: runApiEndpoints.post('/runs/stream', 'stream', {
+  streamStatelessRun: runApi.post('/runs/stream', 'stream', {
     query: FollowQuery,
     request: RunCreate,
     errors: [404],
   }),
-  joinRunStream: runApiEndpoints.get(`${RUN}/stream`, 'stream', {
-    params: RunPath,
-    query: JoinStreamQuery,
-    errors: [404],
-  }),
-  joinStatelessRunStream: publicRunApiEndpoints.get('/runs/{run_id}/stream', 'stream', {
-    params: StatelessRunPath,
-    query: JoinStreamQuery,
-    errors: [404],
-  }),
+  joinRunStream: runApi.get(`${RUN}/stream`, 'stream', { query: JoinStreamQuery }),
+  joinStatelessRunStream: publicRunApi.get('/runs/{run_id}/stream', 'stream', { query: JoinStreamQuery }),
 } as const;

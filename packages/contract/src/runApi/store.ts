@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { publicRunApiEndpoints } from '../endpoint.ts';
+import { publicRunApi } from '../endpoint.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -105,9 +105,9 @@ function hasKnownOperators(filter: JsonObject): boolean {
 
 /** The long-term store, which the contract lacks: the public client's endpoints. */
 export const STORE_ENDPOINTS = {
-  putItem: publicRunApiEndpoints.put('/store/items', null, { request: ItemPut }),
-  getItem: publicRunApiEndpoints.get('/store/items', ItemOrNull, { query: ItemQuery }),
-  deleteItem: publicRunApiEndpoints.delete('/store/items', null, { request: ItemDelete }),
-  searchItems: publicRunApiEndpoints.post('/store/items/search', ItemsFound, { request: ItemSearch }),
-  listNamespaces: publicRunApiEndpoints.post('/store/namespaces', Namespaces, { request: NamespaceSearch }),
+  putItem: publicRunApi.put('/store/items', null, { request: ItemPut }),
+  getItem: publicRunApi.get('/store/items', ItemOrNull, { query: ItemQuery }),
+  deleteItem: publicRunApi.delete('/store/items', null, { request: ItemDelete }),
+  searchItems: publicRunApi.post('/store/items/search', ItemsFound, { request: ItemSearch }),
+  listNamespaces: publicRunApi.post('/store/namespaces', Namespaces, { request: NamespaceSearch }),
 } as const;

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 
-import { publicRunApiEndpoints } from '../endpoint.ts';
+import { publicRunApi } from '../endpoint.ts';
 import { oneOf } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
-import { ThreadPath } from './thread.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not
@@ -73,9 +72,8 @@ export const MessagesEvent = z.tuple([
 
 /** A thread's stream (public client). */
 export const STREAM_ENDPOINTS = {
-  joinThreadStream: publicRunApiEndpoints.get('/threads/{thread_id}/stream', 'stream', {
-    params: ThreadPath,
+  joinThreadStream: publicRunApi.get('/threads/{thread_id}/stream', 'stream', {
     query: ThreadStreamQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
 } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { runApiEndpoints, publicRunApiEndpoints } from '../endpoint.ts';
+import { runApi, publicRunApi } from '../endpoint.ts';
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
   Count,
@@ -184,67 +184,42 @@ export const StateSearch = z.object({
   subgraphs: z.boolean().nullish(),
 });
 
-/** The path of every request about one thread. */
-export const ThreadPath = z.object({ thread_id: Uuid });
-
-const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
-
 const THREAD = '/threads/{thread_id}';
 
 /** Threads: create, read, patch, delete, search, prune, copy. */
 export const THREADS_ENDPOINTS = {
-  createThread: runApiEndpoints.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
-  getThread: publicRunApiEndpoints.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
-  patchThread: publicRunApiEndpoints.patch(THREAD, Thread, {
-    params: ThreadPath,
-    request: ThreadPatch,
-    errors: [404],
-  }),
-  deleteThread: publicRunApiEndpoints.delete(THREAD, null, { params: ThreadPath, errors: [404] }),
-  searchThreads: publicRunApiEndpoints.post('/threads/search', Threads, { request: ThreadSearch }),
-  countThreads: publicRunApiEndpoints.post('/threads/count', Count, { request: ThreadSearch }),
-  pruneThreads: publicRunApiEndpoints.post('/threads/prune', ThreadPruned, {
-    request: ThreadPrune,
-    errors: [409],
-  }),
-  copyThread: publicRunApiEndpoints.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
+  createThread: runApi.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
+  getThread: publicRunApi.get(THREAD, Thread),
+  patchThread: publicRunApi.patch(THREAD, Thread, { request: ThreadPatch }),
+  deleteThread: publicRunApi.delete(THREAD, null),
+  searchThreads: publicRunApi.post('/threads/search', Threads, { request: ThreadSearch }),
+  countThreads: publicRunApi.post('/threads/count', Count, { request: ThreadSearch }),
+  pruneThreads: publicRunApi.post('/threads/prune', ThreadPruned, { request: ThreadPrune, errors: [409] }),
+  copyThread: publicRunApi.post(`${THREAD}/copy`, Thread),
 } as const;
 
 /** The states of threads (contract 001, "Thread state"): read, history, manual update. */
 export const THREAD_STATES_ENDPOINTS = {
-  getThreadState: runApiEndpoints.get(`${THREAD}/state`, ThreadState, {
-    params: ThreadPath,
+  getThreadState: runApi.get(`${THREAD}/state`, ThreadState, { query: StateQuery, errors: [409] }),
+  getThreadStateAt: publicRunApi.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
     query: StateQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
-  getThreadStateAt: publicRunApiEndpoints.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
-    params: StatePath,
-    query: StateQuery,
-    errors: [404, 409],
-  }),
-  findThreadState: publicRunApiEndpoints.post(`${THREAD}/state/checkpoint`, ThreadState, {
-    params: ThreadPath,
+  findThreadState: publicRunApi.post(`${THREAD}/state/checkpoint`, ThreadState, {
     request: StateSearch,
-    errors: [404, 409],
+    errors: [409],
   }),
-  updateThreadState: publicRunApiEndpoints.post(`${THREAD}/state`, StateUpdated, {
-    params: ThreadPath,
+  updateThreadState: publicRunApi.post(`${THREAD}/state`, StateUpdated, {
     request: StateUpdate,
-    errors: [404, 409],
+    errors: [409],
   }),
-  patchThreadState: publicRunApiEndpoints.patch(`${THREAD}/state`, null, {
-    params: ThreadPath,
-    request: ThreadPatch,
-    errors: [404],
-  }),
-  getThreadHistory: publicRunApiEndpoints.post(`${THREAD}/history`, ThreadStates, {
-    params: ThreadPath,
+  patchThreadState: publicRunApi.patch(`${THREAD}/state`, null, { request: ThreadPatch }),
+  getThreadHistory: publicRunApi.post(`${THREAD}/history`, ThreadStates, {
     request: HistoryQuery,
-    errors: [404, 409],
+    errors: [409],
   }),
-  listThreadHistory: publicRunApiEndpoints.get(`${THREAD}/history`, ThreadStates, {
-    params: ThreadPath,
+  listThreadHistory: publicRunApi.get(`${THREAD}/history`, ThreadStates, {
     query: HistoryUrl,
-    errors: [404, 409],
+    errors: [409],
   }),
 } as const;

@@ -1,4 +1,4 @@
-import { FeedbackPath, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { FEEDBACK_ENDPOINTS, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
 import { Uuid } from '@slipway/contract/scalars';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
@@ -29,14 +29,14 @@ export function feedbackRoutes(options: {
   const links = '/api/v1/feedback/tokens/:token_id';
   app.use(links, cors({ origin: '*', allowMethods: ['GET', 'POST'] }));
   app.post(links, limitBody(), async (c) => {
-    const { token_id: token } = parsePath(FeedbackPath, c);
+    const { token_id: token } = parsePath(FEEDBACK_ENDPOINTS.submitFeedback.params, c);
     const submission = await parseOptionalBody(FeedbackSubmission, c);
     return answer(c, await tracing.record(token, submission));
   });
   app.get(links, async (c) => {
     // A scanner of links must not replace feedback.
     refuseHead(c);
-    const { token_id: token } = parsePath(FeedbackPath, c);
+    const { token_id: token } = parsePath(FEEDBACK_ENDPOINTS.submitFeedback.params, c);
     const { metadata: _refused, ...submission } = parseQuery(FeedbackQuery, c);
     return answer(c, await tracing.record(token, submission));
   });

@@ -6,8 +6,7 @@ import type { z } from 'zod';
 
 import { traceIdOf } from '@slipway/contract/traceparent';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { FollowQuery, type JoinStreamQuery, RunCreate, type RunPath } from '@slipway/contract/runApi/run';
-import { ThreadPath } from '@slipway/contract/runApi/thread';
+import { FollowQuery, type JoinStreamQuery, RunCreate } from '@slipway/contract/runApi/run';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { serveOn } from '../../http/serve.ts';
@@ -40,7 +39,7 @@ export interface RunRouteParts {
   readonly spans?: AgentSpans;
 }
 
-type RunIds = z.infer<typeof RunPath>;
+type RunIds = z.infer<typeof ENDPOINTS.getRun.params>;
 
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
 export function runRoutes(parts: RunRouteParts): Hono {
@@ -158,7 +157,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 
   async function start(c: Context, prefix: string): Promise<{ live: LiveRun; plan: RunPlan }> {
-    const threadId = prefix === '' ? undefined : parsePath(ThreadPath, c).thread_id;
+    const threadId = prefix === '' ? undefined : parsePath(ENDPOINTS.createRun.params, c).thread_id;
     const query = parseQuery(FollowQuery, c);
     const planned = await plan(await parseBody(RunCreate, c), query, threadId);
     const live = await service.start(planned);

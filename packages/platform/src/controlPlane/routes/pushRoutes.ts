@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-import { IntegrationPath } from '@slipway/contract/controlPlane/integration';
+import { INTEGRATIONS_ENDPOINTS } from '@slipway/contract/controlPlane/integration';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { type Context, Hono } from 'hono';
 import type { Kysely } from 'kysely';
@@ -52,7 +52,7 @@ interface Variables {
 }
 
 async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions) {
-  const { integration_id: id } = parsePath(IntegrationPath, c);
+  const { integration_id: id } = parsePath(INTEGRATIONS_ENDPOINTS.deleteIntegration.params, c);
   const integration = await kysely
     .selectFrom('integrations')
     .select(['name', 'webhook_secret'])
