@@ -116,7 +116,7 @@ export function possibleFreeze(
   context: z.core.$RefinementCtx,
 ): void {
   const problem = freezeProblem(freeze);
-  if (problem === null) return;
+  if (problem === undefined) return;
   context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
 }
 

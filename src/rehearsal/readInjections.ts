@@ -108,8 +108,8 @@ function readTimes(sentence: Sentence, how: 'at' | 'from'): When {
   const once = how === 'at';
   if (typeof begins === 'string') {
     if (ends !== null && typeof ends !== 'string') throw sentence.wrong(endsAt, OF_ONE_KIND);
-    const problem = ends === null ? null : freezeProblem({ from: begins, until: ends });
-    if (problem !== null) throw sentence.wrong(endsAt, problem.message);
+    const problem = ends === null ? undefined : freezeProblem({ from: begins, until: ends });
+    if (problem !== undefined) throw sentence.wrong(endsAt, problem.message);
     return { kind: 'clock', from: begins, until: ends, once };
   }
   if (typeof ends === 'string') throw sentence.wrong(endsAt, OF_ONE_KIND);

@@ -130,11 +130,11 @@ export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), ms };
 }
 
-/** What is wrong with a freeze's start and end; `null` if nothing. Uses no time zone, for workflows. */
-export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'until'>): {
-  readonly field: 'from' | 'until';
-  readonly message: string;
-} | null {
+/** What is wrong with a freeze's start and end; `undefined` if nothing. Uses no time zone, for workflows. */
+export function freezeProblem({
+  from,
+  until,
+}: Pick<FreezeWindow, 'from' | 'until'>): { readonly field: string; readonly message: string } | undefined {
   const begins = parseFreezeMoment(from);
   const ends = parseFreezeMoment(until);
   const expected = 'expected a moment such as "2026-12-23 18:00", "Fri 16:00" or "22:00"';
@@ -146,5 +146,5 @@ export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'unti
   if (begins.kind === 'once' && ends.kind === 'once' && begins.at >= ends.at) {
     return { field: 'until', message: 'expected a moment after from' };
   }
-  return null;
+  return undefined;
 }

@@ -36,8 +36,8 @@ import { TRACEPARENT } from '@slipway/contract/traceparent';
 import type { ErrorPolicy, ReleaseRequest } from './release.ts';
 import {
   anything,
-  both,
   choice,
+  consistent,
   flag,
   isDeeperThan,
   list,
@@ -162,16 +162,14 @@ const EXPECTATION: Rule = object<Expectation>(() => ({
   reference: optional(choice<NonNullable<Expectation['reference']>>({ equals: true, contains: true })),
 }));
 
-const TURNS = both(
+const TURNS = consistent(
   list(
     object<Turn>(() => ({ input: optional(record), resume: anything, expect: EXPECTATION })),
     TURNS_MAX,
   ),
-  (value, path) => {
-    const problem = turnProblem(value as readonly Turn[]);
-    return problem === undefined
-      ? undefined
-      : `"${path}.${problem.turn}.${problem.field}": ${problem.message}`;
+  (turns: readonly Turn[]) => {
+    const problem = turnProblem(turns);
+    return problem && { ...problem, field: `${problem.turn}.${problem.field}` };
   },
 );
 
@@ -184,7 +182,7 @@ const EVALUATOR = object<Evaluator>(() => ({
   onNoScore: choice(wordsOf(ON_NO_SCORE)),
 }));
 
-const DATASET = both(
+const DATASET = consistent(
   object<Dataset>(() => ({
     digest: DIGEST,
     of: whole(1, DATASET_MAX.rows),
@@ -194,13 +192,10 @@ const DATASET = both(
     passRate: optional(number(0, 1)),
     undecided: optional(choice<NonNullable<Dataset['undecided']>>({ pass: true })),
   })),
-  (value, path) => {
-    const problem = datasetProblem(value as Dataset);
-    return problem === undefined ? undefined : `"${path}": ${problem}`;
-  },
+  of('rows', datasetProblem),
 );
 
-const CHECK = both(
+const CHECK = consistent(
   object<Check>(() => ({
     name: TEXT,
     assistant: TEXT,
@@ -215,10 +210,7 @@ const CHECK = both(
     timeoutMs: DURATION,
     feedbackKey: optional(TEXT),
   })),
-  (value, path) => {
-    const problem = repetitionProblem(value as Check);
-    return problem === undefined ? undefined : `"${path}.pass": ${problem}`;
-  },
+  of('pass', repetitionProblem),
 );
 
 const BUDGET = object<ChecksBudget>(() => ({
@@ -244,7 +236,7 @@ const STEP = optional(
   })),
 );
 
-const FREEZE = both(
+const FREEZE = consistent(
   object<FreezeWindow>(() => ({
     name: TEXT,
     // Whether it exists depends on the machine: the activity that evaluates freezes reports it.
@@ -253,13 +245,10 @@ const FREEZE = both(
     until: TEXT,
     then: choice<FreezeWindow['then']>({ wait: true, refuse: true }),
   })),
-  (value, path) => {
-    const problem = freezeProblem(value as FreezeWindow);
-    return problem === null ? undefined : `"${path}.${problem.field}": ${problem.message}`;
-  },
+  freezeProblem,
 );
 
-const APPROVAL = both(
+const APPROVAL = consistent(
   object<ApprovalPolicy>(() => ({
     // 0: the promotion has asked for it.
     required: whole(0, 100),
@@ -268,17 +257,14 @@ const APPROVAL = both(
     otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
     identity: optional(choice<NonNullable<ApprovalPolicy['identity']>>({ oidc: true })),
   })),
-  (value, path) => {
-    const problem = tooFewApprovers(value as ApprovalPolicy);
-    return problem === undefined ? undefined : `"${path}.required" ${problem}`;
-  },
+  of('required', tooFewApprovers),
 );
 
 const CHANGE = object<AllowedChange>(() => ({ by: number(0, Number.MAX_VALUE), isRelative: flag }));
 const METRIC_URL = textWhere(2_000, serviceUrlProblem);
 const QUERY = text(10_000);
 
-const METRIC = both(
+const METRIC = consistent(
   object<GuardMetric>(() => ({
     name: TEXT,
     source: variants<MetricSource>(() => ({
@@ -298,11 +284,8 @@ const METRIC = both(
     risesBy: optional(CHANGE),
     fallsBy: optional(CHANGE),
   })),
-  (value, path) => {
-    const { source, ...limits } = value as GuardMetric;
-    const problem = metricProblem({ ...limits, url: source.kind === 'http' ? source.url : undefined });
-    return problem === undefined ? undefined : `"${path}.${problem.field}": ${problem.message}`;
-  },
+  ({ source, ...limits }: GuardMetric) =>
+    metricProblem({ ...limits, url: source.kind === 'http' ? source.url : undefined }),
 );
 
 const GUARD = object<GuardPolicy>(() => ({
@@ -370,6 +353,14 @@ const REQUEST = object<ReleaseRequest>(() => ({
   })),
   identity: optional(TEXT),
 }));
+
+/** Reports every problem that `problemOf` finds as one of this field. */
+function of<T>(field: string, problemOf: (value: T) => string | undefined) {
+  return (value: T) => {
+    const message = problemOf(value);
+    return message === undefined ? undefined : { field, message };
+  };
+}
 
 type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;
 

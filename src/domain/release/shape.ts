@@ -57,8 +57,19 @@ export function nullable(rule: Rule): Rule {
 }
 
 /** Both rules; the second one is checked only if the first one finds no problem. */
-export function both(first: Rule, second: Rule): Rule {
+function both(first: Rule, second: Rule): Rule {
   return (value, path) => first(value, path) ?? second(value, path);
+}
+
+/** A rule, then a check of the whole valid value, which names the field with the problem. */
+export function consistent<T>(
+  rule: Rule,
+  problemOf: (value: T) => { readonly field: string; readonly message: string } | undefined,
+): Rule {
+  return both(rule, (value, path) => {
+    const problem = problemOf(value as T);
+    return problem === undefined ? undefined : `"${path}.${problem.field}": ${problem.message}`;
+  });
 }
 
 /** One of these words: a key for each word of `T`. */

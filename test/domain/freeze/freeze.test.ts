@@ -101,7 +101,7 @@ it.each([
   ['2026-12-23', '2026-12-23 12:00'],
   ['22:00', '06:00'],
 ])('from %j until %j is valid', (from, until) => {
-  expect(freezeProblem({ from, until })).toBeNull();
+  expect(freezeProblem({ from, until })).toBeUndefined();
 });
 
 it('the next freeze is the first to begin, within a day', () => {
