@@ -14,7 +14,7 @@ import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing } from '../tracing/tracingStore.ts';
 import { Assistants } from './graphs/assistants.ts';
 import { loadGraphs } from './graphs/graphLoader.ts';
-import { GraphStore, RunGraphs } from './graphs/graphStore.ts';
+import { GraphStore, withStores } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { browserAccess } from './http/browserAccess.ts';
@@ -133,13 +133,12 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const footprint = new RunFootprint(deployment);
     const events = new EventStore(deployment);
     const threads = new ThreadStore(deployment);
-    const assistants = new Assistants(graphs, new AssistantStore(deployment));
     const lease = new ProcessLease({ processes, leaseMs, onExpired: () => service.stopLostRuns(), log });
     const items = new ItemStore(deployment);
-    const stores = { checkpoints, longTerm: new GraphStore(items, lease) };
-    const states = new ThreadStates({ threads, assistants, stores });
-    const runGraphs = new RunGraphs(assistants, stores);
-    const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
+    const stored = withStores(graphs, checkpoints, new GraphStore(items, lease));
+    const assistants = new Assistants(stored, new AssistantStore(deployment));
+    const states = new ThreadStates(threads, assistants);
+    const outcomes = new RunOutcomes({ assistants, checkpoints, lease, log });
     let url = '';
     const service = new RunService({
       runs,
@@ -149,7 +148,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       footprint,
       remoteRunEnds: pollRunEnds(runs, log),
       outcomes,
-      execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
+      execution: new RunExecution({ assistants, outcomes, checkpoints, footprint, events, lease }),
       createFeedbackLinks: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,

@@ -9,6 +9,8 @@ import {
   type AssistantStore,
   type VersionQuery,
 } from '../store/assistantStore.ts';
+import type { Kwargs } from '../runs/newRun.ts';
+import type { CompiledGraph } from './compiledGraph.ts';
 import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 
 /** The namespace in which the public servers of the Run API derive assistant ids. */
@@ -58,8 +60,12 @@ export class Assistants {
     return graph;
   }
 
-  findGraph(name: string): LoadedGraph | undefined {
-    return this.#graphs.get(name);
+  /** The graph of a run. @throws GraphNotServed if another revision accepted the run and this one lacks its graph. */
+  async graphOfRun({ config }: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
+    const name = String(config.configurable['graph_id']);
+    const graph = this.#graphs.get(name);
+    if (graph === undefined) throw new GraphNotServed(name);
+    return graph.resolve(config);
   }
 
   get onlyGraph(): LoadedGraph | undefined {
@@ -131,6 +137,15 @@ export class Assistants {
     }
     if (!UUID.test(assistant)) throw assistantNotFound(assistant);
     return assistant.toLowerCase();
+  }
+}
+
+/** The revision that claimed a run does not have the run's graph. The run ends with this error. */
+class GraphNotServed extends Error {
+  override readonly name = 'GraphNotServed';
+
+  constructor(graph: string) {
+    super(`This revision serves no graph named ${graph}, which the run was made for.`);
   }
 }
 

@@ -15,9 +15,8 @@ import type { z } from 'zod';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
-import type { Kwargs } from '../runs/newRun.ts';
-import type { Assistants } from './assistants.ts';
 import type { CompiledGraph } from './compiledGraph.ts';
+import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 
 /**
  * LangGraph's `BaseStore` (`config.store`, `getStore()`) on the deployment's database: the same items for every run,
@@ -108,49 +107,26 @@ function parseOrThrow<S extends z.ZodType>(schema: S, given: unknown, what: stri
   throw new TypeError(`The store takes no such ${what}: ${parsed.error.issues[0]?.message ?? ''}`);
 }
 
-/** The stores that every graph gets. */
-export interface GraphStores {
-  readonly checkpoints: CheckpointStore;
-  readonly longTerm: GraphStore;
-}
-
 /**
- * Gives a graph our checkpointer, unless its author set `checkpointer: false`, and our long-term store. Decision:
+ * Gives every graph our checkpointer, unless its author set `checkpointer: false`, and our long-term store. Decision:
  * keep a store that the author compiled it with, because it may search by meaning, which ours does not. Replace an
  * in-memory store, because its items would be lost with the process and differ between revisions.
  */
-export function attachStores(graph: CompiledGraph, stores: GraphStores): CompiledGraph {
-  const { checkpoints, longTerm } = stores;
-  if (graph.checkpointer !== false && graph.checkpointer !== checkpoints) graph.checkpointer = checkpoints;
-  if (graph.store === undefined || isInMemoryStore(graph.store)) graph.store = longTerm;
-  return graph;
-}
-
-/** The graphs that this server executes runs with. */
-export class RunGraphs {
-  readonly #assistants: Assistants;
-  readonly #stores: GraphStores;
-
-  constructor(assistants: Assistants, stores: GraphStores) {
-    this.#assistants = assistants;
-    this.#stores = stores;
-  }
-
-  /** @throws GraphNotServed if another revision accepted the run and this one lacks its graph. */
-  async resolveGraph(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
-    const name = String(kwargs.config.configurable['graph_id']);
-    const loaded = this.#assistants.findGraph(name);
-    if (loaded === undefined) throw new GraphNotServed(name);
-    return attachStores(await loaded.resolve(kwargs.config), this.#stores);
-  }
-}
-
-/** The revision that claimed a run does not have the run's graph. The run ends with this error. */
-class GraphNotServed extends Error {
-  constructor(name: string) {
-    super(`This revision serves no graph named ${name}, which the run was made for.`);
-    this.name = 'GraphNotServed';
-  }
+export function withStores(
+  graphs: LoadedGraphs,
+  checkpoints: CheckpointStore,
+  longTerm: GraphStore,
+): LoadedGraphs {
+  const attachTo = (graph: CompiledGraph): CompiledGraph => {
+    if (graph.checkpointer !== false) graph.checkpointer = checkpoints;
+    if (graph.store === undefined || isInMemoryStore(graph.store)) graph.store = longTerm;
+    return graph;
+  };
+  const attached = [...graphs].map(([name, loaded]): [string, LoadedGraph] => [
+    name,
+    { ...loaded, resolve: async (config) => attachTo(await loaded.resolve(config)) },
+  ]);
+  return new Map(attached);
 }
 
 /** Compares names, because an agent brings its own copy of LangGraph. */

@@ -4,7 +4,6 @@ import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import { addressOf, type CompiledGraph, type GraphConfigLike, type StateSnapshot } from './compiledGraph.ts';
 import { resolveForInspection } from './graphLoader.ts';
-import { type GraphStores, attachStores } from './graphStore.ts';
 
 /** A place in a thread. Without `checkpoint_id`: the newest. */
 export interface StateAddress {
@@ -16,12 +15,10 @@ export interface StateAddress {
 export class ThreadStates {
   readonly #threads: ThreadStore;
   readonly #assistants: Assistants;
-  readonly #stores: GraphStores;
 
-  constructor(options: { threads: ThreadStore; assistants: Assistants; stores: GraphStores }) {
-    this.#threads = options.threads;
-    this.#assistants = options.assistants;
-    this.#stores = options.stores;
+  constructor(threads: ThreadStore, assistants: Assistants) {
+    this.#threads = threads;
+    this.#assistants = assistants;
   }
 
   /**
@@ -140,7 +137,7 @@ export class ThreadStates {
       ...thread.config,
       configurable: { ...configurable, thread_id: thread.thread_id, graph_id: loaded.name },
     });
-    return graph.checkpointer === false ? undefined : attachStores(graph, this.#stores);
+    return graph.checkpointer === false ? undefined : graph;
   }
 }
 

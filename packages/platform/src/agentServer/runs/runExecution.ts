@@ -12,7 +12,7 @@ import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import { EventLog } from './eventLog.ts';
 import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { LiveRun } from './liveRun.ts';
-import type { RunGraphs } from '../graphs/graphStore.ts';
+import type { Assistants } from '../graphs/assistants.ts';
 import { type ExecutionOutcome, toRunFailure, type RunOutcomes } from './runOutcome.ts';
 import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { type CompiledGraph, usesDefaultStart } from '../graphs/compiledGraph.ts';
@@ -20,7 +20,7 @@ import type { RunFootprint } from '../store/runFootprint.ts';
 import type { Kwargs } from './newRun.ts';
 
 interface RunExecutionParts {
-  readonly graphs: RunGraphs;
+  readonly assistants: Assistants;
   readonly outcomes: RunOutcomes;
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
@@ -42,7 +42,7 @@ export class RunExecution {
    * @throws the database's error if it was away for longer than the lease.
    */
   async execute(live: LiveRun, isThreadEmpty: boolean): Promise<ExecutionOutcome> {
-    const { checkpoints, events, graphs, lease, outcomes } = this.#parts;
+    const { assistants, checkpoints, events, lease, outcomes } = this.#parts;
     const kwargs = live.record.kwargs as Kwargs;
     // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
     const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
@@ -57,7 +57,7 @@ export class RunExecution {
       const log = { ...writeGuard, store: events, sendToReaders };
       if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
       else live.logLater = () => EventLog.open({ ...log, lastSentId: () => live.channel.lastId });
-      const graph = await graphs.resolveGraph(kwargs);
+      const graph = await assistants.graphOfRun(kwargs);
       const entry = await retryDuringOutage(
         lease,
         () => chooseEntry(live, kwargs, graph, this.#parts),

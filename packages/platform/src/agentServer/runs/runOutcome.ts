@@ -9,7 +9,7 @@ import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { ThreadOutcome } from '../store/runEnds.ts';
 import type { LiveRun, RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
-import type { RunGraphs } from '../graphs/graphStore.ts';
+import type { Assistants } from '../graphs/assistants.ts';
 import { toWireJson } from './wireJson.ts';
 
 /** The result of a run's end for the run and for its thread. */
@@ -21,7 +21,7 @@ export interface ExecutionOutcome {
 }
 
 interface RunOutcomesParts {
-  readonly graphs: RunGraphs;
+  readonly assistants: Assistants;
   readonly checkpoints: CheckpointStore;
   readonly lease: Lease;
   readonly log: Logger;
@@ -75,7 +75,7 @@ export class RunOutcomes {
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
   async storedValues(record: RunRecord): Promise<string> {
-    const graph = await this.#parts.graphs.resolveGraph(record.kwargs as Kwargs);
+    const graph = await this.#parts.assistants.graphOfRun(record.kwargs as Kwargs);
     if (graph.checkpointer === false) return 'null';
     const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
     let configurable: Record<string, unknown> = { thread_id: record.thread_id };
@@ -90,7 +90,7 @@ export class RunOutcomes {
   }
 
   async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
-    const graph = await this.#parts.graphs.resolveGraph(live.record.kwargs as Kwargs);
+    const graph = await this.#parts.assistants.graphOfRun(live.record.kwargs as Kwargs);
     if (graph.checkpointer === false) return undefined;
     return graph.getState({ configurable: { thread_id: live.threadId } });
   }
