@@ -1,41 +1,21 @@
-import {
-  Deployment,
-  DeploymentCreate,
-  DeploymentPatch,
-  DeploymentsDeleted,
-  DeploymentsList,
-} from '@slipway/contract/controlPlane/deployment';
+import * as deployments from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
-import { Listener, ListenersList } from '@slipway/contract/controlPlane/listener';
-import {
-  BuildLogs,
-  BuildLogsRequest,
-  RevisionLogLine,
-  RevisionLogPage,
-} from '@slipway/contract/controlPlane/logs';
-import {
-  Container,
-  EnvVar,
-  LocalObjectReference,
-  ResourceRequirements,
-  ResourceSpec,
-  Volume,
-  VolumeMount,
-} from '@slipway/contract/controlPlane/resourceSpec';
-import { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
-import { Secret, SecretReference } from '@slipway/contract/controlPlane/secret';
-import { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
-import { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import * as listeners from '@slipway/contract/controlPlane/listener';
+import * as logs from '@slipway/contract/controlPlane/logs';
+import * as resources from '@slipway/contract/controlPlane/resourceSpec';
+import * as revisions from '@slipway/contract/controlPlane/revision';
+import * as secrets from '@slipway/contract/controlPlane/secret';
+import * as sources from '@slipway/contract/controlPlane/source';
+import * as uploads from '@slipway/contract/controlPlane/uploadUrl';
 import type { Endpoint } from '@slipway/contract/endpoint';
-import { ErrorDetail, HttpValidationError, ValidationIssue } from '@slipway/contract/httpErrors';
+import * as errorsOfHttp from '@slipway/contract/httpErrors';
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { Run, RunCreate } from '@slipway/contract/runApi/run';
-import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
+import * as runs from '@slipway/contract/runApi/run';
+import * as threads from '@slipway/contract/runApi/thread';
 import { z } from 'zod';
 import {
   createDocument,
   type oas31,
-  type ZodOpenApiComponentsObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverride,
   type ZodOpenApiPathsObject,
@@ -195,40 +175,11 @@ const overrideWithWireSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io 
 };
 
 /** The schemas that the documents refer to by name: the contracts' nouns. */
-const COMPONENT_SCHEMAS: NonNullable<ZodOpenApiComponentsObject['schemas']> = {
-  Deployment,
-  DeploymentCreate,
-  DeploymentPatch,
-  DeploymentsDeleted,
-  DeploymentsList,
-  Revision,
-  RevisionsList,
-  SourceConfig,
-  SourceRevisionConfig,
-  Secret,
-  SecretReference,
-  ResourceSpec,
-  LocalObjectReference,
-  Volume,
-  VolumeMount,
-  Container,
-  EnvVar,
-  ResourceRequirements,
-  Listener,
-  ListenersList,
-  UploadUrl,
-  BuildLogs,
-  BuildLogsRequest,
-  RevisionLogLine,
-  RevisionLogPage,
-  ErrorDetail,
-  ValidationIssue,
-  HttpValidationError,
-  Run,
-  RunCreate,
-  Thread,
-  ThreadState,
-};
+const COMPONENT_SCHEMAS = Object.fromEntries(
+  [deployments, revisions, sources, secrets, resources, listeners, uploads, logs, errorsOfHttp, runs, threads]
+    .flatMap((nouns) => Object.entries<unknown>(nouns))
+    .filter((entry): entry is [string, z.ZodType] => entry[1] instanceof z.ZodType),
+);
 
 const DEPLOYMENT_ID = '6f1a2c3d-0b1e-4c5d-8e9f-0a1b2c3d4e5f';
 const REVISION_ID = '0d9c8b7a-6f5e-4d3c-8b2a-1f0e9d8c7b6a';
