@@ -2,21 +2,14 @@ import { Networks } from '@slipway/contract/networks';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
-import type { SpokenVocabulary } from './controlPlane/routes/vocabularyTranslation.ts';
 import { PlatformError } from './errors.ts';
 import { type PlatformOptions, RATE_LIMIT } from './platform.ts';
 
 /** The options of `slipway platform`. */
-export interface PlatformSettings {
-  /** 0 takes a free port. */
-  port: number;
-  home: string;
-  /** Default `127.0.0.1`. */
-  host?: string;
-  /** Any Postgres; default: the embedded one. */
-  databaseUrl?: string;
-  /** The vocabulary of the control plane. Default: `both`. */
-  vocabulary?: SpokenVocabulary;
+export interface PlatformSettings extends Pick<
+  PlatformOptions,
+  'port' | 'home' | 'host' | 'databaseUrl' | 'vocabulary' | 'adoptDatabase' | 'isolation'
+> {
   /** Long-term requests per second of each key; 0: unlimited. Default: 500. */
   rateLimit?: number;
   /** Requests of each key at once. Default: ten seconds' worth. */
@@ -27,10 +20,6 @@ export interface PlatformSettings {
   maxUpload?: number;
   /** How long to keep the audit log, in days. Default: 365. */
   keepAudit?: number;
-  /** Pair home and database even if they do not belong together. */
-  adoptDatabase?: boolean;
-  /** How builds and agents run. Default: `auto`. */
-  isolation?: PlatformOptions['isolation'];
   /** `host:port` for metrics. Default: none. */
   metrics?: string;
 }

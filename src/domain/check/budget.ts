@@ -22,18 +22,9 @@ export interface Spent {
 
 /** What is left of a budget. */
 export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
-  const left = (of: number | undefined, taken: number): number | undefined =>
-    of === undefined ? undefined : Math.max(of - Math.ceil(taken), 0);
-  const [timeMs, runs, tokens] = [
-    left(budget.timeMs, spent.timeMs),
-    left(budget.runs, spent.runs),
-    left(budget.tokens, spent.tokens),
-  ];
-  return {
-    timeMs,
-    runs,
-    tokens,
-  };
+  const left = (of: keyof ChecksBudget): number | undefined =>
+    budget[of] && Math.max(budget[of] - Math.ceil(spent[of]), 0);
+  return { timeMs: left('timeMs'), runs: left('runs'), tokens: left('tokens') };
 }
 
 /** What a budget has no room for, if a check is asked once more: in words; `undefined`: it has. */

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { DeclaredJudgeSettings, JudgeInputs } from '../judge/settings.ts';
 import type { JudgeVerdict } from '../judge/verdict.ts';
 import type { Outcome } from '../release/outcome.ts';
@@ -209,17 +211,14 @@ export function previewPhase({ release, removal }: PreviewState): PreviewPhase {
 }
 
 export function summarize({ name, pr, target }: PreviewSpec, state: PreviewState): PreviewSummary {
-  const { createdAt, renewedAt, expiresAt, agentUrl, last, removal, commentProblem } = state;
+  const { last, removal, commentProblem } = state;
   const noComment = commentProblem === null ? null : `no comment was written: ${commentProblem}`;
   return {
     name,
     pr,
     deployment: target.deployment,
     phase: previewPhase(state),
-    createdAt,
-    renewedAt,
-    expiresAt,
-    agentUrl,
+    ...pick(state, 'createdAt', 'renewedAt', 'expiresAt', 'agentUrl'),
     outcome: last?.outcome ?? null,
     problem: removal?.problem ?? noComment,
   };

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { Actor } from '../actor.ts';
 import { type RestoreSpan, restoreSpanOf } from '../delivery/restoreSpan.ts';
 import { artifactIdentity } from '../artifact/artifact.ts';
@@ -6,7 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { Instant } from '../scalars.ts';
 import type { HistoryRow } from '../target/targetState.ts';
 import type { Outcome } from './outcome.ts';
-import type { ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
+import { ENDED_FIELDS, type ReleaseRequest, type ReleaseResult, type RollbackRequest } from './release.ts';
 
 /** A past release or rollback of a target. */
 export interface PastRelease {
@@ -71,22 +73,7 @@ export function pastOfResult(result: ReleaseResult): PastRelease {
 
 /** The fields that a row and a record have in common. */
 function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt' | 'restore'> {
-  const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
-  const { revisionId, servingRevisionId, requestedBy, committedAt } = ended;
-  return {
-    releaseId,
-    kind,
-    outcome,
-    reason,
-    code,
-    endedAt,
-    artifact,
-    commit,
-    revisionId,
-    servingRevisionId,
-    requestedBy,
-    committedAt,
-  };
+  return { ...pick(ended, ...ENDED_FIELDS), code: ended.code ?? null };
 }
 
 function asked(

@@ -253,7 +253,7 @@ export interface ReleaseResult {
   /** The revision that this release made. */
   readonly revisionId: string | null;
   readonly baseline: Baseline | null;
-  /** The revision that serves now, as far as is known. */
+  /** The revision that served at its end, as far as is known. */
   readonly servingRevisionId: string | null;
   /** Whether what serves now passed its checks. */
   readonly servingVerified: boolean;
@@ -281,3 +281,18 @@ export interface ReleaseResult {
   readonly startedAt: Instant;
   readonly endedAt: Instant;
 }
+
+/** The fields of a result that its row in the target's history has, too. */
+export const ENDED_FIELDS = [
+  'releaseId',
+  'kind',
+  'artifact',
+  'commit',
+  'committedAt',
+  'outcome',
+  'reason',
+  'revisionId',
+  'servingRevisionId',
+  'requestedBy',
+  'endedAt',
+] as const satisfies readonly (keyof ReleaseResult)[];

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { Check } from '../check/check.ts';
 import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/revision.ts';
 import type { WholeNumber } from '../scalars.ts';
@@ -162,7 +164,15 @@ function changedSecrets(
 }
 
 function planned(step: StepName, overrides: StepOverrides): PlannedStep {
-  return { step, subject: null, times: 1, policy: policyOf(step, overrides) };
+  // Only the policy, because a row of the table has further fields.
+  const policy = pick(
+    stepPolicy(step, overrides),
+    'startToCloseMs',
+    'scheduleToCloseMs',
+    'heartbeatMs',
+    'retry',
+  );
+  return { step, subject: null, times: 1, policy };
 }
 
 function perCheck(
@@ -175,15 +185,4 @@ function perCheck(
     ...planned(step, patience(coverChecks(step, steps, [check]))),
     subject: check.name,
   }));
-}
-
-/** Only the policy, because a row of the table has further fields. */
-function policyOf(step: StepName, overrides: StepOverrides): StepPolicy {
-  const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = stepPolicy(step, overrides);
-  return {
-    startToCloseMs,
-    scheduleToCloseMs,
-    heartbeatMs,
-    retry,
-  };
 }

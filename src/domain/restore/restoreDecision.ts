@@ -1,4 +1,5 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { pick } from '@slipway/contract/pick';
 
 import type { Check } from '../check/check.ts';
 import { originalOf } from '../deployment/revision.ts';
@@ -14,20 +15,9 @@ export interface Finding {
 
 /** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
 export function checkIdentity(check: Check): string {
-  const { assistant, input, expect, turns, evaluators, reference, dataset } = check;
-  return canonicalJson({
-    assistant,
-    input,
-    expect,
-    turns,
-    evaluators,
-    reference,
-    dataset: dataset && rowsOf(dataset),
-  });
-}
-
-function rowsOf({ digest, rows, seed, passRate }: NonNullable<Check['dataset']>) {
-  return { digest, rows, seed, passRate };
+  const asked = pick(check, 'assistant', 'input', 'expect', 'turns', 'evaluators', 'reference');
+  const dataset = check.dataset && pick(check.dataset, 'digest', 'rows', 'seed', 'passRate');
+  return canonicalJson({ ...asked, dataset });
 }
 
 /** How an attempt to restore a revision failed. */

@@ -1,7 +1,14 @@
+import { pick } from '@slipway/contract/pick';
+
 import { restoreSpanOf } from '../delivery/restoreSpan.ts';
 import { isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
 import { needsPerson } from '../release/outcome.ts';
-import type { KnownRevision, ReleaseResult, RollbackRequest } from '../release/release.ts';
+import {
+  ENDED_FIELDS,
+  type KnownRevision,
+  type ReleaseResult,
+  type RollbackRequest,
+} from '../release/release.ts';
 import { isCounter, latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import { settingsForRestore, type TargetSpec } from './targetSpec.ts';
@@ -16,23 +23,10 @@ const REASON_MAX_CHARACTERS = 1_000;
  */
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
-  const { releaseId, kind, requestKey, artifact, commit, outcome, reason, code } = result;
-  const { revisionId, servingRevisionId, requestedBy, startedAt, endedAt, committedAt } = result;
   const row: HistoryRow = {
-    releaseId,
-    kind,
-    requestKey,
-    artifact,
-    commit,
-    outcome,
-    reason: reason.slice(0, REASON_MAX_CHARACTERS),
-    code: code ?? undefined,
-    revisionId,
-    servingRevisionId,
-    requestedBy,
-    startedAt,
-    endedAt,
-    committedAt,
+    ...pick(result, ...ENDED_FIELDS, 'requestKey', 'startedAt'),
+    reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
+    code: result.code ?? undefined,
     restore: restoreSpanOf(result),
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,

@@ -1,11 +1,18 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Guarding } from '../guard/guarding.ts';
-import type { Outcome } from '../release/outcome.ts';
 import type { RestoreSpan } from '../delivery/restoreSpan.ts';
-import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import type {
+  ENDED_FIELDS,
+  KnownRevision,
+  ReleaseRequest,
+  ReleaseResult,
+  RollbackRequest,
+} from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
@@ -42,25 +49,12 @@ export interface NeedsPerson {
 }
 
 /** An ended release or rollback in brief. The artifact store has its whole record. */
-export interface HistoryRow {
-  readonly releaseId: string;
-  readonly kind: 'release' | 'rollback';
+export interface HistoryRow extends Pick<ReleaseResult, (typeof ENDED_FIELDS)[number]> {
   readonly requestKey: string | null;
-  /** The artifact's identity, or the beginning of its digest. */
-  readonly artifact: string | null;
-  readonly commit: string | null;
-  readonly outcome: Outcome;
-  readonly reason: string;
   /** The code of the failure that ended it. Absent or `null`: nothing failed, or a person stopped it. */
   readonly code?: ErrorCode | null;
-  readonly revisionId: string | null;
-  readonly servingRevisionId: string | null;
-  readonly requestedBy: Actor;
   /** Absent: not known, or it never started. */
   readonly startedAt?: Instant;
-  readonly endedAt: Instant;
-  /** When its commit was made. Absent: not known. */
-  readonly committedAt?: Instant;
   /** The restore of an earlier revision. Absent: none succeeded, or not known. */
   readonly restore?: RestoreSpan;
   /** The rollback requests that it carried out. */
@@ -274,21 +268,9 @@ export const EMPTY_TARGET: TargetState = {
 /** The state once the deployment is deleted: without revisions, but with its history and quarantine. */
 export function retireDeployment(state: TargetState): TargetState {
   const { owns: _, guard: _1, ...kept } = state;
-  const { queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras } =
-    EMPTY_TARGET;
-  return {
-    ...kept,
-    queue,
-    rollbacks,
-    hold,
-    known,
-    activeRevisionId,
-    drift,
-    needsPerson,
-    late,
-    lateUploads,
-    extras,
-  };
+  const emptied = ['queue', 'rollbacks', 'hold', 'known', 'activeRevisionId', 'drift'] as const;
+  const unwatched = ['needsPerson', 'late', 'lateUploads', 'extras'] as const;
+  return { ...kept, ...pick(EMPTY_TARGET, ...emptied, ...unwatched) };
 }
 
 const HISTORY: Bound = { items: 100, bytes: 250_000 };

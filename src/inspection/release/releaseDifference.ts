@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import { artifactFiles, filesDifference, type FilesDifference } from '../../artifact/artifactFiles.ts';
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { isDigest } from '../../artifact/digest.ts';
@@ -52,20 +54,8 @@ export function configurationDifference(
 function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | string {
   if (request === null) return `${past.releaseId}: Temporal no longer keeps its request`;
   if (!('artifact' in request)) return `${past.releaseId}: a rollback has no configuration of its own`;
-  const { target, graphConfigPath, checks, steps, soakMs, queue } = request;
-  const { onError, pauseMs, approval, freezes } = request;
-  return {
-    target,
-    graphConfigPath,
-    checks,
-    steps,
-    soakMs,
-    queue,
-    onError,
-    pauseMs,
-    approval,
-    freezes,
-  };
+  const how = ['checks', 'steps', 'soakMs', 'queue', 'onError', 'pauseMs', 'approval', 'freezes'] as const;
+  return pick(request, 'target', 'graphConfigPath', ...how);
 }
 
 async function filesOf(

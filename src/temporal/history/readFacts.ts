@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type {
   ActivityFact,
   GuardFact,
@@ -80,15 +82,10 @@ function readWork({ workflowId, history }: AuditedHistory): WorkFact {
 
 function readGuard({ workflowId, history }: AuditedHistory): GuardFact {
   const input = decode(history.events?.[0]?.workflowExecutionStartedEventAttributes?.input) as GuardInput;
-  const { releaseId, revisionId, policy, since, until } = input;
   const { report = null, answer = null } = (endOf(history).result ?? {}) as Partial<GuardResult>;
   return {
     workflowId,
-    releaseId,
-    revisionId,
-    policy,
-    since,
-    until,
+    ...pick(input, 'releaseId', 'revisionId', 'policy', 'since', 'until'),
     report,
     answer,
     activities: readActivities(history),

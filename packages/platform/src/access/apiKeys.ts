@@ -2,12 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
 import { type Kysely, type Selectable, sql } from 'kysely';
 
-import type {
-  ApiKey,
-  ApiKeyCreate,
-  ApiKeysQuery,
-  CreatedApiKey,
-} from '@slipway/contract/controlPlane/access';
+import type { ApiKeyCreate, ApiKeysQuery } from '@slipway/contract/controlPlane/access';
 import { HttpProblem } from '../http/problem.ts';
 import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
@@ -21,7 +16,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
   const { kysely } = options;
   return {
     /** Creates a key: only this answer contains the key itself. */
-    create: async (caller: Caller, request: ApiKeyCreate): Promise<CreatedApiKey> => {
+    create: async (caller: Caller, request: ApiKeyCreate) => {
       const tenantIds = [...new Set(request.tenant_ids ?? [caller.tenantId])];
       if (!isOperator(caller) && tenantIds.some((id) => id !== caller.tenantId)) {
         throw new HttpProblem(403, "Only the platform's own key makes keys for other tenants.");
@@ -50,10 +45,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
     },
 
     /** The keys of the caller's tenant, newest first. */
-    list: async (
-      caller: Caller,
-      { limit, offset, revoked }: ApiKeysQuery,
-    ): Promise<{ resources: ApiKey[]; offset: number }> => {
+    list: async (caller: Caller, { limit, offset, revoked }: ApiKeysQuery) => {
       let select = kysely
         .selectFrom('api_keys')
         .selectAll()
@@ -110,17 +102,6 @@ function isFor(tenantId: string) {
   return sql<boolean>`${tenantId}::uuid = any (tenant_ids)`;
 }
 
-function apiKeyView(caller: Caller, row: Selectable<ApiKeysTable>): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    scope: row.scope,
-    tenant_ids: isOperator(caller) ? row.tenant_ids : [caller.tenantId],
-    created_by: row.created_by,
-    created_at: row.created_at.toISOString(),
-    expires_at: row.expires_at?.toISOString() ?? null,
-    revoked_at: row.revoked_at?.toISOString() ?? null,
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-  };
+function apiKeyView(caller: Caller, { key_hash: _, ...row }: Selectable<ApiKeysTable>) {
+  return { ...row, tenant_ids: isOperator(caller) ? row.tenant_ids : [caller.tenantId] };
 }

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditQuery } from '@slipway/contract/controlPlane/access';
+import type { AuditQuery } from '@slipway/contract/controlPlane/access';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { type Kysely, sql } from 'kysely';
@@ -60,11 +60,7 @@ export async function recordOutcome(
 }
 
 /** The audit log of the caller's tenant, newest first. */
-export async function readAudit(
-  kysely: Kysely<Schema>,
-  caller: Caller,
-  query: AuditQuery,
-): Promise<{ resources: AuditEntry[]; offset: number }> {
+export async function readAudit(kysely: Kysely<Schema>, caller: Caller, query: AuditQuery) {
   let select = kysely
     .selectFrom('audit_entries')
     .selectAll()
@@ -82,9 +78,8 @@ export async function readAudit(
       sql<boolean>`exists (select 1 from jsonb_each_text(resources) as r where r.value = ${query.resource_id})`,
     );
   }
-  const rows = await select.execute();
-  const resources = rows.map((row) => ({ ...row, at: row.at.toISOString() }));
-  return { resources, offset: query.offset + rows.length };
+  const resources = await select.execute();
+  return { resources, offset: query.offset + resources.length };
 }
 
 /** Removes audit entries that are older than `keptMs` milliseconds. */

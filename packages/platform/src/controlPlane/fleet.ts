@@ -208,14 +208,8 @@ function waitForAbort(signal: AbortSignal): Promise<undefined> {
 }
 
 /** Waits; false if the signal was aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(ms, undefined, { signal });
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
+function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal }).catch(() => false);
 }
 
 /** An agent that ran this long counts as having started well, in milliseconds. */

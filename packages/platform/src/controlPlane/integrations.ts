@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
+import type { IntegrationCreate } from '@slipway/contract/controlPlane/integration';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { readSecretReference, secretInFile } from '@slipway/contract/secretReference';
 import type { Kysely, Selectable } from 'kysely';
@@ -31,11 +31,7 @@ const TOKEN_USERNAME = 'x-access-token';
 export function createIntegrations(kysely: Kysely<Schema>) {
   return {
     /** @throws HttpProblem 409 if the tenant has one with that name; 422 for a prefix that is no address. */
-    create: async (
-      caller: Caller,
-      request: IntegrationCreate,
-      origin: string,
-    ): Promise<IntegrationInstall> => {
+    create: async (caller: Caller, request: IntegrationCreate, origin: string) => {
       const issues = prefixIssues(request);
       if (issues.length > 0) throw invalid(issues);
       const created = await kysely
@@ -58,7 +54,7 @@ export function createIntegrations(kysely: Kysely<Schema>) {
       return integrationView(created, origin);
     },
 
-    list: async (caller: Caller, origin: string): Promise<IntegrationInstall[]> => {
+    list: async (caller: Caller, origin: string) => {
       const rows = await kysely
         .selectFrom('integrations')
         .selectAll()
@@ -91,17 +87,9 @@ function prefixIssues({ url_prefix: prefix, credential }: IntegrationCreate): Va
   return [];
 }
 
-function integrationView(row: Selectable<IntegrationsTable>, origin: string): IntegrationInstall {
-  return {
-    id: row.id,
-    name: row.name,
-    url_prefix: row.url_prefix,
-    username: row.username,
-    credential: row.credential,
-    webhook_secret: row.webhook_secret,
-    webhook_url: row.webhook_secret === null ? null : `${origin}/v1/integrations/github/${row.id}/webhook`,
-    created_at: row.created_at.toISOString(),
-  };
+function integrationView({ tenant_id: _, ...row }: Selectable<IntegrationsTable>, origin: string) {
+  const webhook = `${origin}/v1/integrations/github/${row.id}/webhook`;
+  return { ...row, webhook_url: row.webhook_secret === null ? null : webhook };
 }
 
 /** The repository that a `source_config` names. */

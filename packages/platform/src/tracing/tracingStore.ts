@@ -160,9 +160,9 @@ export class TracingStore {
   /** The tracing projects of a tenant, oldest first. */
   async projectsOf(tenantId: string, { name, limit, offset }: z.output<typeof TracingProjectsQuery>) {
     const projects = this.#db as unknown as Kysely<Schema>;
-    const rows = await projects
+    return projects
       .selectFrom('tracing_projects')
-      .select(['id', 'name', 'tenant_id', 'created_at'])
+      .select(['id', 'name', 'tenant_id', 'created_at as start_time'])
       .where('tenant_id', '=', tenantId)
       .$if(name !== undefined, (query) => query.where('name', '=', name ?? ''))
       .orderBy('created_at')
@@ -170,7 +170,6 @@ export class TracingStore {
       .limit(limit)
       .offset(offset)
       .execute();
-    return rows.map(({ created_at: at, ...row }) => ({ ...row, start_time: at.toISOString() }));
   }
 
   /** The feedback of a tenant's tracing projects, newest first. */
@@ -195,7 +194,7 @@ export class TracingStore {
 
 /** A row as it is answered, without its link. */
 function answered({ token_hash: _, ...row }: Selectable<FeedbackTable>) {
-  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+  return row;
 }
 
 /** Whether feedback came through a deployment's link, in SQL that has the feedback. */

@@ -38,7 +38,7 @@ export class Assistants {
   readonly #system: ReadonlyMap<string, AssistantRecord>;
 
   constructor(graphs: LoadedGraphs, store: AssistantStore) {
-    const since = new Date().toISOString();
+    const since = new Date();
     this.#graphs = graphs;
     this.#store = store;
     this.#system = new Map([...graphs.values()].map((graph) => [graph.name, systemAssistant(graph, since)]));
@@ -151,7 +151,7 @@ class GraphNotServed extends Error {
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu;
 
-function systemAssistant(graph: LoadedGraph, since: string): AssistantRecord {
+function systemAssistant(graph: LoadedGraph, since: Date): AssistantRecord {
   return {
     assistant_id: assistantIdOf(graph.name),
     graph_id: graph.name,

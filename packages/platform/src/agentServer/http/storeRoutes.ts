@@ -1,3 +1,4 @@
+import { pick } from '@slipway/contract/pick';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { Hono } from 'hono';
 
@@ -40,12 +41,6 @@ export function storeRoutes(items: ItemStore): Hono {
   return app;
 }
 
-function wireItem({ namespace, key, value, created_at, updated_at }: StoredItem) {
-  return {
-    namespace,
-    key,
-    value,
-    created_at: created_at.toISOString(),
-    updated_at: updated_at.toISOString(),
-  };
+function wireItem(item: StoredItem) {
+  return pick(item, 'namespace', 'key', 'value', 'created_at', 'updated_at');
 }

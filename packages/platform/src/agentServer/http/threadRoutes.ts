@@ -100,7 +100,7 @@ function projectThread(
   thread: ThreadRecord,
   search: Pick<ThreadSearch, 'select' | 'extract'>,
 ): Record<string, unknown> {
-  const whole = { ...wireThread(thread), state_updated_at: thread.updated_at.toISOString() };
+  const whole = { ...wireThread(thread), state_updated_at: thread.updated_at };
   const shown = pickFields(whole, search.select);
   if (search.extract == null) return shown;
   const extracted = Object.entries(search.extract).map(([name, path]) => [name, valueAt(whole, path)]);

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import { invalid } from '../../http/problem.ts';
 import type { RunRecord } from '../store/agentDatabase.ts';
 import type { ThreadRecord } from '../store/threadStore.ts';
@@ -5,16 +7,8 @@ import type { ThreadRecord } from '../store/threadStore.ts';
 /** A run as the contract shows it (contract 001, "Run"), with its `attempt` and, if it failed, `error`. */
 export function wireRun(run: RunRecord): Record<string, unknown> {
   return {
-    run_id: run.run_id,
-    thread_id: run.thread_id,
-    assistant_id: run.assistant_id,
-    created_at: run.created_at.toISOString(),
-    updated_at: run.updated_at.toISOString(),
-    metadata: run.metadata,
-    status: run.status,
-    kwargs: run.kwargs,
-    multitask_strategy: run.multitask_strategy,
-    attempt: run.attempt,
+    ...pick(run, 'run_id', 'thread_id', 'assistant_id', 'created_at', 'updated_at', 'metadata', 'status'),
+    ...pick(run, 'kwargs', 'multitask_strategy', 'attempt'),
     error: run.error ?? undefined,
   };
 }
@@ -27,13 +21,7 @@ export function wireNewRun(run: RunRecord): Record<string, unknown> {
 /** A thread as the contract shows it (contract 001, "Thread"), with `interrupts` and, if it failed, `error`. */
 export function wireThread(thread: ThreadRecord): Record<string, unknown> {
   return {
-    thread_id: thread.thread_id,
-    created_at: thread.created_at.toISOString(),
-    updated_at: thread.updated_at.toISOString(),
-    metadata: thread.metadata,
-    status: thread.status,
-    config: thread.config,
-    values: thread.values,
+    ...pick(thread, 'thread_id', 'created_at', 'updated_at', 'metadata', 'status', 'config', 'values'),
     interrupts: thread.interrupts,
     error: thread.error ?? undefined,
   };

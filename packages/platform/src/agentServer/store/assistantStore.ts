@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore } from './agentDatabase.ts';
 
-/** An assistant on the wire (the public client's fields: contract 001 shows none). */
+/** An assistant as on the wire (the public client's fields: contract 001 shows none). */
 export interface AssistantRecord {
   readonly assistant_id: string;
   readonly graph_id: string;
@@ -15,8 +15,8 @@ export interface AssistantRecord {
   readonly context: Record<string, unknown>;
   readonly metadata: Record<string, unknown>;
   readonly version: number;
-  readonly created_at: string;
-  readonly updated_at: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 /** The fields of an assistant that a client may set. */
@@ -64,8 +64,7 @@ export class AssistantStore extends DeploymentStore {
   }
 
   async find(assistantId: string): Promise<AssistantRecord | undefined> {
-    const row = await this.#current().where('a.assistant_id', '=', assistantId).executeTakeFirst();
-    return row && toRecord(row);
+    return this.#current().where('a.assistant_id', '=', assistantId).executeTakeFirst();
   }
 
   /** @throws HttpProblem 404 */
@@ -117,8 +116,7 @@ export class AssistantStore extends DeploymentStore {
       .select('v.created_at as updated_at')
       .where('v.assistant_id', '=', assistantId);
     if (query.metadata !== undefined) select = select.where(hasMetadata(query.metadata));
-    const rows = await select.orderBy('v.version', 'desc').limit(query.limit).offset(query.offset).execute();
-    return rows.map(toRecord);
+    return select.orderBy('v.version', 'desc').limit(query.limit).offset(query.offset).execute();
   }
 
   /** @throws HttpProblem 404 */
@@ -154,7 +152,7 @@ export class AssistantStore extends DeploymentStore {
       .orderBy('assistant_id')
       .limit(end)
       .execute();
-    const merged = [...matchingSystem, ...rows.map(toRecord)].sort(
+    const merged = [...matchingSystem, ...rows].sort(
       (left, right) => (order === 'asc' ? 1 : -1) * compare(left[by], right[by]),
     );
     return { found: merged.slice(query.offset, end), total: matchingSystem.length + Number(count) };
@@ -192,12 +190,6 @@ function hasMetadata(metadata: Record<string, unknown>): RawBuilder<boolean> {
   return sql<boolean>`v.metadata @> ${JSON.stringify(metadata)}::jsonb`;
 }
 
-type Row = Omit<AssistantRecord, 'created_at' | 'updated_at'> & { created_at: Date; updated_at: Date };
-
-function toRecord(row: Row): AssistantRecord {
-  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
-}
-
 function matches(assistant: AssistantRecord, query: AssistantQuery): boolean {
   return (
     (query.graphId === undefined || assistant.graph_id === query.graphId) &&
@@ -206,6 +198,6 @@ function matches(assistant: AssistantRecord, query: AssistantQuery): boolean {
   );
 }
 
-function compare(left: string, right: string): number {
+function compare<T extends string | Date>(left: T, right: T): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
