@@ -51,6 +51,7 @@ const EVERYWHERE = [
   'clientAddress',
   'clientErrors',
   'codedError',
+  'pick',
   'pythonAgent',
   'secretReference',
   'traceparent',

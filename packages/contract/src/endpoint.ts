@@ -90,13 +90,7 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
         Own
       >;
     };
-  return {
-    get: row('GET'),
-    post: row('POST'),
-    put: row('PUT'),
-    patch: row('PATCH'),
-    delete: row('DELETE'),
-  };
+  return { get: row('GET'), post: row('POST'), put: row('PUT'), patch: row('PATCH'), delete: row('DELETE') };
 }
 
 /** The section of contract 001's table. */

@@ -73,9 +73,7 @@ export const AssistantId = singleLineText(NAME_MAX);
 /** A path inside a source tree: relative, with forward slashes, without `..` segments. */
 export const RelativePath = nonEmptyText().regex(
   /^(?![/\\])(?![A-Za-z]:)(?!(?:.*\/)?\.\.(?:\/|$))[^\\]+$/su,
-  {
-    error: 'Input should be a relative path without ".." segments',
-  },
+  { error: 'Input should be a relative path without ".." segments' },
 );
 
 /** A DNS label (RFC 1123): contract 000, "Nested types": Volume and Container names. */

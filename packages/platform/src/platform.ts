@@ -246,11 +246,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     );
     app.route(
       '/',
-      projectRoutes({
-        tracing,
-        guard: requireCaller(access),
-        tenantOf: (c) => callerOf(c).tenantId,
-      }),
+      projectRoutes({ tracing, guard: requireCaller(access), tenantOf: (c) => callerOf(c).tenantId }),
     );
     app.route('/', openApiRoutes());
     app.route('/', controlPlane.app);

@@ -231,10 +231,7 @@ afterAll(async () => {
 
 describe('a platform that is killed at every moment of a release', () => {
   it('leaves no process behind', async () => {
-    await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), {
-      timeout: 20_000,
-      interval: 50,
-    });
+    await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), { timeout: 20_000, interval: 50 });
   });
 
   it('restarts, and has nothing half written', async () => {

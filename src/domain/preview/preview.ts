@@ -198,11 +198,7 @@ export function newPreview(now: number, ttlMs: number): PreviewState {
 
 /** A push renews the deadline. */
 export function renewed(state: PreviewState, now: number, ttlMs: number): PreviewState {
-  return {
-    ...state,
-    renewedAt: new Date(now).toISOString(),
-    expiresAt: new Date(now + ttlMs).toISOString(),
-  };
+  return { ...state, renewedAt: new Date(now).toISOString(), expiresAt: new Date(now + ttlMs).toISOString() };
 }
 
 export function previewPhase({ release, removal }: PreviewState): PreviewPhase {

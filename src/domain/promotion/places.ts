@@ -29,12 +29,7 @@ export interface Places {
 export type PlaceStanding =
   { readonly state: 'has' | 'unknown' } | { readonly state: 'waits'; readonly ahead: number };
 
-export const NO_PLACES: Places = {
-  rules: { atOnce: 0, apartMs: 0 },
-  holders: [],
-  waiting: [],
-  givenAt: 0,
-};
+export const NO_PLACES: Places = { rules: { atOnce: 0, apartMs: 0 }, holders: [], waiting: [], givenAt: 0 };
 
 /** A promotion that has not signaled for this long, in milliseconds, has ended: its place is free. */
 export const PLACE_LEASE_MS = 180_000;

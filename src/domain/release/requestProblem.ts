@@ -114,11 +114,7 @@ export const TARGET = object<TargetSpec>(() => ({
 }));
 
 const ARTIFACT = variants<Artifact>(() => ({
-  tarball: {
-    digest: DIGEST,
-    sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
-    store: URL_OF_STORE,
-  },
+  tarball: { digest: DIGEST, sizeBytes: whole(0, Number.MAX_SAFE_INTEGER), store: URL_OF_STORE },
   image: { uri: TEXT },
   git: { ref: TEXT },
 }));
@@ -297,10 +293,7 @@ const GUARD = object<GuardPolicy>(() => ({
   metrics: list(METRIC, METRICS_MAX),
 }));
 
-const NAMED = {
-  name: TEXT,
-  events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)),
-};
+const NAMED = { name: TEXT, events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)) };
 const OF_GITHUB = {
   ...NAMED,
   apiUrl: URL_OF_SERVICE,

@@ -24,9 +24,7 @@ export function object<T extends object>(fields: () => Fields<T>): Rule {
 
 /** An object whose `kind` determines its fields. */
 export function variants<T extends { readonly kind: string }>(
-  kinds: () => {
-    readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>>;
-  },
+  kinds: () => { readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>> },
 ): Rule {
   return (value, path) => {
     if (!isRecord(value)) return `"${path}" is not an object`;

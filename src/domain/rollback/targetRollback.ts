@@ -198,11 +198,7 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
   if (running?.kind !== 'release')
     return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
   const reason = `${running.releaseId} is being stopped`;
-  return {
-    state: taken,
-    answer: answerOf(taken, request, 'preempting', reason, serves),
-    preempt: request,
-  };
+  return { state: taken, answer: answerOf(taken, request, 'preempting', reason, serves), preempt: request };
 }
 
 /** Rejects waiting releases and, by default, sets the hold, so that none deploys again what a person leaves. */

@@ -157,12 +157,7 @@ export function takeNext(
   const { releaseId, request, queuedAt } = queued;
   return {
     state: { ...state, queue: rest },
-    work: {
-      kind: 'release',
-      releaseId,
-      request,
-      queuedAt: request.identity && queuedAt,
-    },
+    work: { kind: 'release', releaseId, request, queuedAt: request.identity && queuedAt },
   };
 }
 

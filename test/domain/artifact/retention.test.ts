@@ -88,11 +88,7 @@ describe('an artifact', () => {
         [],
         releases,
       ),
-    ).toEqual({
-      d: [],
-      e: [`a dataset of a check: ${why}`],
-      f: [`a dataset of a check: ${why}`],
-    });
+    ).toEqual({ d: [], e: [`a dataset of a check: ${why}`], f: [`a dataset of a check: ${why}`] });
   });
 
   it('of an unsuccessful release is not among the last released', () => {

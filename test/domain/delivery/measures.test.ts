@@ -54,10 +54,7 @@ describe('the four measures', () => {
         state: 'not_enough_data',
         why: 'No release ended "released" whose commit’s time is known.',
       },
-      changeFailureRate: {
-        state: 'not_enough_data',
-        why: 'No release changed what its target serves.',
-      },
+      changeFailureRate: { state: 'not_enough_data', why: 'No release changed what its target serves.' },
       timeToRestore: { state: 'not_enough_data', why: 'No earlier revision was restored.' },
     });
   });

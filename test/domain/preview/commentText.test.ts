@@ -29,10 +29,7 @@ describe('the comment of a preview', () => {
     const judged = (verdict: 'failed' | null, reason: string): string =>
       commentText(
         SPEC,
-        {
-          ...STATE,
-          last: { ...LAST, judgement: { baseline: 'staging', verdict, reasons: [reason] } },
-        },
+        { ...STATE, last: { ...LAST, judgement: { baseline: 'staging', verdict, reasons: [reason] } } },
         null,
       );
     expect(judged('failed', 'success fell by 12 %')).toContain(

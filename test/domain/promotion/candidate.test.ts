@@ -111,7 +111,5 @@ it('the work that changed what serves is the one that released or restored it, n
   );
   expect(
     seeTarget('canary', { state: { ...state, activeRevisionId: 'R1' }, running: null }, null, ''),
-  ).toMatchObject({
-    changedBy: 'release-1 by ada: a reason',
-  });
+  ).toMatchObject({ changedBy: 'release-1 by ada: a reason' });
 });

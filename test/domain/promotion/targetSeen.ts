@@ -2,10 +2,7 @@ import type { TargetSeen } from '../../../src/domain/promotion/candidate.ts';
 
 export const A = `sha256:${'a'.repeat(64)}`;
 export const B = `sha256:${'b'.repeat(64)}`;
-export const HOLD = {
-  since: '2026-11-15T00:00:00.000Z',
-  by: { who: 'bo', from: 'cli', reason: 'incident' },
-};
+export const HOLD = { since: '2026-11-15T00:00:00.000Z', by: { who: 'bo', from: 'cli', reason: 'incident' } };
 
 /** A target that serves a verified revision. */
 export function seen(name: string, artifact: string, changes: Partial<TargetSeen> = {}): TargetSeen {

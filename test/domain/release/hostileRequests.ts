@@ -61,12 +61,7 @@ export const FULL_REQUEST = {
         startToCloseMs: 60_000,
         scheduleToCloseMs: 60_000,
         heartbeatMs: 60_000,
-        retry: {
-          initialIntervalMs: 10,
-          maximumIntervalMs: 100,
-          backoffCoefficient: 1.5,
-          maximumAttempts: 3,
-        },
+        retry: { initialIntervalMs: 10, maximumIntervalMs: 100, backoffCoefficient: 1.5, maximumAttempts: 3 },
       },
     ]),
   ),

@@ -27,9 +27,7 @@ export const Listener = z.looseObject({
 export type Listener = z.infer<typeof Listener>;
 
 /** The fields of a listener that depend on its compute type (public API): namespaces are only for `cluster`. */
-const ListenerComputeConfig = z.object({
-  cluster_namespaces: z.array(DnsLabel).max(LIST_MAX).nullish(),
-});
+const ListenerComputeConfig = z.object({ cluster_namespaces: z.array(DnsLabel).max(LIST_MAX).nullish() });
 type ListenerComputeConfig = z.infer<typeof ListenerComputeConfig>;
 
 /**

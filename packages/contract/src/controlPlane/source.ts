@@ -23,9 +23,7 @@ const RepoRef = z
   .max(TEXT_MAX)
   .regex(
     /^(?!-)(?!refs\/(?!tags\/[^/]))(?!.*(?:\.\.|\/\/|@\{))[^\s\p{Cc}\p{Surrogate}~^:?*[\\]+(?<![/.])$/u,
-    {
-      error: 'Input should be a branch (bare name) or a tag (full path starting refs/tags/)',
-    },
+    { error: 'Input should be a branch (bare name) or a tag (full path starting refs/tags/)' },
   );
 
 /**

@@ -156,10 +156,7 @@ export const StateUpdate = z.object({
 export type StateUpdate = z.infer<typeof StateUpdate>;
 
 /** The answer to a state update: the address of the new state. */
-const StateUpdated = z.looseObject({
-  checkpoint: Checkpoint.nullish(),
-  configurable: JsonObject.nullish(),
-});
+const StateUpdated = z.looseObject({ checkpoint: Checkpoint.nullish(), configurable: JsonObject.nullish() });
 
 /** The public client's `POST /threads/{thread_id}/history`. `before` is a checkpoint, its id, or a config. */
 export const HistoryQuery = z.object({
@@ -170,19 +167,13 @@ export const HistoryQuery = z.object({
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-const HistoryUrl = z.object({
-  limit: queryInteger(1, 1000).default(10),
-  before: nonEmptyText().optional(),
-});
+const HistoryUrl = z.object({ limit: queryInteger(1, 1000).default(10), before: nonEmptyText().optional() });
 
 /** The query of `GET /threads/{thread_id}/state`: whether tasks include the states of their subgraphs. */
 const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
 
 /** The public client's `POST /threads/{thread_id}/state/checkpoint`: the state at a checkpoint. */
-export const StateSearch = z.object({
-  checkpoint: Checkpoint.nullish(),
-  subgraphs: z.boolean().nullish(),
-});
+export const StateSearch = z.object({ checkpoint: Checkpoint.nullish(), subgraphs: z.boolean().nullish() });
 
 const THREAD = '/threads/{thread_id}';
 

@@ -173,12 +173,7 @@ describe('The queries of deployments (public relative)', () => {
     expect(DeploymentsQuery.parse({})).toEqual({ limit: 20, offset: 0 });
     expect(
       DeploymentsQuery.parse({ limit: '100', offset: '7', name_contains: 'a', status: 'READY' }),
-    ).toEqual({
-      limit: 100,
-      offset: 7,
-      name_contains: 'a',
-      status: 'READY',
-    });
+    ).toEqual({ limit: 100, offset: 7, name_contains: 'a', status: 'READY' });
   });
 
   it('accept ids separated by commas or repeated, in either case', () => {

@@ -139,10 +139,7 @@ export function requireCaller(access: Access): MiddlewareHandler {
 /** The origin of a request. */
 export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin {
   const env = c.env as { incoming?: IncomingMessage } | undefined;
-  return {
-    address: access.addressOf(env?.incoming),
-    userAgent: c.req.header('user-agent') ?? null,
-  };
+  return { address: access.addressOf(env?.incoming), userAgent: c.req.header('user-agent') ?? null };
 }
 
 /** The rate limit of invalid keys per address: ten at once, then one every six seconds. */

@@ -52,9 +52,7 @@ export function buildLimitsFrom(environment: NodeJS.ProcessEnv): BuildLimits {
       throw new PlatformError(
         'SLIPWAY_USAGE',
         `${name} is ${JSON.stringify(value)}, not a whole number from 1 to 999999.`,
-        {
-          hint: `Correct ${name} in the environment of the platform, or remove it.`,
-        },
+        { hint: `Correct ${name} in the environment of the platform, or remove it.` },
       );
     }
     return [[limit, Number(value) * unit]];

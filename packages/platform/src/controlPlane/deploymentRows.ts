@@ -101,11 +101,7 @@ export async function insertDeployment(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await createTracingProject(trx, {
-    tenantId: caller.tenantId,
-    name: request.name,
-    deploymentId: id,
-  });
+  await createTracingProject(trx, { tenantId: caller.tenantId, name: request.name, deploymentId: id });
   return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
 }
 

@@ -38,11 +38,7 @@ export const PLATFORM_METRICS = {
     help: 'Revisions that have a source and wait for a build slot.',
     labels: {},
   },
-  slipway_platform_agents: {
-    kind: 'gauge',
-    help: 'Agents that run and serve a deployment.',
-    labels: {},
-  },
+  slipway_platform_agents: { kind: 'gauge', help: 'Agents that run and serve a deployment.', labels: {} },
   slipway_platform_agents_starting: {
     kind: 'gauge',
     help: 'Deployments whose agent exited and is being restarted.',

@@ -36,11 +36,7 @@ export const SECURITY_SCHEMES = {
     description:
       'The tenant, for a key with several tenants. It is sent beside a key, and authenticates nothing.',
   },
-  'Bearer Auth': {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An API key as a bearer token.',
-  },
+  'Bearer Auth': { type: 'http', scheme: 'bearer', description: 'An API key as a bearer token.' },
 } as const satisfies Record<string, oas31.SecuritySchemeObject>;
 
 /** A key in either form, with or without a tenant. */

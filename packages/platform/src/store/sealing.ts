@@ -50,10 +50,7 @@ function wrongKeyError(cause?: unknown): PlatformError {
   return new PlatformError(
     'SLIPWAY_MASTER_KEY_WRONG',
     'A stored secret cannot be decrypted with this master key.',
-    {
-      hint: 'Start the platform with the master key that it was first started with.',
-      cause,
-    },
+    { hint: 'Start the platform with the master key that it was first started with.', cause },
   );
 }
 

@@ -134,10 +134,7 @@ describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_00
     const echoed = await api.wait(thread, echo);
     expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
     const other = await api.thread();
-    const asked = await api.wait(other, {
-      assistant_id: 'ask',
-      input: { text: 'x' },
-    });
+    const asked = await api.wait(other, { assistant_id: 'ask', input: { text: 'x' } });
     expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
     const command = { resume: 'yes', update: { text: 'changed' } };
     const resumed = await api.wait(other, { assistant_id: 'ask', command });

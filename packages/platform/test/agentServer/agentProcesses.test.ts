@@ -38,10 +38,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     await one.api.untilLogged(thread, 1);
     expect((await two.api.send('POST', `/threads/${thread}/runs`, echo)).status).toBe(409);
     const joined = two.api.join(thread, run.run_id);
-    const queued = await two.api.create(thread, {
-      ...echo,
-      multitask_strategy: 'enqueue',
-    });
+    const queued = await two.api.create(thread, { ...echo, multitask_strategy: 'enqueue' });
     expect(
       (await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status,
     ).toBe(204);
@@ -94,10 +91,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     });
     const thread = await first.api.thread();
     const running = await first.api.create(thread, steps(hold.path));
-    const pending = await first.api.create(thread, {
-      ...echo,
-      multitask_strategy: 'enqueue',
-    });
+    const pending = await first.api.create(thread, { ...echo, multitask_strategy: 'enqueue' });
     await first.api.untilLogged(thread, 1);
     const joined = first.api.join(thread, running.run_id);
     first.child.kill('SIGTERM');

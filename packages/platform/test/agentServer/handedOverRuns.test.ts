@@ -118,10 +118,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       next: ['slow'],
     });
     expect((await two.api.send('GET', taken.run)).status).toBe(404);
-    expect(await two.api.threadOf(taken.thread)).toMatchObject({
-      status: 'idle',
-      values: null,
-    });
+    expect(await two.api.threadOf(taken.thread)).toMatchObject({ status: 'idle', values: null });
     for (const { scene } of [kept, taken]) expect(scene.count('slow-begun')).toBe(1);
   });
 

@@ -111,10 +111,7 @@ describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
     const env = { SLIPWAY_AGENT_MAX_ATTEMPTS: '2' };
     const first = await agents.start('deadly', env);
     const thread = await first.api.thread();
-    const run = await first.api.create(thread, {
-      assistant_id: 'deadly',
-      input: scene.input('x'),
-    });
+    const run = await first.api.create(thread, { assistant_id: 'deadly', input: scene.input('x') });
     await first.exited;
     // The run may kill a process before it reports that it is ready.
     await agents.start('deadly', env).then(

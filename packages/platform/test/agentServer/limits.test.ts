@@ -33,17 +33,13 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(await refused.json()).toEqual({ detail: expect.stringContaining('2 runs are pending') });
     const [one, two] = waiting as { thread_id: string; run_id: string }[];
-    expect(await api.run(one!.thread_id, one!.run_id)).toMatchObject({
-      status: 'pending',
-    });
+    expect(await api.run(one!.thread_id, one!.run_id)).toMatchObject({ status: 'pending' });
     // A queued run can be canceled, which frees its place.
     const path = `/threads/${two!.thread_id}/runs/${two!.run_id}`;
     expect((await api.send('POST', `${path}/cancel?wait=true`)).status).toBe(204);
     expect((await api.send('POST', '/runs', echo)).status).toBe(200);
     await hold.open();
-    expect(await api.join(one!.thread_id, one!.run_id)).toMatchObject({
-      text: 'echo: x',
-    });
+    expect(await api.join(one!.thread_id, one!.run_id)).toMatchObject({ text: 'echo: x' });
     expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted', attempt: 0 });
   });
 

@@ -42,9 +42,7 @@ describe('a run', () => {
     });
     expect(Object.keys(run.kwargs.config.configurable).filter((key) => key.startsWith('__'))).toEqual([]);
     expect(run.kwargs.config.configurable.word).toBe('kept');
-    expect(await api.join(thread, run.run_id)).toMatchObject({
-      text: 'echo: hi',
-    });
+    expect(await api.join(thread, run.run_id)).toMatchObject({ text: 'echo: hi' });
   });
 
   it('creates its thread on request', async () => {
@@ -96,10 +94,7 @@ describe('a run', () => {
 
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, {
-      assistant_id: 'steps',
-      ...input('60000'),
-    });
+    const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
     const path = `/threads/${thread}/runs/${run.run_id}`;
     expect((await api.send('DELETE', path)).status).toBe(409);
     await api.send('POST', `${path}/cancel?wait=1`);
@@ -110,11 +105,7 @@ describe('a run', () => {
   it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();
-    await api.wait(thread, {
-      assistant_id: 'echo',
-      ...input('x'),
-      after_seconds: 0.3,
-    });
+    await api.wait(thread, { assistant_id: 'echo', ...input('x'), after_seconds: 0.3 });
     expect(Date.now() - began).toBeGreaterThanOrEqual(290);
   });
 });

@@ -164,10 +164,7 @@ describe('a graph that is a function of the configuration', () => {
 describe('interrupts', () => {
   it('of a graph wait for a command that resumes it', async () => {
     const thread = await api.thread();
-    const asked = await api.wait(thread, {
-      assistant_id: 'ask',
-      ...input('x'),
-    });
+    const asked = await api.wait(thread, { assistant_id: 'ask', ...input('x') });
     expect(asked).toMatchObject({ log: ['before'], __interrupt__: [{ value: 'what now?' }] });
     const waiting = await api.threadOf(thread);
     expect(waiting.status).toBe('interrupted');
@@ -205,10 +202,7 @@ describe('interrupts', () => {
     const thread = await api.thread();
     const body = { assistant_id: 'steps', ...input('0') };
     await api.wait(thread, { ...body, interrupt_before: ['second'] });
-    expect(await api.state(thread)).toMatchObject({
-      next: ['second'],
-      values: { log: ['first'] },
-    });
+    expect(await api.state(thread)).toMatchObject({ next: ['second'], values: { log: ['first'] } });
     const done = await api.wait(thread, { assistant_id: 'steps' });
     expect(done.log).toEqual(['first', 'second']);
     const other = await api.thread();
@@ -240,10 +234,7 @@ describe('pruning a thread with active runs', () => {
 
   it('deletes it with its runs on request, and tells their clients that they are gone', async () => {
     const thread = await api.thread();
-    const run = await api.create(thread, {
-      assistant_id: 'steps',
-      ...input('60000'),
-    });
+    const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
     const joined = api.join(thread, run.run_id);
     const events = collectEvents(await api.send('GET', `/threads/${thread}/runs/${run.run_id}/stream`));
     await api.untilLogged(thread, 1);

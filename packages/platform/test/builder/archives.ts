@@ -49,9 +49,6 @@ export async function writeSource(
   file: string,
   tree: Readonly<Record<string, string | Buffer>>,
 ): Promise<void> {
-  const entries = Object.entries(tree).map(([path, content]) => ({
-    path,
-    content,
-  }));
+  const entries = Object.entries(tree).map(([path, content]) => ({ path, content }));
   await writeFile(file, archiveOf(entries));
 }

@@ -105,11 +105,7 @@ describe('a key', () => {
     const { status, json } = await create(key, other);
     expect(status).toBe(422);
     expect(json.detail).toEqual([
-      {
-        loc: ['header', 'idempotency-key'],
-        msg: expect.any(String),
-        type: 'idempotency_key_reused',
-      },
+      { loc: ['header', 'idempotency-key'], msg: expect.any(String), type: 'idempotency_key_reused' },
     ]);
     expect(await countOf(other['name'])).toBe(0);
   });

@@ -217,9 +217,7 @@ describe('a resource_spec', () => {
   });
 
   it('with the largest numbers can be sent back as returned', async () => {
-    const { json } = await deploy({
-      resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 },
-    });
+    const { json } = await deploy({ resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 } });
     await patchConfig(json.id, json.source_config);
   });
 });

@@ -160,10 +160,7 @@ describe('an upload', () => {
     const { path, objectPath } = await offer();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + UPLOAD_URL_MS });
     const late = await put(path, bytes(3)).finally(() => vi.useRealTimers());
-    expect(late).toEqual({
-      status: 403,
-      body: { detail: 'The upload URL has expired; ask for a new one.' },
-    });
+    expect(late).toEqual({ status: 403, body: { detail: 'The upload URL has expired; ask for a new one.' } });
     await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
   });
 

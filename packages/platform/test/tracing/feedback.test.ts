@@ -179,11 +179,7 @@ describe('recorded feedback', () => {
 describe('the feedback of tracing projects', () => {
   it('is listed by project, key and time, newest first, and to its tenant alone', async () => {
     const [tenantId, deploymentId] = [randomUUID(), randomUUID()];
-    const project = await createTracingProject(database.kysely, {
-      tenantId,
-      name: 'listed',
-      deploymentId,
-    });
+    const project = await createTracingProject(database.kysely, { tenantId, name: 'listed', deploymentId });
     for (const score of [1, 0, null]) {
       const links = await tracing.createFeedbackLinks({
         tracingUrl: '',

@@ -86,10 +86,7 @@ function searchOf(operation: SearchOperation) {
 
 function namespacesOf(operation: ListNamespacesOperation) {
   return {
-    conditions: (operation.matchConditions ?? []).map(({ matchType, path }) => ({
-      matchType,
-      labels: path,
-    })),
+    conditions: (operation.matchConditions ?? []).map(({ matchType, path }) => ({ matchType, labels: path })),
     maxDepth: operation.maxDepth,
     limit: operation.limit,
     offset: operation.offset,

@@ -41,11 +41,7 @@ export class ThreadStates {
   /** JSON text: the thread's states, newest first. @throws HttpProblem 404 */
   async history(
     threadId: string,
-    options: StateAddress & {
-      limit: number;
-      before?: string;
-      metadata?: Record<string, unknown>;
-    },
+    options: StateAddress & { limit: number; before?: string; metadata?: Record<string, unknown> },
   ): Promise<string> {
     const thread = await this.#threads.get(threadId);
     const graph = await this.#graphOf(thread);

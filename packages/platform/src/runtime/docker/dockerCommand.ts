@@ -99,10 +99,7 @@ export async function readEngine(
   const { stdout } = await docker({ args: ['info', '--format', '{{json .}}'], signal });
   const text = stdout.join('');
   const cores = Number(/"(?:NCPU|cpus)":\s*(\d+)/.exec(text)?.[1]);
-  return {
-    cores: cores > 0 ? cores : undefined,
-    isRootless: /"rootless":\s*true|name=rootless/.test(text),
-  };
+  return { cores: cores > 0 ? cores : undefined, isRootless: /"rootless":\s*true|name=rootless/.test(text) };
 }
 
 /** The last line of a failed call, for a sentence. */

@@ -82,9 +82,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
   }),
   endpoint('POST /threads/{thread_id}/runs/wait', async (server) => {
     const body = { assistant_id: 'echo', input: { text: 'x' }, on_disconnect: 'cancel' };
-    has(await server.api.wait(await server.api.thread(), body), {
-      text: 'echo: x',
-    });
+    has(await server.api.wait(await server.api.thread(), body), { text: 'echo: x' });
   }),
   endpoint('POST /threads/{thread_id}/runs/stream', async (server) => {
     const body = { assistant_id: 'echo', input: { text: 'x' }, stream_mode: 'updates' };

@@ -38,13 +38,7 @@ export class ServerUnderTest {
       const path = `/threads/${thread}/runs/${created.run_id}`;
       const joined = await this.api.json('GET', `${path}/join`);
       const ended = await this.api.untilStatus(thread, created.run_id as string, 'success');
-      return {
-        thread,
-        created,
-        ended,
-        joined,
-        state: await this.api.state(thread),
-      };
+      return { thread, created, ended, joined, state: await this.api.state(thread) };
     });
   }
 

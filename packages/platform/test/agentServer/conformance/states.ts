@@ -37,10 +37,7 @@ export const STATE_ROWS: readonly Row[] = [
   ),
   state('cancel with rollback: run and checkpoints removed, the thread as before', async (server) => {
     const thread = await server.api.thread();
-    await server.api.wait(thread, {
-      assistant_id: 'steps',
-      input: { text: '0' },
-    });
+    await server.api.wait(thread, { assistant_id: 'steps', input: { text: '0' } });
     const before = await server.api.state(thread);
     const run = await server.create(thread, { assistant_id: 'steps', input: { text: '60000' } });
     await server.api.untilLogged(thread, 3);

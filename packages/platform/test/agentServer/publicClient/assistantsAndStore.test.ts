@@ -29,11 +29,7 @@ describe('the public client', () => {
       '409',
     );
     expect(
-      await assistants.create({
-        graphId: 'made',
-        assistantId: made.assistant_id,
-        ifExists: 'do_nothing',
-      }),
+      await assistants.create({ graphId: 'made', assistantId: made.assistant_id, ifExists: 'do_nothing' }),
     ).toEqual(made);
     await expect(assistants.create({ graphId: 'nobody' })).rejects.toThrow('404');
 

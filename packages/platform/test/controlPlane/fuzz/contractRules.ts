@@ -236,9 +236,7 @@ export function forbiddenInPatch(body: Json, current: Fields, uploaded: (path: s
   const path = revision['source_tarball_path'];
   if (typeof path === 'string' && !uploaded(path))
     broken.push('body.source_revision_config.source_tarball_path');
-  const merged = {
-    build_on_push: config['build_on_push'] ?? before['build_on_push'],
-  };
+  const merged = { build_on_push: config['build_on_push'] ?? before['build_on_push'] };
   const ref = revision['repo_ref'] ?? (current['source_revision_config'] as Fields)['repo_ref'];
   return [
     ...broken,

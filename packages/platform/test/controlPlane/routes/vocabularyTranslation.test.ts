@@ -191,10 +191,7 @@ describe('a platform that accepts both vocabularies', () => {
       'POST',
       '/v2/deployments',
       publicImage({
-        source_config: {
-          resource_spec: { redis_cpu: 100 },
-          listener_config: { k8s_namespace: 'a' },
-        },
+        source_config: { resource_spec: { redis_cpu: 100 }, listener_config: { k8s_namespace: 'a' } },
         source_revision_config: { langgraph_config_path: 'langgraph.json' },
       }),
     );

@@ -259,10 +259,7 @@ describe.skipIf(!canRun)('an agent in a container', () => {
       call<{ tried: Record<string, { done?: unknown; refused?: string }> }>(
         'POST',
         `/agents/${id}/runs/wait`,
-        {
-          assistant_id: 'agent',
-          input: { aims },
-        },
+        { assistant_id: 'agent', input: { aims } },
       );
     const thread = await call<{ thread_id: string }>('POST', `/agents/${other}/threads`, {});
     await call('POST', `/agents/${one}/threads`, {});
@@ -296,9 +293,7 @@ describe.skipIf(!canRun)('an agent in a container', () => {
     const inspected = spawnSync(
       ENGINE,
       ['ps', '--filter', `label=slipway.deployment=${id}`, '--format', '{{.Names}}'],
-      {
-        encoding: 'utf8',
-      },
+      { encoding: 'utf8' },
     );
     // The image's, and the one that shares its network with it.
     const names = inspected.stdout.trim().split('\n');
