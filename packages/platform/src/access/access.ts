@@ -15,11 +15,9 @@ import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
 /** The credentials and origin of a request. */
 export interface Credentials extends Origin {
-  /** `X-Api-Key`. */
   readonly apiKey: string | undefined;
   /** `Authorization`; a `Bearer` token is an API key. */
   readonly authorization: string | undefined;
-  /** `X-Tenant-Id`. */
   readonly tenantId: string | undefined;
 }
 
@@ -145,7 +143,6 @@ export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin 
 /** The rate limit of invalid keys per address: ten at once, then one every six seconds. */
 const INVALID_KEY_LIMIT: RateLimit = { perSecond: 1 / 6, burst: 10 };
 
-/** A 429 with the time of the next attempt. */
 function tooManyRequests(detail: string, waitMs: number): HttpProblem {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new HttpProblem(429, `${detail} Try again in ${seconds} s.`, {

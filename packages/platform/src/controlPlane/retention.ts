@@ -54,7 +54,6 @@ export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayo
   }
 }
 
-/** The default number of uploaded sources to keep per deployment: see {@link removeOldSources}. */
 const SOURCES_RETAINED = 20;
 
 /** The object path of a revision's source, in SQL that has `revisions`. */

@@ -14,7 +14,6 @@ const MIN_GIT_VERSION = '2.30';
 export interface GitContext {
   /** git's home: a directory of this work alone, removed afterwards. */
   readonly scratch: string;
-  /** The file with the known ssh host keys of all repositories. */
   readonly knownHosts: string;
   readonly limits: GitLimits;
   readonly signal: AbortSignal;

@@ -10,7 +10,6 @@ export interface GitUrl {
   readonly port: string;
   /** The login user of `ssh`; empty for all others. */
   readonly user: string;
-  /** The segments of its path. */
   readonly path: readonly string[];
   /** The address for git. */
   readonly text: string;

@@ -12,7 +12,6 @@ interface Command {
   readonly input?: string;
   /** The timeout in ms, after which it is killed; `Infinity` for none. */
   readonly timeoutMs: number;
-  /** Kills it. */
   readonly signal: AbortSignal;
   /** Called for each line of stdout and stderr; `cut` if the line's end was dropped. */
   readonly onLine: (line: string, cut: boolean, from: 'stdout' | 'stderr') => void;

@@ -182,7 +182,6 @@ export interface Schema extends AccessTables {
 export interface ApiKeysTable {
   id: string;
   name: string;
-  /** The beginning of the key. */
   prefix: string;
   /** SHA-256 of the key, in hexadecimal. */
   key_hash: string;

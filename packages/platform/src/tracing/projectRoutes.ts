@@ -7,7 +7,6 @@ import type { TracingStore } from './tracingStore.ts';
 /** The tracing projects of a tenant and their feedback (public API), with which guards of releases read scores. */
 export function projectRoutes(options: {
   tracing: TracingStore;
-  /** Admits only callers that may read feedback. */
   guard: MiddlewareHandler;
   tenantOf: (c: Context) => string;
 }): Hono {

@@ -160,7 +160,6 @@ export class RunLifecycle {
     return (current.cancel_action ?? undefined) as StopReason | undefined;
   }
 
-  /** Rolls back a run: its checkpoints, its record, and its changes to the thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
     if (!live.stateless && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
@@ -213,7 +212,6 @@ async function waitUntil(time: Date | null, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** Waits for the work, or until the signal is aborted. */
 async function waitUnlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -96,7 +96,6 @@ export class RunOutcomes {
   }
 }
 
-/** The pending interrupts of a state, in the order of its tasks. */
 function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
   return snapshot.tasks.flatMap((task) => task.interrupts);
 }

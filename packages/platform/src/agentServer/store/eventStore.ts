@@ -62,7 +62,6 @@ export class EventStore extends DeploymentStore {
     return rows.map(({ id, event, data }) => ({ id: Number(id), event, data }));
   }
 
-  /** All stored events of a run after `after`. */
   async readAll(runId: string, after: number): Promise<StreamEvent[]> {
     const all: StreamEvent[] = [];
     for (let from = after; ;) {
@@ -74,7 +73,6 @@ export class EventStore extends DeploymentStore {
     }
   }
 
-  /** The ids and sizes of a run's stored events. */
   async storedSizes(runId: string): Promise<{ id: number; bytes: number }[]> {
     const { rows } = await sql<{ id: string; bytes: number }>`
       SELECT id, octet_length(data) AS bytes FROM slipway_agent.run_events

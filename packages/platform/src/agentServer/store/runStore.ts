@@ -48,7 +48,6 @@ const STOPPING_STRATEGIES = ['interrupt', 'rollback'];
 /** The most runs that one query claims: after a crash, a process spreads its claims over several queries. */
 const CLAIM_MAX = 200;
 
-/** The most runs that {@link RunStore.runsAfter} returns. */
 const RUNS_AFTER_MAX = 100;
 
 /**

@@ -8,9 +8,7 @@ import { followBranch, type FollowedBranch, followedBranches } from './followedB
 
 interface PushAnswer extends Record<string, unknown> {
   readonly decision: 'built' | 'looked_up' | 'nothing';
-  /** Why, in one sentence. */
   readonly reason: string;
-  /** The deployments that follow the branch. */
   readonly deployments: readonly PushedDeployment[];
 }
 

@@ -14,9 +14,7 @@ interface DockerCall {
   readonly input?: string;
   /** The timeout in ms, after which it is killed. Default: 60,000; `Infinity` for none. */
   readonly timeoutMs?: number;
-  /** Kills it. */
   readonly signal?: AbortSignal;
-  /** Called for each line of stdout and stderr. */
   readonly onLine?: (line: string, cut: boolean) => void;
   /** See `Command.watch`. */
   readonly watch?: ShellCommand['watch'];
