@@ -40,3 +40,8 @@ export function parsedJson(text: string): unknown {
     throw error;
   }
 }
+
+/** A number in four digits: 0.12, 1234, 0.00001235. */
+export function figure(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,6 +1,7 @@
 import type { AllowedChange, GuardMetric } from '../../domain/guard/guardPolicy.ts';
 import { endText } from '../../domain/guard/guarding.ts';
-import { figure, type Measurement } from '../../domain/guard/measurement.ts';
+import type { Measurement } from '../../domain/guard/measurement.ts';
+import { figure } from '../../domain/scalars.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';

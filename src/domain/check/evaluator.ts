@@ -1,4 +1,4 @@
-import type { WholeNumber } from '../scalars.ts';
+import { figure, type WholeNumber } from '../scalars.ts';
 import type { SecretReference } from '../target/targetSpec.ts';
 
 /** An HTTP service that scores runs (docs/evaluators.md). */
@@ -85,7 +85,7 @@ export function scoreProblem(
 ): string | undefined {
   if (score >= minScore) return undefined;
   const why = comment === null ? '' : `: ${comment}`;
-  const rounded = scoreText(score);
+  const rounded = figure(score);
   const shown = Number(rounded) < minScore ? rounded : String(score);
   return `evaluator "${name}" scored ${shown}, at least ${minScore} is needed${why}`;
 }
@@ -98,13 +98,9 @@ export function scoresText(scores: readonly EvaluatorScores[]): string {
 function ofEvaluator({ evaluator, scores, noScore }: EvaluatorScores): string {
   const given = scores.filter((score) => score !== null);
   const [least, most] = [Math.min(...given), Math.max(...given)];
-  const range = least === most ? scoreText(least) : `${scoreText(least)} to ${scoreText(most)}`;
+  const range = least === most ? figure(least) : `${figure(least)} to ${figure(most)}`;
   if (noScore === null) return `${evaluator} ${range}`;
   const why = `(${noScore})`;
   if (given.length === 0) return `${evaluator} no score ${why}`;
   return `${evaluator} ${range} in ${given.length} of ${scores.length} runs ${why}`;
-}
-
-function scoreText(score: number): string {
-  return String(Number(score.toPrecision(4)));
 }

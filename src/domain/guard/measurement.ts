@@ -1,5 +1,5 @@
 import type { AllowedChange, GuardMetric, GuardPolicy } from './guardPolicy.ts';
-import type { Instant, WholeNumber } from '../scalars.ts';
+import { figure, type Instant, type WholeNumber } from '../scalars.ts';
 
 /** What a metric was at one moment. */
 export interface Measurement {
@@ -121,11 +121,4 @@ export function measuredText(measured: readonly Measurement[]): string {
 function measurementText({ metric, value, missing, before }: Measurement): string {
   if (value === null) return `${metric} has no data${missing === undefined ? '' : `: ${missing}`}`;
   return `${metric} ${figure(value)}${before === null ? '' : ` (${figure(before)} in the hour before)`}`;
-}
-
-const DIGITS = 4;
-
-/** A number in four digits: 0.12, 1234, 0.00001235. */
-export function figure(value: number): string {
-  return String(Number(value.toPrecision(DIGITS)));
 }

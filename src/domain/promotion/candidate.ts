@@ -1,4 +1,5 @@
 import { type Actor, whoAndWhy } from '../actor.ts';
+import { shortArtifact } from '../artifact/artifact.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
 import { exactText } from '../instant.ts';
 import type { Instant } from '../scalars.ts';
@@ -48,7 +49,7 @@ export function chooseCandidate(line: Line): Choice {
   if (!isPinned(artifact)) return rejected(`${artifact} is a name that may come to mean something else`);
   if (to.quarantined.includes(artifact)) return rejected(`"${to.name}" has the artifact in quarantine`);
   if (to.artifact === artifact) {
-    return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortIdentity(artifact)} already` };
+    return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
   const { commit, committedAt, releasedBy } = from;
   const candidate = {
@@ -110,11 +111,6 @@ export function whyStopped(targets: readonly TargetSeen[]): string | undefined {
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
   return `the line is stopped: "${held.name}" is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
-}
-
-/** An artifact's identity for people. */
-export function shortIdentity(artifact: string): string {
-  return artifact.startsWith('sha256:') ? artifact.slice(0, 'sha256:'.length + 12) : artifact;
 }
 
 /** Whether an identity is fixed: a tarball's or an image's digest is, a tag or a branch is not. */

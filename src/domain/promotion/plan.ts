@@ -1,8 +1,9 @@
+import { shortArtifact } from '../artifact/artifact.ts';
 import { formatDuration } from '../duration.ts';
 import { frozenAt } from '../freeze/freeze.ts';
 import type { OnInconclusive } from '../judge/settings.ts';
 import { type PromotionSchedule, scheduleTimes } from '../schedule/schedule.ts';
-import { chooseCandidate, shortIdentity, type TargetSeen } from './candidate.ts';
+import { chooseCandidate, type TargetSeen } from './candidate.ts';
 import type { PromotionRequest } from './promotion.ts';
 
 /** A planned promotion. */
@@ -87,7 +88,7 @@ function decideTurn(
   }
 
   const { artifact, verifiedAt } = choice.candidate;
-  const decisions: PlannedDecision[] = [{ at, what: `begins with ${shortIdentity(artifact)}` }];
+  const decisions: PlannedDecision[] = [{ at, what: `begins with ${shortArtifact(artifact)}` }];
   let now = at;
   const soaked = Date.parse(verifiedAt) + request.soakMs;
   if (soaked > now) {

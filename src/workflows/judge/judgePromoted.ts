@@ -4,7 +4,8 @@ import type { JudgementInput } from '../../activities/activities.ts';
 import { JUDGE } from '../../domain/intervention/intervention.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
 import { confidenceOfEach, type JudgeSettings } from '../../domain/judge/settings.ts';
-import { type Candidate, shortIdentity } from '../../domain/promotion/candidate.ts';
+import { shortArtifact } from '../../domain/artifact/artifact.ts';
+import type { Candidate } from '../../domain/promotion/candidate.ts';
 import type { PromotionJudge } from '../../domain/promotion/promotion.ts';
 import type { JudgementRecord } from '../../domain/release/release.ts';
 import { describeJudgement } from '../../domain/story.ts';
@@ -66,7 +67,7 @@ async function judgeOnce(
     settings: settingsOf(judge),
     sides: { baseline, candidate: { target: request.from, revisionId, deploymentId, agentUrl } },
   };
-  const subject = `${shortIdentity(artifact)} against what serves on ${to.name}`;
+  const subject = `${shortArtifact(artifact)} against what serves on ${to.name}`;
   const found = { changed: false };
   try {
     return await journal.step('judge', subject, async (activities) => {

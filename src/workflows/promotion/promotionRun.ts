@@ -1,14 +1,13 @@
 import { workflowInfo } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
-import type { Artifact } from '../../domain/artifact/artifact.ts';
+import { type Artifact, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
 import {
   type Candidate,
   confirmCandidate,
   type Line,
-  shortIdentity,
   type TargetSeen,
 } from '../../domain/promotion/candidate.ts';
 import {
@@ -29,7 +28,7 @@ export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
   const { from, to, downstream } = request;
   return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
     const { line, attempt } = await activities.lookAtLine({ from, to, downstream });
-    const serves = line.from.artifact === null ? 'nothing of ours' : shortIdentity(line.from.artifact);
+    const serves = line.from.artifact === null ? 'nothing of ours' : shortArtifact(line.from.artifact);
     return { result: line, attempt, detail: `${serves} serves on ${from.name}` };
   });
 }
