@@ -45,8 +45,7 @@ export const ApiKey = z.looseObject({
 export type ApiKey = z.infer<typeof ApiKey>;
 
 /** The answer to creating a key: the only time that the key is shown. */
-export const CreatedApiKey = ApiKey.extend({ key: z.string() });
-export type CreatedApiKey = z.infer<typeof CreatedApiKey>;
+const CreatedApiKey = ApiKey.extend({ key: z.string() });
 
 /** `GET /v1/api-keys`: newest first. */
 const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() });

@@ -11,7 +11,7 @@ import { singleLineText, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
  * repositories' addresses. `credential` and `webhook_secret` are references to secrets, never values. The host sends
  * its pushes to `webhook_url`.
  */
-export const IntegrationInstall = z.looseObject({
+const IntegrationInstall = z.looseObject({
   id: Uuid,
   installation_id: z.int().nullish(),
   name: z.string().nullish(),
@@ -22,7 +22,6 @@ export const IntegrationInstall = z.looseObject({
   webhook_url: z.string().nullish(),
   created_at: Timestamp.nullish(),
 });
-export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
 
 /** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public API answers an array. */
 export const IntegrationInstalls = z.array(IntegrationInstall);
