@@ -17,7 +17,6 @@ export interface ValidationIssue {
 
 /** The body of a 422 (contract 000, "Errors": HTTPValidationError). */
 export const HttpValidationError = z.looseObject({ detail: z.array(ValidationIssue) });
-export type HttpValidationError = z.infer<typeof HttpValidationError>;
 
 /** The part of the request that was checked: the first part of every `loc`. */
 export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';

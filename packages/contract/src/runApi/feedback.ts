@@ -35,11 +35,9 @@ export const FeedbackQuery = z.object({
   correction: z.preprocess(parseJson, JsonObject).optional(),
   metadata: z.undefined({ error: 'Not supported with GET: use POST' }).optional(),
 });
-export type FeedbackQuery = z.infer<typeof FeedbackQuery>;
 
 /** A tracing project, as `GET /api/v1/sessions` lists it (public API). Loose: unknown fields pass. */
 export const TracingProject = z.looseObject({ id: Uuid, name: z.string() });
-export type TracingProject = z.infer<typeof TracingProject>;
 
 /** The query of `GET /api/v1/sessions` (public API): the projects of a name, or all. */
 export const TracingProjectsQuery = PageQuery.extend({ name: text(NAME_MAX).optional() });

@@ -229,7 +229,6 @@ export const CancelQuery = z.object({
   action: CancelAction.default('interrupt'),
   wait: QueryBoolean.default(false),
 });
-export type CancelQuery = z.infer<typeof CancelQuery>;
 
 /** The query of `POST /runs/cancel`. */
 export const BulkCancelQuery = z.object({ action: CancelAction.default('interrupt') });
@@ -262,7 +261,6 @@ export const BulkCancelBody = z
       refuse(context, ['run_ids'], 'Required by thread_id', 'missing');
     }
   });
-export type BulkCancelBody = z.infer<typeof BulkCancelBody>;
 
 const RUNS = '/threads/{thread_id}/runs';
 const RUN = '/threads/{thread_id}/runs/{run_id}';

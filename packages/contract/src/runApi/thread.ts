@@ -110,7 +110,6 @@ export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
 /** The public client's `PATCH /threads/{thread_id}`: `metadata` is merged. */
 export const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
-export type ThreadPatch = z.infer<typeof ThreadPatch>;
 
 /** The most paths that one search may extract. Decision: the limit of the public client's documentation. */
 const EXTRACTED_MAX = 10;
@@ -153,7 +152,6 @@ export const StateUpdate = z.object({
   checkpoint_id: nonEmptyText().nullish(),
   as_node: nonEmptyText().nullish(),
 });
-export type StateUpdate = z.infer<typeof StateUpdate>;
 
 /** The answer to a state update: the address of the new state. */
 const StateUpdated = z.looseObject({ checkpoint: Checkpoint.nullish(), configurable: JsonObject.nullish() });
