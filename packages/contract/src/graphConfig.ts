@@ -40,12 +40,10 @@ export type CorsSettings = z.infer<typeof CorsSettings>;
  * `dockerfile_lines`, `image_distro`, `api_version`, `python_version`, …) are kept and have no effect.
  */
 export const GraphConfig = z.looseObject({
-  graphs: z
-    .record(singleLineText(NAME_MAX), GraphEntry)
-    .refine((graphs) => Object.keys(graphs).length > 0, {
-      error: 'At least one graph must be named',
-      params: { type: 'too_short' },
-    }),
+  graphs: z.record(singleLineText(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {
+    error: 'At least one graph must be named',
+    params: { type: 'too_short' },
+  }),
   env: z.union([nonEmptyText(), z.array(EnvironmentName), z.record(EnvironmentName, z.string())]).optional(),
   node_version: z
     .string()

@@ -77,11 +77,9 @@ export type BuildLogsRequest = z.infer<typeof BuildLogsRequest>;
 /** One line of a build's log. Plain texts are accepted too. */
 const BuildLogLine = z.union([
   z.looseObject({ message: z.string(), timestamp: z.string().nullish(), level: z.string().nullish() }),
-  z
-    .string()
-    .transform((message): { message: string; timestamp?: string | null; level?: string | null } => ({
-      message,
-    })),
+  z.string().transform((message): { message: string; timestamp?: string | null; level?: string | null } => ({
+    message,
+  })),
 ]);
 
 /** A page of a build's log; `next_offset` is null or absent on the last page. */

@@ -22,14 +22,12 @@ export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.A
   const path = fc.tuple(...segments).map((parts) => parts.join('/'));
   const body = endpoint.method === 'GET' ? fc.constant(undefined) : bodies(rightBodies(known)[name]);
   const asked = name === 'deleteDeployments' ? idsAsked : query;
-  return fc
-    .tuple(path, asked, headers, body)
-    .map(([bare, parameters, sent, text]) => ({
-      method: endpoint.method,
-      path: `${bare}${parameters}`,
-      headers: sent,
-      body: text,
-    }));
+  return fc.tuple(path, asked, headers, body).map(([bare, parameters, sent, text]) => ({
+    method: endpoint.method,
+    path: `${bare}${parameters}`,
+    headers: sent,
+    body: text,
+  }));
 }
 
 /** Mostly a real id; else an unknown id, or an invalid one. */

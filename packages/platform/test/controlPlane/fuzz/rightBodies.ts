@@ -117,22 +117,20 @@ const revisionConfigs = (known: Known) =>
 const SOURCES = ['repo_host', 'external_image', 'internal_image', 'internal_source'] as const;
 
 function createBody(known: Known): fc.Arbitrary<unknown> {
-  return fc
-    .constantFrom(...SOURCES)
-    .chain((source) =>
-      fc.record(
-        {
-          name,
-          source: fc.constant(source),
-          source_config: sourceConfigs(known)[source],
-          source_revision_config: revisionConfigs(known)[source],
-          secrets,
-          secret_references: source === 'external_image' ? references : fc.constant(null),
-          image_version: fc.constantFrom('1', null),
-        },
-        { requiredKeys: ['name', 'source', 'source_config', 'source_revision_config', 'secrets'] },
-      ),
-    );
+  return fc.constantFrom(...SOURCES).chain((source) =>
+    fc.record(
+      {
+        name,
+        source: fc.constant(source),
+        source_config: sourceConfigs(known)[source],
+        source_revision_config: revisionConfigs(known)[source],
+        secrets,
+        secret_references: source === 'external_image' ? references : fc.constant(null),
+        image_version: fc.constantFrom('1', null),
+      },
+      { requiredKeys: ['name', 'source', 'source_config', 'source_revision_config', 'secrets'] },
+    ),
+  );
 }
 
 function patchBody(known: Known): fc.Arbitrary<unknown> {
@@ -140,16 +138,14 @@ function patchBody(known: Known): fc.Arbitrary<unknown> {
     { secrets, image_version: fc.constantFrom('2', null), source_config: fc.constant({}) },
     { requiredKeys: [] },
   );
-  const ofOneSource = fc
-    .constantFrom(...SOURCES)
-    .chain((source) =>
-      optional({
-        source_config: sourceConfigs(known)[source],
-        source_revision_config: revisionConfigs(known)[source],
-        secrets,
-        secret_references: source === 'external_image' ? references : fc.constant(null),
-      }),
-    );
+  const ofOneSource = fc.constantFrom(...SOURCES).chain((source) =>
+    optional({
+      source_config: sourceConfigs(known)[source],
+      source_revision_config: revisionConfigs(known)[source],
+      secrets,
+      secret_references: source === 'external_image' ? references : fc.constant(null),
+    }),
+  );
   return fc.oneof({ weight: 1, arbitrary: ofAnySource }, { weight: 4, arbitrary: ofOneSource });
 }
 
