@@ -79,8 +79,9 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       } catch (error) {
         count(error instanceof SlipwayError ? 'refused' : 'failed');
         if (!(error instanceof SlipwayError)) throw error;
-        // The possible actions may have changed since the form was shown.
-        const now = (await find(c)) ?? subject;
+        // The possible actions may have changed since the form was shown. The error is about this message, also if
+        // Temporal does not answer any more: pressed again, the form sends the same message.
+        const now = (await find(c).catch(() => undefined)) ?? subject;
         c.status(error.code === 'SLIPWAY_USAGE' ? 422 : 409);
         return show(c, now, part, sent, error);
       }
