@@ -114,6 +114,7 @@ describe('a run from an earlier checkpoint', () => {
       (checkpoint: unknown) => ({ checkpoint_id: (checkpoint as { checkpoint_id: string }).checkpoint_id }),
     ],
     ['checkpoint', (checkpoint: unknown) => ({ checkpoint })],
+    ['configuration', (checkpoint: unknown) => ({ config: { configurable: checkpoint } })],
   ])('continues from there, by its %s, and keeps later checkpoints', async (_, from) => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
@@ -137,9 +138,11 @@ describe('a run from an earlier checkpoint', () => {
     expect(ancestors).toContain(afterFirst.checkpoint_id);
     expect(ancestors).not.toContain(last.checkpoint_id);
     expect((await api.json('GET', `${path}/state/${last.checkpoint_id}`)).values).toEqual(last.values);
-    const nowhere = { assistant_id: 'steps', ...input('0'), values: {}, checkpoint_id: UNKNOWN };
-    for (const to of ['runs/wait', 'runs', 'state'])
+    const nowhere = { assistant_id: 'steps', ...input('0'), ...from({ checkpoint_id: UNKNOWN }) };
+    for (const to of ['runs/wait', 'runs'])
       expect((await api.send('POST', `${path}/${to}`, nowhere)).status, to).toBe(404);
+    const state = { values: {}, checkpoint_id: UNKNOWN };
+    expect((await api.send('POST', `${path}/state`, state)).status).toBe(404);
   });
 });
 

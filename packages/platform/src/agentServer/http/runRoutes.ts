@@ -179,11 +179,12 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const ownThreadId = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
     const { runSeconds } = service.limits;
     const planned = planRun({ body, query, assistant, threadId: ownThreadId, runSeconds });
-    const { checkpoint } = body;
-    const id = body.checkpoint_id ?? checkpoint?.checkpoint_id;
+    const { checkpoint, config } = body;
+    const id = body.checkpoint_id ?? checkpoint?.checkpoint_id ?? config?.configurable?.checkpoint_id;
     if (id != null && id !== '') {
       const { threadId: thread_id } = planned.newRun;
-      const address = { thread_id, checkpoint_ns: checkpoint?.checkpoint_ns ?? '', checkpoint_id: id };
+      const checkpoint_ns = checkpoint?.checkpoint_ns ?? config?.configurable?.checkpoint_ns ?? '';
+      const address = { thread_id, checkpoint_ns, checkpoint_id: id };
       const found = await parts.checkpoints.getTuple({ configurable: address });
       if (found === undefined) throw checkpointNotFound(thread_id, id);
     }
