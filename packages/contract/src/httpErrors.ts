@@ -53,9 +53,9 @@ function translateIssue(issue: z.core.$ZodIssue, parentPath: (string | number)[]
       if (issue.message.endsWith('received undefined')) return [missingField(loc)];
       return [wrongType(issue, loc)];
     case 'too_small':
-      return [{ loc, ...tooSmall(issue) }];
+      return [{ loc, ...outOfRange(issue, issue.minimum, TOO_SMALL) }];
     case 'too_big':
-      return [{ loc, ...tooBig(issue) }];
+      return [{ loc, ...outOfRange(issue, issue.maximum, TOO_BIG) }];
     case 'invalid_value':
       if (issue.message === FIELD_REQUIRED) return [missingField(loc)];
       return [{ loc, msg: `Input should be one of: ${issue.values.map(String).join(', ')}`, type: 'enum' }];
@@ -99,26 +99,21 @@ function wrongType(issue: z.core.$ZodIssueInvalidType, loc: (string | number)[])
   return { loc, msg: ownMessageOr(issue, `Input should be a valid ${name}`), type: `${name}_type` };
 }
 
-function tooSmall(issue: z.core.$ZodIssueTooSmall): { msg: string; type: string } {
-  const least = Number(issue.minimum);
-  if (issue.origin === 'string') {
-    return { msg: `String should have at least ${least} characters`, type: 'string_too_short' };
-  }
-  if (issue.origin === 'array') return { msg: `List should have at least ${least} items`, type: 'too_short' };
-  return issue.inclusive === false
-    ? { msg: `Input should be greater than ${least}`, type: 'greater_than' }
-    : { msg: `Input should be greater than or equal to ${least}`, type: 'greater_than_equal' };
-}
+const TOO_SMALL = { bound: 'at least', length: 'short', compared: 'greater' };
+const TOO_BIG = { bound: 'at most', length: 'long', compared: 'less' };
 
-function tooBig(issue: z.core.$ZodIssueTooBig): { msg: string; type: string } {
-  const most = Number(issue.maximum);
-  if (issue.origin === 'string') {
-    return { msg: `String should have at most ${most} characters`, type: 'string_too_long' };
+function outOfRange(
+  { origin, inclusive }: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig,
+  limit: number | bigint,
+  { bound, length, compared }: typeof TOO_SMALL,
+): { msg: string; type: string } {
+  if (origin === 'string') {
+    return { msg: `String should have ${bound} ${limit} characters`, type: `string_too_${length}` };
   }
-  if (issue.origin === 'array') return { msg: `List should have at most ${most} items`, type: 'too_long' };
-  return issue.inclusive === false
-    ? { msg: `Input should be less than ${most}`, type: 'less_than' }
-    : { msg: `Input should be less than or equal to ${most}`, type: 'less_than_equal' };
+  if (origin === 'array') return { msg: `List should have ${bound} ${limit} items`, type: `too_${length}` };
+  return inclusive === false
+    ? { msg: `Input should be ${compared} than ${limit}`, type: `${compared}_than` }
+    : { msg: `Input should be ${compared} than or equal to ${limit}`, type: `${compared}_than_equal` };
 }
 
 function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {

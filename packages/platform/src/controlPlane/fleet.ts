@@ -195,8 +195,8 @@ function idsOf(spec: AgentSpec): { deployment: string; revision: string } {
   return { deployment: spec.deploymentId, revision: spec.revisionId };
 }
 
-/** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
-function isAborted(signal: AbortSignal): boolean {
+/** Whether a signal was aborted: TypeScript would narrow `signal.aborted` to its earlier value. */
+export function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 

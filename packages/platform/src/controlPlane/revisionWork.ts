@@ -10,7 +10,7 @@ import { messageOf } from '../errors.ts';
 import { isDiskFull } from '../http/problem.ts';
 import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
-import type { AgentSpec, Fleet } from './fleet.ts';
+import { type AgentSpec, type Fleet, isAborted } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
@@ -204,11 +204,11 @@ export function createRevisionWork(options: {
     try {
       agent = await fleet.start(spec, signal);
     } catch (error) {
-      if (isCanceled(signal)) await recordCancellation(ids, signal.reason as WorkCancellation);
+      if (isAborted(signal)) await recordCancellation(ids, signal.reason as WorkCancellation);
       else await record(ids, { event: 'deployFailed', reason: messageOf(error) });
       return;
     }
-    if (isCanceled(signal)) {
+    if (isAborted(signal)) {
       agent.kill();
       await recordCancellation(ids, signal.reason as WorkCancellation);
       return;
@@ -296,11 +296,6 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
 
 function logFields({ id, deploymentId }: RevisionIds): { revision: string; deployment: string } {
   return { revision: id, deployment: deploymentId };
-}
-
-/** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
-function isCanceled(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
 
 function textOrNull(value: unknown): string | null {
