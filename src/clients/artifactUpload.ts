@@ -56,7 +56,7 @@ export async function putArtifact(
   async function* body(): AsyncGenerator<Uint8Array, void> {
     let sent = 0;
     try {
-      for await (const piece of piecesOf(source)) {
+      for await (const piece of typeof source === 'string' ? piecesOfFile(source) : source()) {
         sent += piece.length;
         if (sent > size) break;
         exchange.restartTimer();
@@ -109,10 +109,6 @@ const UPLOAD_PATH = '/(signed upload URL)';
 
 /** An object store answers an upload with almost nothing. */
 const ANSWER_MAX_BYTES = 1_048_576;
-
-function piecesOf(source: string | (() => Readable)): AsyncIterable<Buffer> {
-  return typeof source === 'string' ? piecesOfFile(source) : source();
-}
 
 /**
  * Reads a file into two buffers alternately: new ones would pile up (measured: 45 to 63 MiB for 200 MB). It is safe,

@@ -155,12 +155,9 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   };
 }
 
-interface Page<T> {
-  readonly resources: readonly T[];
-  readonly offset: number;
-}
-
-async function* eachOfPages<T>(list: (page: PageQuery) => Promise<Page<T>>): AsyncGenerator<T, void> {
+async function* eachOfPages<T>(
+  list: (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>,
+): AsyncGenerator<T, void> {
   const limit = PAGE_LIMIT.max;
   for (let offset = 0; ;) {
     const { resources, offset: next } = await list({ limit, offset });

@@ -1,8 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
-
 import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { pause } from '../../temporal/client/release/historyNews.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
@@ -41,7 +40,7 @@ export async function runWatchCommand(
         output.info(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
       }
       while (watched === undefined && Date.now() < deadline && !signal.aborted) {
-        await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+        await pause(LOOK_MS, signal);
         watched = underWay(await viewTarget(temporal, workflowId), ended);
       }
       if (watched === undefined) {

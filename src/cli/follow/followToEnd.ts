@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 import { CodedError } from '@slipway/contract/codedError';
 
 import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
@@ -11,6 +9,7 @@ import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.t
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
+import { pause } from '../../temporal/client/release/historyNews.ts';
 import { isSealed } from '../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
@@ -223,6 +222,6 @@ async function tailBuildLog(
     const progress = latest();
     const lines = progress === undefined ? [] : await newestBuildLines(context, spec, progress, signal);
     if (!hasEnded()) show(lines);
-    await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    await pause(LOOK_MS, signal);
   }
 }

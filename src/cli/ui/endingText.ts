@@ -37,7 +37,10 @@ export function endingLines(
   const { releaseId, outcome, reason } = endedOf(ending);
   const exitCode = endingExitCode(asked, ending);
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
-  const elapsed = ending.from === 'result' ? ` in ${formatDuration(durationOf(ending.result))}` : '';
+  const elapsed =
+    ending.from === 'result'
+      ? ` in ${formatDuration(Date.parse(ending.result.endedAt) - Date.parse(ending.result.startedAt))}`
+      : '';
   const lines = [`${mark} ${style.strong(OUTCOME_WORDS[outcome])}${elapsed} (${releaseId}): ${reason}`];
   if (ending.from === 'result') lines.push(...resultLines(ending.result));
   if (dashboardUrl !== null) lines.push(`  page:       ${dashboardUrl}`);
@@ -74,10 +77,6 @@ export function endedOf(
 ): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason' | 'servingRevisionId'> &
   Partial<Pick<ReleaseResult, 'code'>> {
   return ending.from === 'result' ? ending.result : ending.row;
-}
-
-function durationOf(result: ReleaseResult): number {
-  return Date.parse(result.endedAt) - Date.parse(result.startedAt);
 }
 
 function resultLines(result: ReleaseResult): string[] {

@@ -51,7 +51,7 @@ export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'rel
           <option value="">All</option>
           {FILTERED_OUTCOMES.map((each) => (
             <option value={each} selected={each === outcome}>
-              {outcomeWords(each)}
+              {each.replaceAll('_', ' ')}
             </option>
           ))}
         </select>
@@ -140,10 +140,6 @@ function HistoryRow(release: NamedRelease) {
       <td class="why">{[requestedBy.reason, reason].filter(Boolean).join(': ')}</td>
     </tr>
   );
-}
-
-function outcomeWords(outcome: string): string {
-  return outcome.replaceAll('_', ' ');
 }
 
 function historyAddress(filter: HistoryFilter): string {

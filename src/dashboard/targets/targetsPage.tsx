@@ -103,7 +103,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
         <Chip tone={tone}>{words}</Chip>
       </header>
       {view?.state.spec == null ? null : (
-        <p class="place quiet">{`${view.state.spec.deployment} on ${hostOf(view.state.spec.controlPlane)}`}</p>
+        <p class="place quiet">{`${view.state.spec.deployment} on ${new URL(view.state.spec.controlPlane).host}`}</p>
       )}
       <Alarm snapshot={snapshot} />
       <EventApprovals snapshot={snapshot} viewer={viewer} />
@@ -123,8 +123,4 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
 
 function cardId(workflowId: string): string {
   return `target-${createHash('sha256').update(workflowId).digest('hex').slice(0, 12)}`;
-}
-
-function hostOf(url: string): string {
-  return new URL(url).host;
 }

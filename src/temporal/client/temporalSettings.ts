@@ -26,6 +26,8 @@ export interface TemporalSettings {
 const DEFAULT_ADDRESS = 'localhost:7233';
 const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_TASK_QUEUE = 'slipway';
+/** One for all namespaces of Temporal Cloud. */
+const CLOUD_UI = 'https://cloud.temporal.io';
 
 /**
  * Finds the Temporal to use: the one in Temporal's environment configuration (`TEMPORAL_ADDRESS`,
@@ -49,7 +51,7 @@ export async function temporalSettings(
     });
   }
   const dev = await readDevState(home);
-  const codec = await readCodec(environment);
+  const keys = await readPayloadKeys(environment);
   const taskQueue = setting(environment, 'SLIPWAY_TASK_QUEUE');
   const named = connectionOptions.address;
   const chosenDev = named === undefined ? dev : undefined;
@@ -61,15 +63,10 @@ export async function temporalSettings(
     taskQueue: taskQueue ?? chosenDev?.taskQueue ?? DEFAULT_TASK_QUEUE,
     origin: named !== undefined ? 'environment' : dev === undefined ? 'default' : 'dev',
     connectionOptions: { ...connectionOptions, address },
-    codec,
-    ui: ownDev?.temporal.ui ?? uiOf(address),
+    codec: keys.length === 0 ? undefined : new PayloadCipher(keys),
+    ui: ownDev?.temporal.ui ?? (isTemporalCloud(address) ? CLOUD_UI : null),
     dashboard: ownDev?.dashboard ?? null,
   };
-}
-
-async function readCodec(environment: Environment): Promise<PayloadCipher | undefined> {
-  const keys = await readPayloadKeys(environment);
-  return keys.length === 0 ? undefined : new PayloadCipher(keys);
 }
 
 export function workflowPage(
@@ -112,11 +109,6 @@ function requireHostAndPort(address: string): void {
     place: 'TEMPORAL_ADDRESS, or address in the profile of temporal.toml',
     hint: `write host:port without a scheme or a path: TEMPORAL_ADDRESS=${DEFAULT_ADDRESS}`,
   });
-}
-
-/** Temporal Cloud has one UI for all of its namespaces. */
-function uiOf(address: string): string | null {
-  return isTemporalCloud(address) ? 'https://cloud.temporal.io' : null;
 }
 
 /** Whether the address, `host:port`, is one of Temporal Cloud. It is not if a proxy stands between. */

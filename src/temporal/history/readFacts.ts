@@ -6,7 +6,6 @@ import type {
   PromotionFact,
   SubmissionFact,
   TargetFacts,
-  TaskFailure,
   WorkFact,
 } from '../../domain/audit/facts.ts';
 import { failureDetail } from '../../domain/failure.ts';
@@ -57,7 +56,9 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
     submissions: readSubmissions(own),
     said: readMessages(own.map(({ history }) => history)),
     promotions: promotions.map(readPromotion),
-    taskFailures: histories.flatMap(readTaskFailures),
+    taskFailures: histories.flatMap(({ workflowId, history }) =>
+      readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed })),
+    ),
     texts: histories.map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),
   };
 }
@@ -302,10 +303,6 @@ function outcomeOf(
   }
   const outcome = end?.activityTaskCanceledEventAttributes == null ? 'open' : 'canceled';
   return { outcome, result: null, mayHaveBeenTaken: true };
-}
-
-function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[] {
-  return readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed }));
 }
 
 interface FailedTask {

@@ -30,7 +30,7 @@ export async function artifactOf(
   context: StoreContext,
   signal: AbortSignal,
   look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
-  take: (packed: PackedSource, store: ArtifactStore, signal: AbortSignal) => Promise<void> = putIn,
+  take?: (packed: PackedSource) => Promise<void>,
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
   if (target === undefined) {
@@ -46,16 +46,12 @@ export async function artifactOf(
   await look(source);
   const packed = await packSource({ ...source, signal });
   try {
-    await take(packed, store, signal);
+    await (take?.(packed) ?? store.put(packed.file, packed.digest, signal));
   } finally {
     await packed.remove();
   }
   const { digest, sizeBytes, entries } = packed;
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
-}
-
-function putIn({ file, digest }: PackedSource, store: ArtifactStore, signal: AbortSignal): Promise<void> {
-  return store.put(file, digest, signal);
 }
 
 /** The folder that is packed for a release, and which of its files. */

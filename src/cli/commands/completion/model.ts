@@ -1,4 +1,4 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 
 /** What an argument or option value can be: names from `slipway.yaml`, files, folders, words, or anything. */
 export type ValueKind = 'targets' | 'promotions' | 'files' | 'folders' | 'anything' | readonly string[];
@@ -29,7 +29,7 @@ export function completionModel(program: Command, path: readonly string[] = []):
       description: command.description(),
     })),
     options: [...program.options.flatMap(optionModel), HELP],
-    values: program.registeredArguments.map(valueOf),
+    values: program.registeredArguments.map((argument) => kindOf(argument.name(), argument.argChoices)),
   };
   return [own, ...program.commands.flatMap((command) => completionModel(command, [...path, command.name()]))];
 }
@@ -46,10 +46,6 @@ function optionModel({ long, description, argChoices, flags }: Option): readonly
       takes: placeholder === undefined ? undefined : kindOf(placeholder, argChoices),
     },
   ];
-}
-
-function valueOf(argument: Argument): ValueKind {
-  return kindOf(argument.name(), argument.argChoices);
 }
 
 function kindOf(name: string, choices: readonly string[] | undefined): ValueKind {

@@ -1,5 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-
+import { pause } from '../../../temporal/client/release/historyNews.ts';
 import { untilAborted } from '../../interruption.ts';
 import type { Service } from './service.ts';
 
@@ -39,7 +38,7 @@ const WELL_AFTER_MS = 30_000;
  * @throws what the first start throws; later starts are repeated.
  */
 export async function supervise<S extends Service>(options: SupervisorOptions<S>): Promise<Supervised<S>> {
-  const { name, start, onEvent, wait = waitFor, now = Date.now } = options;
+  const { name, start, onEvent, wait = pause, now = Date.now } = options;
   const stopping = new AbortController();
   const isStopping = (): boolean => stopping.signal.aborted;
   const first = await start();
@@ -77,8 +76,4 @@ export async function supervise<S extends Service>(options: SupervisorOptions<S>
       await running;
     },
   };
-}
-
-async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

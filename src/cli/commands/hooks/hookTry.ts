@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 import { systemReason } from '../../../artifact/sourceFiles.ts';
-import { loadConfig } from '../../../config/loadConfig.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
+import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
@@ -20,11 +20,6 @@ import type { EventOf } from '../../events/index.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-interface HookTryOptions extends FileOptions {
-  /** The value of `X-GitHub-Event`. */
-  readonly event?: string;
-}
-
 type Trial = Omit<EventOf<'hook_trial'>, 'event'>;
 
 /**
@@ -35,7 +30,7 @@ export async function runHookTryCommand(
   context: CommandContext,
   wanted: string,
   payload: string,
-  options: HookTryOptions,
+  options: FileOptions & { readonly event?: string },
 ): Promise<number> {
   const { output } = context;
   const [hook] = await listeningHooks(context, await loadConfig(options.config), wanted);

@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 import { z } from 'zod';
 
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
@@ -19,6 +17,7 @@ import {
   revisionMeant,
   type RevisionOf,
 } from '../../../inspection/deployment/revisionLog.ts';
+import { pause } from '../../../temporal/client/release/historyNews.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -144,7 +143,7 @@ export async function* followLog(
       if (isAborted(signal)) return;
       if (!(error instanceof ServiceError) || !PASSING.includes(error.code)) throw error;
     }
-    await setTimeout(REOPEN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+    await pause(REOPEN_AFTER_MS, signal);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { ArtifactFile } from '../../../artifact/artifactFiles.ts';
 import { describeArtifact, shortArtifact } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { percent } from '../../../domain/check/dataset.ts';
@@ -7,9 +6,9 @@ import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
 import type { KnownRevision } from '../../../domain/release/release.ts';
 import type { PlannedAnswer, PlannedChange, PlannedSecret } from '../../../domain/release/releasePlan.ts';
-import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 import { tableLines } from '../../ui/table.ts';
+import { sizeText } from '../../ui/text.ts';
 import { fieldLines } from '../show/difference.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { ReleasePlan } from './releasePlan.ts';
@@ -44,7 +43,9 @@ function artifactLines({ request, event }: ReleasePlan): string[] {
   const { files, difference } = event.artifact;
   const at = commit === undefined ? '' : `, commit ${commit}`;
   if (artifact.kind !== 'tarball') return [`  artifact   ${describeArtifact(artifact)}${at}`];
-  const largest = [...(files ?? [])].sort(bySize).slice(0, LARGEST_TOLD);
+  const largest = (files ?? [])
+    .toSorted((one, other) => other.sizeBytes - one.sizeBytes)
+    .slice(0, LARGEST_TOLD);
   const { length } = files ?? [];
   return [
     `  artifact   ${artifact.digest} (${sizeText(artifact.sizeBytes)}, ${length} files)${at}`,
@@ -56,10 +57,6 @@ function artifactLines({ request, event }: ReleasePlan): string[] {
             `${difference.removed.length} removed, ${difference.changed.length} changed`,
         ]),
   ];
-}
-
-function bySize(one: ArtifactFile, other: ArtifactFile): number {
-  return other.sizeBytes - one.sizeBytes;
 }
 
 function deploymentLines({ request, event, unreached }: ReleasePlan, style: Style): string[] {

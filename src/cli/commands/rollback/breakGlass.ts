@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -12,6 +10,7 @@ import {
   findDeployment,
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
+import { pause } from '../../../temporal/client/release/historyNews.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';
@@ -189,7 +188,7 @@ async function awaitServing(
       if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
       lastProblem = error.message;
     }
-    await setTimeout(POLL_MS, undefined, { signal }).catch(() => undefined);
+    await pause(POLL_MS, signal);
   }
   output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
   output.print(

@@ -3,12 +3,12 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
 import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
@@ -20,11 +20,6 @@ import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
-interface ShowOptions extends FileOptions {
-  readonly diff?: boolean;
-  readonly cost?: boolean;
-}
-
 /**
  * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
  * two of them differ; `--diff B`: how it differs from the release before it. Works without a worker.
@@ -32,7 +27,7 @@ interface ShowOptions extends FileOptions {
 export async function runShowCommand(
   context: CommandContext,
   words: readonly string[],
-  options: ShowOptions,
+  options: FileOptions & { readonly diff?: boolean; readonly cost?: boolean },
 ): Promise<number> {
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
