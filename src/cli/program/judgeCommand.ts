@@ -1,7 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 
 import type { CommandTable } from './commandTable.ts';
-import { numberOption } from './options.ts';
+import { numberOption, wholeNumber } from './options.ts';
+
+const countOption = wholeNumber(0, 9_999_999_999);
 
 export function addJudgeCommand({ command, runs }: CommandTable): void {
   command(
@@ -56,11 +58,6 @@ export function addJudgeCommand({ command, runs }: CommandTable): void {
     .option('--markdown <file>', 'write the report to this file, too')
     .addHelpText('after', EXIT_CODES)
     .action(runs(async () => (await import('../commands/judge/judge.ts')).runJudgeCommand));
-}
-
-function countOption(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 0.');
-  return Number(text);
 }
 
 function shareOption(text: string): number {

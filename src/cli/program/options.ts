@@ -20,27 +20,19 @@ export function retentionAgeOption(text: string): number {
   return milliseconds;
 }
 
-/** Parses a port; 0: any free port. */
-export function portOption(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new InvalidArgumentError('Expected a port from 0 to 65535; 0 takes a free one.');
-  }
-  return port;
+/** Parses a whole number within bounds. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
 }
 
-export function percentageOption(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) {
-    throw new InvalidArgumentError('Expected a whole number from 0 to 100.');
-  }
-  return Number(text);
-}
-
-export function numberOption(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new InvalidArgumentError('Expected a whole number from 1 to 999999.');
-  return Number(text);
-}
+export const percentageOption = wholeNumber(0, 100);
+/** A port; 0: any free port. */
+export const portOption = wholeNumber(0, 65_535);
+export const numberOption = wholeNumber(1, 999_999);
 
 export function isolationOption(): Option {
   return new Option(

@@ -60,7 +60,7 @@ describe('the command line', () => {
   it.each([
     [['release', '--timeout', 'soon'], 'Expected a duration'],
     [['release', '--timeout', '0'], 'Expected a duration'],
-    [['dev', '--port', '70000'], 'Expected a port'],
+    [['dev', '--port', '70000'], 'Expected a whole number'],
     [['status', '--last', '-1'], 'Expected a whole number'],
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
     [['agent'], "missing required argument 'dir'"],

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 
 import { exitWithParent } from '../../interruption.ts';
 import type { Runs } from '../../program/commandTable.ts';
@@ -8,6 +8,7 @@ import {
   metricsOption,
   numberOption,
   portOption,
+  wholeNumber,
 } from '../../program/options.ts';
 import { PLATFORM_PORT } from '../../usualPorts.ts';
 import type { PlatformCommandOptions } from './platform.ts';
@@ -28,7 +29,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
     .addOption(
       new Option('--rate-limit <requests>', 'requests per second of each key; 0: unlimited (default: 500)')
         .env('SLIPWAY_RATE_LIMIT')
-        .argParser(wholeNumber(0, 1_000_000)),
+        .argParser(ifSet(wholeNumber(0, 1_000_000))),
     )
     .addOption(
       new Option(
@@ -36,22 +37,22 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
         'burst of requests of each key (default: ten seconds of the rate)',
       )
         .env('SLIPWAY_RATE_BURST')
-        .argParser(wholeNumber(1, 10_000_000)),
+        .argParser(ifSet(wholeNumber(1, 10_000_000))),
     )
     .addOption(
       new Option('--max-body <megabytes>', 'the largest body of a request to the control plane (default: 1)')
         .env('SLIPWAY_MAX_BODY_MB')
-        .argParser(wholeNumber(1, 100)),
+        .argParser(ifSet(wholeNumber(1, 100))),
     )
     .addOption(
       new Option('--max-upload <megabytes>', 'the largest source that may be uploaded (default: 200)')
         .env('SLIPWAY_MAX_UPLOAD_MB')
-        .argParser(wholeNumber(1, 200)),
+        .argParser(ifSet(wholeNumber(1, 200))),
     )
     .addOption(
       new Option('--keep-audit <days>', 'how long the record of changes is kept (default: 365)')
         .env('SLIPWAY_AUDIT_DAYS')
-        .argParser(wholeNumber(1, 36_500)),
+        .argParser(ifSet(wholeNumber(1, 36_500))),
     )
     .addOption(metricsOption())
     .addOption(isolationOption())
@@ -72,16 +73,9 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
   addAccessCommands(platform, runs);
 }
 
-/** Parses a whole number within bounds. An empty text, as from an environment variable, is `undefined`. */
-function wholeNumber(least: number, most: number): (text: string) => number | undefined {
-  return (text) => {
-    if (text === '') return undefined;
-    const number = Number(text);
-    if (!/^\d+$/.test(text) || number < least || number > most) {
-      throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
-    }
-    return number;
-  };
+/** An option that a variable may give. An empty one counts as not set. */
+function ifSet<T>(parse: (text: string) => T): (text: string) => T | undefined {
+  return (text) => (text === '' ? undefined : parse(text));
 }
 
 function addAccessCommands(platform: Command, runs: Runs): void {
