@@ -9,9 +9,8 @@ import { SlipwayError } from '../domain/errors.ts';
 export function httpsUrl(name: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url;
-  throw new SlipwayError('SLIPWAY_USAGE', `${name} is not an https address`, {
-    hint: 'write it as https://HOST',
-  });
+  const hint = 'write it as https://HOST';
+  throw new SlipwayError('SLIPWAY_USAGE', `${name} is not an https address`, { hint });
 }
 
 const LOOPBACK = new BlockList();

@@ -14,9 +14,8 @@ export function resolveSecret(reference: SecretReference, environment: Environme
   const { from } = reference;
   const place = readSecretReference(from);
   if (place === undefined) {
-    throw new SlipwayError('SLIPWAY_SECRET_MISSING', 'a secret is written in place of a reference', {
-      hint: 'write "env:NAME" or "file:/absolute/path"',
-    });
+    const hint = 'write "env:NAME" or "file:/absolute/path"';
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', 'a secret is written in place of a reference', { hint });
   }
   const value = 'variable' in place ? environment[place.variable] : readSecretFile(from, place.file);
   if (value === undefined || value === '') {

@@ -15,9 +15,8 @@ export function announceFreezes(
   { overrideFreeze, reason }: { readonly overrideFreeze: boolean; readonly reason: string | undefined },
 ): void {
   if (overrideFreeze && reason === undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', {
-      hint: 'add --reason "…": the record keeps it',
-    });
+    const hint = 'add --reason "…": the record keeps it';
+    throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', { hint });
   }
   const frozen = frozenAt(freezes, Date.now());
   if (frozen === null) return;

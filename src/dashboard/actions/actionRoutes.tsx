@@ -131,17 +131,15 @@ function requireReason(given: string | undefined): string {
   if (reason !== '' && reason.length <= REASON_MAX_CHARACTERS) return reason;
   const message =
     reason === '' ? 'a reason is missing' : `the reason is longer than ${REASON_MAX_CHARACTERS} characters`;
-  throw new SlipwayError('SLIPWAY_USAGE', message, {
-    hint: 'write the reason in a few words: the history shows it',
-  });
+  const hint = 'write the reason in a few words: the history shows it';
+  throw new SlipwayError('SLIPWAY_USAGE', message, { hint });
 }
 
 /** Refuses an answer to a question that the person has not read. */
 function refuseStale({ answers }: Order, fields: Sent['fields']): void {
   if (answers === undefined || answers === fields['answers']) return;
-  throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the form was shown before this hold or question', {
-    hint: 'read the present state, then decide again',
-  });
+  const hint = 'read the present state, then decide again';
+  throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the form was shown before this hold or question', { hint });
 }
 
 /** The sender of a message, as records show it. Marks a name that no issuer proved as claimed. */

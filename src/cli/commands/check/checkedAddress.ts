@@ -32,9 +32,8 @@ export async function agentOf(
 ): Promise<AgentAddress> {
   if (wanted !== undefined && /^https?:\/\//iu.test(wanted)) return agentAt(context, wanted, apiKey);
   if (apiKey !== undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', '--api-key is only for an agent at a URL', {
-      hint: 'set agentApiKey of the target in slipway.yaml',
-    });
+    const hint = 'set agentApiKey of the target in slipway.yaml';
+    throw new SlipwayError('SLIPWAY_USAGE', '--api-key is only for an agent at a URL', { hint });
   }
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const baseUrl = spec.agentUrl ?? (await deployedAt(context, spec));
@@ -74,7 +73,6 @@ function agentAt({ environment }: CommandContext, url: string, apiKey: string | 
 /** Resolves a key that an option names by reference. @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING. */
 export function keyByReference(from: string, environment: CommandContext['environment']): string {
   if (SECRET_REFERENCE.test(from)) return resolveSecret({ from }, environment);
-  throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
-    hint: 'write env:NAME or file:/absolute/path; other users can read a key on the command line',
-  });
+  const hint = 'write env:NAME or file:/absolute/path; other users can read a key on the command line';
+  throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', { hint });
 }

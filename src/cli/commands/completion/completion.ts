@@ -22,9 +22,8 @@ export async function runCompletionCommand(
     return 0;
   }
   if (!isShell(what)) {
-    throw new SlipwayError('SLIPWAY_USAGE', `there is no completion for "${what}"`, {
-      hint: `one of: ${Object.keys(SHELLS).join(', ')}`,
-    });
+    const hint = `one of: ${Object.keys(SHELLS).join(', ')}`;
+    throw new SlipwayError('SLIPWAY_USAGE', `there is no completion for "${what}"`, { hint });
   }
   const script = SHELLS[what](model());
   output.event({ event: 'completion', shell: what, script });

@@ -34,8 +34,7 @@ export async function runHookAnswerCommand(
       );
       return 0;
     }
-    throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `no event "${event}" waits for approval`, {
-      hint: 'list the events: slipway hooks list',
-    });
+    const hint = 'list the events: slipway hooks list';
+    throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `no event "${event}" waits for approval`, { hint });
   });
 }

@@ -115,9 +115,8 @@ async function answersOf(
 
 function refuseWrong([problem]: readonly ConfigProblem[]): void {
   if (problem === undefined) return;
-  throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, {
-    hint: 'nothing was written',
-  });
+  const hint = 'nothing was written';
+  throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, { hint });
 }
 
 /** Writes all files, or none: not if one exists already, nor if one cannot be written. */

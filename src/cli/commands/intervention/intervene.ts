@@ -35,9 +35,8 @@ export async function runInterventionCommand(
 ): Promise<number> {
   const said = skipped(options);
   if (kind === 'skip' && said.what === undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'name what to skip', {
-      hint: 'name it: --check NAME, --soak, --judge, or --freeze',
-    });
+    const hint = 'name it: --check NAME, --soak, --judge, or --freeze';
+    throw new SlipwayError('SLIPWAY_USAGE', 'name what to skip', { hint });
   }
   const { output } = context;
   const file = await loadConfig(options.config);

@@ -144,9 +144,8 @@ function readSettings(options: JudgeOptions): JudgeSettings {
   const parsed = Judge.safeParse(present(given));
   if (parsed.success) return { ...judgeSettings(parsed.data), seed: options.seed ?? freshSeed() };
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new SlipwayError('SLIPWAY_USAGE', problems.join('; '), {
-    hint: 'slipway judge --help lists the options',
-  });
+  const hint = 'slipway judge --help lists the options';
+  throw new SlipwayError('SLIPWAY_USAGE', problems.join('; '), { hint });
 }
 
 /** @returns `undefined` without an address. A secret alone is a mistake, which the schema reports. */

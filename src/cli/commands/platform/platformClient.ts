@@ -78,9 +78,8 @@ export function findByName<T extends { readonly id: string }>(
 ): T {
   const found = all.find((each) => nameOf(each) === nameOrId) ?? all.find(({ id }) => id === nameOrId);
   if (found !== undefined) return found;
-  throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, {
-    hint: `list them: slipway platform ${kind}s list`,
-  });
+  const hint = `list them: slipway platform ${kind}s list`;
+  throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, { hint });
 }
 
 /**

@@ -37,9 +37,8 @@ export async function runPreviewCommand(
   if (what === 'list') return listPreviewsOf(context);
   const { pr } = options;
   if (pr === undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'the number of the pull request is missing', {
-      hint: `slipway preview ${what} --pr 123`,
-    });
+    const hint = `slipway preview ${what} --pr 123`;
+    throw new SlipwayError('SLIPWAY_USAGE', 'the number of the pull request is missing', { hint });
   }
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');

@@ -58,10 +58,8 @@ export async function runPromoteCommand(
       });
       const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
       const onPage = onPageLines(dashboardUrl);
-      for (const line of [started, ...onPage]) {
-        if (options.wait) output.info(line);
-        else output.print(line);
-      }
+      const tell = options.wait ? output.info : output.print;
+      for (const line of [started, ...onPage]) tell(line);
       for (const difference of differences) output.info(`  differs: ${difference}`);
       if (!options.wait) {
         const title = `${name}, ${from} to ${to}: ${disposition}`;

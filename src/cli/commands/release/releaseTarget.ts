@@ -197,9 +197,8 @@ async function refuseOnLocalHold(
     output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; this release overrides the hold`));
     return;
   }
-  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, {
-    hint: endOfHold(target),
-  });
+  const hint = endOfHold(target);
+  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, { hint });
 }
 
 function endOfHold(target: string): string {

@@ -76,10 +76,8 @@ export async function runRollbackCommand(
       output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
       if (isFinal(taken)) return await tellAnswer(context, name, taken);
       const onPage = onPageLines(dashboardUrl);
-      for (const line of [answerText(context, name, taken), ...onPage]) {
-        if (options.wait) output.info(line);
-        else output.print(line);
-      }
+      const tell = options.wait ? output.info : output.print;
+      for (const line of [answerText(context, name, taken), ...onPage]) tell(line);
       if (via === 'signal') {
         output.note(
           output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),

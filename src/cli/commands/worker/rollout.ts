@@ -162,9 +162,8 @@ async function requireRouting(temporal: TemporalConnection): Promise<DescribedRo
 function requirePrevious(routing: Routing): string {
   const previous = previousVersion(routing);
   if (previous !== undefined) return previous;
-  throw new SlipwayError('SLIPWAY_VERSION_UNKNOWN', 'no other version has been current', {
-    hint: 'list the versions: slipway worker rollout',
-  });
+  const hint = 'list the versions: slipway worker rollout';
+  throw new SlipwayError('SLIPWAY_VERSION_UNKNOWN', 'no other version has been current', { hint });
 }
 
 function find(routing: Routing, wanted: string): string {
