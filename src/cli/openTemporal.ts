@@ -14,7 +14,6 @@ const SLOW_MS = 1_000;
 /**
  * Connects to the Temporal that this command uses, and prints the address if that takes longer than a second. The
  * settings include the page that the command links to.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
  */
 export async function openTemporal(
   { home, environment, output }: Pick<CommandContext, 'home' | 'environment' | 'output'>,

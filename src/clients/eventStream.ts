@@ -25,7 +25,6 @@ export type EventStream = AsyncIterable<ServerEvent>;
 /**
  * Opens an exchange as a stream of server-sent events (contract 001, "Events").
  * @param onOpen - called with the status once the stream has begun.
- * @throws ServiceError
  */
 export async function openEventStream(
   exchange: Exchange,

@@ -68,12 +68,10 @@ export class MemoryControlPlane {
     return added;
   }
 
-  /** @throws ServiceError SLIPWAY_NOT_FOUND. */
   deployment(id: string): MemoryDeployment {
     return this.deployments.find((deployment) => deployment.id === id) ?? notFound(`deployment ${id}`);
   }
 
-  /** @throws ServiceError SLIPWAY_NOT_FOUND. */
   revision(deploymentId: string, revisionId: string): MemoryRevision {
     const { revisions } = this.deployment(deploymentId);
     return revisions.find(({ id }) => id === revisionId) ?? notFound(`revision ${revisionId}`);

@@ -96,13 +96,11 @@ export interface Service {
   readonly agent: Agent;
   readonly credentials: Readonly<Record<string, string>>;
   readonly onCall: OnCall | undefined;
-  /** Returns the value of the answer. @throws ServiceError */
   readonly call: <E extends Endpoint>(
     endpoint: E,
     parts: CallParts,
     options?: CallOptions,
   ) => Promise<AnswerOf<E>>;
-  /** Opens a stream. @throws ServiceError */
   readonly stream: (endpoint: Endpoint, parts: CallParts, options?: CallOptions) => Promise<EventStream>;
   /** Closes the pool after the running requests have ended. */
   close(): Promise<void>;

@@ -12,10 +12,7 @@ export interface FoundConfig {
   readonly text: string;
 }
 
-/**
- * Finds and reads `slipway.yaml`: the file at `path`, or the one in `from` or the nearest folder above it.
- * @throws SLIPWAY_CONFIG_NOT_FOUND.
- */
+/** Finds and reads `slipway.yaml`: the file at `path`, or the one in `from` or the nearest folder above it. */
 export async function findConfig(path: string | undefined, from: string): Promise<FoundConfig> {
   if (path !== undefined) {
     const file = resolve(from, path);

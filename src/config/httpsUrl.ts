@@ -4,7 +4,6 @@ import { SlipwayError } from '../domain/errors.ts';
 
 /**
  * Reads an address from a variable. `http` is accepted only for this machine, because it would expose cookies, codes and tokens.
- * @throws SLIPWAY_USAGE.
  */
 export function httpsUrl(name: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;

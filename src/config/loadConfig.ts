@@ -47,7 +47,7 @@ export async function loadConfig(path?: string, from: string = process.cwd()): P
   return { config, file, folder: dirname(file), warnings: problems };
 }
 
-/** Reads `slipway.yaml` and the files that it extends, and reports every problem. @throws SLIPWAY_CONFIG_NOT_FOUND. */
+/** Reads `slipway.yaml` and the files that it extends, and reports every problem. */
 export async function lintConfig(path?: string, from: string = process.cwd()): Promise<LintedConfig> {
   const { file, text } = await findConfig(path, from);
   const parts = await extendedParts(configPart(file, text, process.env), process.env);

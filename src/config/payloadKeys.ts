@@ -28,7 +28,6 @@ const EXAMPLE = `${PAYLOAD_KEYS}="2026-11=file:/run/secrets/payload-key"`;
  * The first one encrypts. A reference is `env:NAME`, `file:/absolute/path`, or `command:/absolute/path`: a program that
  * receives the key's id as its argument and prints the key, for example from a KMS. A key is 32 bytes in base64.
  * @returns none if the variable is not set.
- * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING.
  */
 export async function readPayloadKeys(environment: Environment = process.env): Promise<PayloadKey[]> {
   const written = setting(environment, PAYLOAD_KEYS);

@@ -21,10 +21,7 @@ export interface PromotionSettings extends Pick<
   readonly schedule?: PromotionConfig['schedule'];
 }
 
-/**
- * Chooses a promotion of the file: by name, by its target if no other leads there, or the only one.
- * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
- */
+/** Chooses a promotion of the file: by name, by its target if no other leads there, or the only one. */
 export function choosePromotion(config: Config, name: string | undefined): string {
   const [leading, ...others] = Object.keys(config.promotions).filter(
     (candidate) => config.promotions[candidate]?.to === name,

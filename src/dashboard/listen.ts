@@ -17,11 +17,7 @@ export interface Listening {
 /** How long an idle connection stays open, in milliseconds: longer than proxies and senders of webhooks keep theirs. */
 const IDLE_MS = 65_000;
 
-/**
- * Listens on an address.
- * @param option - the command's option that sets the port, for the error.
- * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
- */
+/** Listens on an address. @param option - the command's option that sets the port, for the error. */
 export async function listen(
   listener: RequestListener,
   { host, port, option }: { readonly host: string; readonly port: number; readonly option: string },
@@ -61,7 +57,7 @@ interface App {
   readonly fetch: Parameters<typeof getRequestListener>[0];
 }
 
-/** Serves an app on the host and port of a command. @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
+/** Serves an app on the host and port of a command. */
 export async function serve(app: App, host: string, port: number): Promise<Listening> {
   // A health check by HTTP/1.0 has no Host.
   const answer = getRequestListener(app.fetch, { hostname: 'localhost' });

@@ -21,7 +21,7 @@ export interface FeedbackScores {
 const PAGE = 100;
 const SCORES_MAX = 1_000;
 
-/** The mean of the scores that a key of a tracing project was given in a window. @throws ServiceError */
+/** The mean of the scores that a key of a tracing project was given in a window. */
 export async function meanOfScores(
   scores: FeedbackScores,
   from: number,

@@ -16,7 +16,7 @@ export interface HttpMetric {
   readonly token?: string | undefined;
 }
 
-/** Asks an HTTP endpoint for its number in a window. `null` in its place is no data. @throws ServiceError */
+/** Asks an HTTP endpoint for its number in a window. `null` in its place is no data. */
 export async function askHttpMetric(
   { agent, url, path, token }: HttpMetric,
   from: number,

@@ -39,7 +39,7 @@ export interface PrometheusQuery {
 
 const STEP_SECONDS = 60;
 
-/** The value of a query at one moment: `/api/v1/query`. @param at - milliseconds since 1970. @throws ServiceError */
+/** The value of a query at one moment: `/api/v1/query`. @param at - milliseconds since 1970. */
 export async function queryPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   at: number,
@@ -51,7 +51,7 @@ export async function queryPrometheus(
   return oneSeries(data.result.map(({ value }) => [value]));
 }
 
-/** The mean of a query over a window: `/api/v1/query_range`. @throws ServiceError */
+/** The mean of a query over a window: `/api/v1/query_range`. */
 export async function meanOfPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   from: number,

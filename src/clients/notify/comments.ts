@@ -32,7 +32,6 @@ const PAGES_MAX = 50;
  * Writes one comment: changes the first one that begins with the marker, or adds it. Removes others that begin with it: a
  * request to add a comment can take effect after its answer was given up on. Safe to repeat.
  * @returns what came of it, in a few words.
- * @throws ServiceError
  */
 export async function writeComment(
   agent: Agent,

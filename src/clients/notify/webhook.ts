@@ -22,7 +22,6 @@ const SHOWN_PATH = '/…';
  * Posts JSON to a webhook, once. Redirects are not followed, because they would send the message elsewhere. Only the
  * status of the answer counts; its body is not read.
  * @returns the status, 2xx.
- * @throws ServiceError
  */
 export async function postWebhook(
   agent: Agent,

@@ -26,7 +26,6 @@ export interface RoleSource {
   readonly file?: RoleFile;
 }
 
-/** Reads a file of roles. @throws SLIPWAY_CONFIG_INVALID. */
 export async function readRoleFile(path: string): Promise<RoleFile> {
   try {
     return RoleFile.parse(parse(await readFile(path, 'utf8')));

@@ -71,7 +71,6 @@ export interface ConnectOptions {
  * Connects to Temporal, and checks that the namespace exists.
  * @param options.timeoutMs - how long connecting may take. Default: 15,000.
  * @param options.maxAttempts - see {@link callInterceptors}.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function connectTemporal(
   settings: TemporalSettings,
@@ -153,10 +152,7 @@ export function createClient(
 const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const TEMPORAL_PORT = 7233;
 
-/**
- * Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
+/** Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout. */
 async function requireListener(settings: TemporalSettings, timeoutMs: number): Promise<void> {
   if (PROXIES.some((name) => process.env[name] !== undefined)) return;
   const { hostname, port } = new URL(`tcp://${settings.address}`);

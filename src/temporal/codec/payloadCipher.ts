@@ -44,7 +44,7 @@ export class PayloadCipher implements PayloadCodec {
     );
   }
 
-  /** Decrypts payloads. @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING, SLIPWAY_PAYLOAD_UNREADABLE. */
+  /** Decrypts payloads. */
   // eslint-disable-next-line @typescript-eslint/require-await -- What it throws rejects.
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) => (isEncrypted(payload) ? this.#decrypt(payload) : payload));

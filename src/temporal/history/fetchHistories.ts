@@ -12,7 +12,6 @@ import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
  * This includes runs that a restart after a termination began.
  * @param newest - only this many of the newest releases and rollbacks, and the runs that started them. Default: every
  * child.
- * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchHistories(
   temporal: TemporalConnection,
@@ -85,7 +84,6 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
 /**
  * All histories for the safety rules: those of a target and of its children, and of the promotions that requested its
  * releases, if Temporal still has them.
- * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchAudited(
   temporal: TemporalConnection,

@@ -60,10 +60,7 @@ export interface SourceToPack {
   readonly entries: readonly SourceEntry[];
 }
 
-/**
- * The source that `slipway.yaml` names, resolved relative to that file.
- * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE, SLIPWAY_ARTIFACT_UNMERGED.
- */
+/** The source that `slipway.yaml` names, resolved relative to that file. */
 export async function sourceToPack({
   config,
   folder,

@@ -70,7 +70,7 @@ function agentAt({ environment }: CommandContext, url: string, apiKey: string | 
   return { baseUrl: url, apiKey: keyByReference(apiKey, environment) };
 }
 
-/** Resolves a key that an option names by reference. @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING. */
+/** Resolves a key that an option names by reference. */
 export function keyByReference(from: string, environment: CommandContext['environment']): string {
   if (SECRET_REFERENCE.test(from)) return resolveSecret({ from }, environment);
   const hint = 'write env:NAME or file:/absolute/path; other users can read a key on the command line';

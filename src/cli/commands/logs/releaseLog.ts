@@ -47,7 +47,6 @@ const LOOK_AGAIN_MS = 1_000;
 /**
  * Prints what all processes logged about a release, and which sources could not be read.
  * @param follow - prints new lines until it is aborted, or the release has ended. Absent: only existing lines.
- * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
  */
 export async function printReleaseLog(
   context: CommandContext,
@@ -111,7 +110,6 @@ function printLine(
 /**
  * Reads what all processes logged about a release: Temporal's history, the log files of the services of `slipway dev`, and
  * the log of each revision that it made.
- * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
  */
 async function readReleaseLog(context: CommandContext, asked: Asked): Promise<ReleaseLog> {
   const { target, store } = asked;

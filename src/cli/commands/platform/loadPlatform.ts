@@ -4,7 +4,6 @@ import { SlipwayError } from '../../../domain/errors.ts';
  * Loads a part of `@slipway/platform`, which is installed only on machines that run a platform.
  *
  * `await loadPlatform(() => import('@slipway/platform'))`
- * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED
  */
 export async function loadPlatform<Part>(load: () => Promise<Part>): Promise<Part> {
   try {

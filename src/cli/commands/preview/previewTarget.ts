@@ -26,10 +26,7 @@ export interface ChosenPullRequest {
   readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
 }
 
-/**
- * Chooses the preview of a pull request. If the file has no repository, reads it from CI or git.
- * @throws SlipwayError SLIPWAY_PREVIEW_UNKNOWN, SLIPWAY_USAGE.
- */
+/** Chooses the preview of a pull request. If the file has no repository, reads it from CI or git. */
 export async function choosePullRequest(
   { environment }: CommandContext,
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,

@@ -76,10 +76,7 @@ export async function promotionRequest(
   };
 }
 
-/**
- * The request, with the proof of who asks if its approval needs one.
- * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED.
- */
+/** The request, with the proof of who asks if its approval needs one. */
 export async function withProof(
   context: CommandContext,
   request: PromotionRequest,

@@ -122,7 +122,6 @@ interface RehearsalWish {
 /**
  * The rehearsal of the file's promotions. At the start, all targets serve the same artifact. Then a new version is
  * released on each target that a chain of promotions begins with.
- * @throws SlipwayError SLIPWAY_JUDGE_INPUTS_INVALID.
  */
 export async function rehearsalOf(
   context: CommandContext,

@@ -9,7 +9,6 @@ import type { ChosenTarget } from '../target/targetAccess.ts';
 /**
  * Puts a target's artifact and the datasets of its checks into the artifact store.
  * @param strict - refuse a source that contains a suspected secret, instead of warning.
- * @throws SlipwayError SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_….
  */
 export async function storeArtifact(
   context: CommandContext,

@@ -40,7 +40,7 @@ export async function listSchedules(temporal: TemporalConnection): Promise<reado
   });
 }
 
-/** One schedule. @throws SlipwayError SLIPWAY_SCHEDULE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE. */
+/** One schedule. */
 export async function readSchedule(
   temporal: TemporalConnection,
   scheduleId: string,
@@ -92,7 +92,6 @@ export async function pauseSchedule(
  * promotion with the same name runs, no second one is started.
  *
  * Temporal's own trigger is not used, because it cannot pass on who asked.
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function triggerSchedule(
   temporal: TemporalConnection,

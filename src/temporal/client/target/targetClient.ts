@@ -181,7 +181,6 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
 /**
  * Asks a target to roll back. If no worker answers, sends a signal instead, which Temporal keeps until a worker runs.
  * Both carry the same request id, so that the target handles the request once.
- * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function rollBack(
   temporal: TemporalConnection,
@@ -206,10 +205,7 @@ export async function rollBack(
   };
 }
 
-/**
- * Sets or releases a target's hold. Temporal answers a repeated request id with the first answer.
- * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
- */
+/** Sets or releases a target's hold. Temporal answers a repeated request id with the first answer. */
 export async function setHold(
   temporal: TemporalConnection,
   workflowId: string,
