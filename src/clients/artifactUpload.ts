@@ -56,7 +56,8 @@ export async function putArtifact(
   async function* body(): AsyncGenerator<Uint8Array, void> {
     let sent = 0;
     try {
-      for await (const piece of typeof source === 'string' ? piecesOfFile(source) : source()) {
+      const pieces: AsyncIterable<Buffer> = typeof source === 'string' ? piecesOfFile(source) : source();
+      for await (const piece of pieces) {
         sent += piece.length;
         if (sent > size) break;
         exchange.restartTimer();

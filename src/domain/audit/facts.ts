@@ -36,7 +36,7 @@ export interface WorkFact {
 }
 
 /** A failed workflow task: the workflow's code threw, or its history did not replay. */
-export interface TaskFailure {
+interface TaskFailure {
   readonly workflowId: string;
   readonly message: string;
   /** Whether no workflow task has been completed since: then workers cannot continue the workflow. */
