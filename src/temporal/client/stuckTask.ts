@@ -8,7 +8,7 @@ import { decodeEvents } from '../codec/decodeHistory.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
 import { eachRunning } from './listRunning.ts';
-import { isGone } from './temporalError.ts';
+import { isGone, isTemporalSilent } from './temporalError.ts';
 
 /** A workflow whose workflow task keeps failing, so that no worker can continue it. */
 interface StuckTask {
@@ -86,7 +86,11 @@ export function stuckText({ attempts, cause }: StuckTask): string {
  * worker.
  */
 export async function refuseStuck(temporal: TemporalConnection, workflowId: string): Promise<void> {
-  const stuck = await findStuckTask(temporal, workflowId);
+  const stuck = await findStuckTask(temporal, workflowId).catch((error: unknown) => {
+    // The error of what was asked for says more.
+    if (!isTemporalSilent(error)) throw error;
+    return undefined;
+  });
   if (stuck === undefined) return;
   throw new SlipwayError(
     'SLIPWAY_WORKFLOW_STUCK',

@@ -1,7 +1,13 @@
-import { ApplicationFailure, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  ApplicationFailure,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
 import { expect, it } from 'vitest';
 
-import { refusal } from '../../../src/temporal/client/ask.ts';
+import { ask, refusal } from '../../../src/temporal/client/ask.ts';
+import { holdSignal, holdUpdate } from '../../../src/messages/target.ts';
+import { answeringTemporal } from './answeringTemporal.ts';
 
 it.each([
   ['SLIPWAY_WRONG_MOMENT', 'SLIPWAY_WRONG_MOMENT', 'slipway status'],
@@ -11,4 +17,17 @@ it.each([
   const error = refusal(new WorkflowUpdateFailedError('rejected', cause));
   expect(error).toMatchObject({ code, message: expect.stringContaining('not paused') as string });
   expect(error?.hint).toContain(command);
+});
+
+it('a message that no worker takes before Temporal goes away may still happen, and the error says so', async () => {
+  const away = () =>
+    Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+  const executeUpdate = () => Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('no worker'));
+  const handle = { executeUpdate, describe: away, signal: away };
+  const temporal = answeringTemporal({ workflow: { getHandle: () => handle } });
+  const how = { update: holdUpdate, signal: holdSignal, message: {} };
+  await expect(ask(temporal, 'target:x:agent', how)).rejects.toMatchObject({
+    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    message: expect.stringContaining('may still happen') as string,
+  });
 });
