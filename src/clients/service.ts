@@ -52,7 +52,6 @@ export type OnCall = (call: {
   readonly route: string;
 }) => (end: CallEnd) => void;
 
-/** How a call ended: an HTTP status, an error's code, or both. */
 interface CallEnd {
   readonly status?: number;
   readonly code?: ServiceErrorCode;

@@ -2,7 +2,6 @@ import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';
 
-/** The parts of `slipway.yaml` from which a command chooses an entry. */
 const PARTS = {
   targets: { what: 'target', unknown: 'SLIPWAY_TARGET_UNKNOWN' },
   promotions: { what: 'promotion', unknown: 'SLIPWAY_PROMOTION_UNKNOWN' },

@@ -14,7 +14,6 @@ import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { WholeNumber } from '../domain/scalars.ts';
 
-/** A parsed file, to find places in. */
 export interface ConfigSource {
   readonly text: string;
   readonly document: Document;
@@ -106,7 +105,6 @@ export function readableLines(
   return document.errors.length === 0 ? lines : lines.map(maskBySight);
 }
 
-/** Whether a value under this name may be a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !HARMLESS_NAMES.includes(name);
 }

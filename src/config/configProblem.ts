@@ -35,7 +35,6 @@ export function placeProblems(
   return [...placed('error', errors), ...placed('warning', warnings)];
 }
 
-/** Sorts by file in order of precedence, then by line, then by column. */
 export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, other: ConfigProblem) => number {
   const files = parts.map(({ file }) => file);
   return (one, other) =>

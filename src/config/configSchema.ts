@@ -320,7 +320,6 @@ export const Config = z
   .superRefine(unlessAny(problemsBetweenParts), EVEN_IF_WRONG);
 export type Config = z.infer<typeof Config>;
 
-/** A file whose fields may be invalid. */
 interface LooseConfig {
   readonly promotions?: LoosePromotions | null;
   readonly previews?: LoosePreviews | null;

@@ -109,7 +109,6 @@ export function declaredDataset({
   };
 }
 
-/** What is wrong with the fields of a check that belong to its dataset, and the field. */
 export function* datasetFieldProblems(
   check: LooseCheck & { readonly [Field in 'input' | 'turns' | 'repeat' | 'pass']?: unknown },
 ): Generator<{ readonly field: string; readonly message: string }> {

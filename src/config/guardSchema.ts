@@ -141,7 +141,6 @@ export const Guard = z.union([
 ]);
 export type GuardConfig = z.infer<typeof GuardFields>;
 
-/** What is wrong with the guards of all targets: metrics that are not defined, or that cannot be asked there. */
 export function* guardProblems(targets: object, metrics: unknown): Iterable<FieldProblem> {
   const defined: Readonly<Record<string, unknown>> = isRecord(metrics) ? metrics : {};
   const names = Object.keys(defined);

@@ -61,7 +61,6 @@ export type ReceiverConfig = z.infer<typeof Receiver>;
 
 type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
 
-/** Finds duplicate names, and unknown targets. */
 export function notifyProblems(notify: unknown, targets: readonly string[]): readonly FieldProblem[] {
   const receivers: readonly LooseReceiver[] = Array.isArray(notify) ? notify : [];
   const twice = namedTwice(receivers, 'receivers').map(({ path, message }) => ({

@@ -70,7 +70,6 @@ export type LoosePreviews = Readonly<
   >
 >;
 
-/** Finds unknown targets and checks, and deployments that are also those of another preview or of a target. */
 export function* previewProblems(
   previews: LoosePreviews,
   targets: Readonly<Record<string, unknown>>,

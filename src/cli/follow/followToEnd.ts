@@ -201,7 +201,6 @@ export async function abortOnInterrupt(output: Output, { id, command, ask }: Abo
   }
 }
 
-/** The recorded reason of such an abort. */
 export const INTERRUPTED_REASON = 'the command that followed it was interrupted';
 
 const LOOK_MS = 2_000;

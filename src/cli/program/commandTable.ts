@@ -14,7 +14,6 @@ export type Runs = (
   ...fixed: readonly unknown[]
 ) => (...given: unknown[]) => Promise<void>;
 
-/** Adds commands with the common options, help and error reporting. */
 export interface CommandTable {
   readonly program: Command;
   readonly version: string;

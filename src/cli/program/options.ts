@@ -12,7 +12,6 @@ export function durationOption(text: string): number {
   return milliseconds;
 }
 
-/** Parses the age from which artifacts may be removed (`30d`, `12h`) into milliseconds. */
 export function retentionAgeOption(text: string): number {
   const milliseconds = parseRetentionAge(text);
   if (milliseconds === undefined)
@@ -51,7 +50,6 @@ export function metricsOption(): Option {
 
 const FOLLOW_FOR = '1h';
 
-/** `--timeout`: how long to follow a release or a promotion. Default: an hour. */
 export function timeoutOption(followFor = FOLLOW_FOR): Option {
   return new Option('--timeout <duration>', 'stop following after this long: 90s, 5m, 1h30m')
     .argParser(durationOption)

@@ -27,7 +27,6 @@ export function answerEnding({ disposition }: FinalAnswer): {
     : { outcome: 'rejected', exitCode: 4 };
 }
 
-/** How it ended, in lines: the outcome and why, what serves, where to look, and what a person must do. */
 export function endingLines(
   asked: Asked,
   ending: Ending,

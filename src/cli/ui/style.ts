@@ -1,4 +1,3 @@
-/** Functions that highlight parts of a line, with colors or not at all. */
 export type Style = ReturnType<typeof styleOf>;
 
 export function styleOf(colored: boolean) {

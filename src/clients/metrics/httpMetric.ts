@@ -6,7 +6,6 @@ import type { CallOptions } from '../service.ts';
 import { askMetric } from './metricAnswer.ts';
 import type { MetricValue } from './prometheus.ts';
 
-/** An HTTP endpoint that gives a number. */
 export interface HttpMetric {
   readonly agent: Agent;
   /** With `{from}` and `{until}` where it takes a window. They become times in ISO 8601. */

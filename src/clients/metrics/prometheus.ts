@@ -29,7 +29,6 @@ export type MetricValue =
   /** `isEarly`: there is too little data yet. */
   | { readonly value: null; readonly missing: string; readonly isEarly?: true };
 
-/** A Prometheus, or a service with its HTTP API, and a query. */
 export interface PrometheusQuery {
   readonly agent: Agent;
   readonly url: string;

@@ -29,7 +29,6 @@ export interface ActionSubject {
 export interface Choice {
   readonly value: string;
   readonly label: string;
-  /** What the choice contains, or why it is offered. */
   readonly detail?: string;
 }
 

@@ -6,7 +6,6 @@ interface Sending {
   readonly button: string;
   readonly requestId: string;
   readonly send: () => Promise<Pick<Intervened, 'note'>>;
-  /** The interventions in the release or the promotion if it has ended. */
   readonly ended: () => Promise<readonly InterventionRecord[] | undefined>;
 }
 

@@ -4,7 +4,6 @@ import { OUTCOMES } from '../../domain/release/outcome.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_SHOWN = 30;
-/** The outcomes that an address may name. */
 export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;
 
 export interface NamedRelease extends TargetRelease {

@@ -15,7 +15,6 @@ import { HistoryFilters, HistoryTable } from './historyView.tsx';
 import { MeasuresView } from './measuresView.tsx';
 import { olderReleases } from './olderReleases.ts';
 
-/** The history of all targets, and the delivery measures of its releases. */
 export function historyRoutes({ temporal, watches }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   routes.get('/history', async (c) => {

@@ -18,7 +18,6 @@ const NAMES: Readonly<Record<keyof DeliveryMeasures, string>> = {
   timeToRestore: 'Time to restore',
 };
 
-/** The four DORA measures, each with its definition, and the releases of each day. */
 export function MeasuresView({
   measures,
   days,

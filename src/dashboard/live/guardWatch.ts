@@ -8,7 +8,6 @@ import type { ReadContext } from '../readContext.ts';
 const READ_EVERY_MS = 5_000;
 const CALL_TIMEOUT_MS = 5_000;
 
-/** What is known of a target's guard beside the target's own view. */
 export interface GuardOnPage extends GuardWatched {
   readonly workflowId: string;
   /** `undefined`: Temporal does not have it any longer. */
@@ -33,7 +32,6 @@ export class GuardWatch {
     this.#signal = signal;
   }
 
-  /** Takes the guard of the target's newest view. */
   see(guarding: Guarding | undefined): void {
     this.#guarding = guarding;
     if (guarding === undefined || guarding.workflowId === this.#watched) return;

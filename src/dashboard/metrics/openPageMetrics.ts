@@ -7,14 +7,12 @@ import { boundLabels } from '../../domain/metrics/metrics.ts';
 import type { LiveRooms } from '../live/liveRooms.ts';
 import { PAGE_METRICS, type RecordOnPage } from './pageMetrics.ts';
 
-/** The dashboard's metrics, and the handler that serves them. */
 export interface OpenPageMetrics {
   readonly record: RecordOnPage;
   /** Answers `GET /metrics` in Prometheus' text format. */
   readonly listener: RequestListener;
 }
 
-/** Creates the dashboard's metrics with OpenTelemetry's SDK. Open pages are counted at each scrape. */
 export function openPageMetrics(rooms: Pick<LiveRooms, 'counts'>): OpenPageMetrics {
   const exporter = new PrometheusExporter({
     preventServerStart: true,

@@ -20,7 +20,6 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** A table with more runs is useless. */
 const RUNS_SHOWN = 1_000;
 
-/** The judge's report: the verdict, each metric with both distributions, and the runs. */
 export function JudgeDetails({ report, trials }: JudgementShown) {
   const { verdict, reasons, error, inputs, policy, sides, metrics, endedAt } = report;
   return (

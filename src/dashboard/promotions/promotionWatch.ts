@@ -66,7 +66,6 @@ export class PromotionWatch {
     watching.signal.addEventListener('abort', () => clearInterval(timer));
   }
 
-  /** Reads the promotions, unless the last read is recent enough. */
   async #list(maxAgeMs: number): Promise<void> {
     if (this.#read !== undefined && Date.now() - this.#read.at < maxAgeMs) return this.#read.done;
     const done = listPromotions(this.#temporal).then((promotions) => this.#change(promotions));

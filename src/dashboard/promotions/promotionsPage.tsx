@@ -54,7 +54,6 @@ interface FlowProps extends Pick<PromotionsProps, 'snapshots' | 'viewer' | 'now'
   readonly promotion: ListedPromotion;
 }
 
-/** A promotion as a path from one target to the other. */
 export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
   const { workflowId, request, view, schedule } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);

@@ -15,7 +15,6 @@ interface ChecksProps {
   readonly answers: ReadonlyMap<string, string>;
 }
 
-/** Each check's result: the question, the expectation, the answer, the verdict. */
 export function Checks({ verdicts, checks, answers }: ChecksProps) {
   return (
     <div class="checks">

@@ -258,7 +258,6 @@ function Change({ from, to }: { readonly from: string | null; readonly to: strin
   );
 }
 
-/** The fields in which two configurations differ, checks and resources included. */
 export function Fields({ fields }: { readonly fields: readonly FieldDifference[] | string }) {
   if (typeof fields === 'string') return <span class="quiet">{fields}</span>;
   if (fields.length === 0) return <>the same</>;

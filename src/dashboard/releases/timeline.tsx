@@ -17,7 +17,6 @@ const PARTS: readonly (readonly [part: keyof TimeSplit, words: string])[] = [
   ['freezes', 'frozen'],
 ];
 
-/** How long each part took: as a bar, and as text. */
 export function TimeBar({ timed, now }: TimelineProps) {
   const split = splitTime(timed, now);
   const whole = PARTS.reduce((sum, [part]) => sum + split[part], 0);
@@ -42,7 +41,6 @@ export function TimeBar({ timed, now }: TimelineProps) {
   );
 }
 
-/** Each step: its start, duration, number of attempts, and result. */
 export function Timeline({ timed, now }: TimelineProps) {
   const { steps, startedAt, endedAt } = timed;
   const from = Date.parse(startedAt);

@@ -25,7 +25,6 @@ interface PartProps {
   readonly viewer: Viewer;
 }
 
-/** The serving revision: release, commit and artifact, since when, and whether it passed its checks. */
 export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
   const { view, progress, deployment, workflowId } = snapshot;
   if (view === undefined) return null;

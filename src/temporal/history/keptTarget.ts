@@ -8,7 +8,6 @@ import { fetchHistories } from './fetchHistories.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
-/** What Temporal itself knows about a target if no worker answers. */
 export interface KeptTarget {
   /** What runs, according to its history; `null` if nothing runs. */
   readonly running: WorkFact | null;

@@ -4,7 +4,6 @@ import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callOrNone } from 
 import { isGone, temporalError } from '../client/temporalError.ts';
 import { deploymentName } from './workerVersion.ts';
 
-/** What Temporal knows about the worker deployment of the task queue. */
 export interface DescribedRouting extends Routing {
   /** Makes a change fail if another change came in between. */
   readonly conflictToken: Uint8Array;

@@ -5,7 +5,6 @@ import { basename, join } from 'node:path';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 import type { Git } from '../../provenance.ts';
 
-/** What is detected about a repository before any question. */
 export interface RepositoryFacts {
   /** The graph configuration, relative to the folder; `undefined`: none. */
   readonly graphConfig: string | undefined;

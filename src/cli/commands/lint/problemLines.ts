@@ -8,7 +8,6 @@ const EXCERPT_MAX = 120;
 /** How many of them stay before the problem's column if the line is cut. */
 const EXCERPT_BEFORE = 40;
 
-/** A problem of `slipway.yaml`, for people: its place and message, then the line with a caret below it. */
 function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
   const { file, severity, code, line, column, path, message } = problem;
   const mark = severity === 'error' ? style.bad('error') : style.warn('warning');

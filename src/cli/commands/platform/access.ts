@@ -72,7 +72,6 @@ export async function runKeysRevokeCommand(
 
 const PAGE = 100;
 
-/** One line for people: the key's name, permissions, creation and expiry. */
 export function keyLine(key: ApiKey): string {
   const end =
     key.revoked_at !== null

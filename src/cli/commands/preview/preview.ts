@@ -103,7 +103,6 @@ async function listPreviewsOf(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The table of previews, with problems below. */
 export function previewLines(
   previews: readonly ListedPreview[],
   style: Style,

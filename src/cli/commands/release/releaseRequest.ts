@@ -24,7 +24,6 @@ type Asked = Pick<
 
 type SourceFacts = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref' | 'notify'>;
 
-/** A target's settings, once the datasets of its checks were read. */
 export type ReadSettings = Omit<ReleaseSettings, 'checks' | 'target'> &
   Pick<ReleaseRequest, 'checks'> &
   SourceFacts;
@@ -43,7 +42,6 @@ export function releaseRequest(
   return { ...request, requestKey: requestKey(request) };
 }
 
-/** Asks git and CI about the source of a release, and completes the receivers of its notices. */
 export async function sourceFacts(
   environment: Environment,
   folder: string,

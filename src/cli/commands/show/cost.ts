@@ -15,7 +15,6 @@ import type { EventOf } from '../../events/index.ts';
 /** As `slipway.yaml` has it where a promotion sets none. */
 const CHECK_EVERY_MS = 5 * 60_000;
 
-/** How each kind of action is called, for one and for several. */
 const KINDS: Readonly<Record<keyof BilledActions, readonly [one: string, several: string]>> = {
   starts: ['start', 'starts'],
   children: ['start of a child', 'starts of children'],

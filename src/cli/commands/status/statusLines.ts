@@ -188,7 +188,6 @@ export const UNKNOWN_FIELDS = [
 
 const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a person is needed, past commands';
 
-/** The status of a target without a worker, for people. `now` in milliseconds since 1970. */
 export function unansweredLines(
   { silence, kept }: Unanswered,
   serves: Omit<Serves, 'known'>,

@@ -22,7 +22,6 @@ export interface TargetStatus extends UnderWay {
   readonly dashboardUrl: string | null;
   /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
-  /** The running release's progress, if its workflow answers. */
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
   /** What the guard of the last release measured last; `null` if it measures nothing. */

@@ -11,7 +11,6 @@ import { listSchedules } from '../schedule/schedules.ts';
 import { viewTarget } from '../target/targetClient.ts';
 import { temporalError } from '../temporalError.ts';
 
-/** The artifacts that are needed, as the workflows of the namespace report them. */
 export interface KnownUses {
   readonly uses: readonly ArtifactUse[];
   readonly targets: readonly AskedTarget[];
@@ -96,7 +95,6 @@ async function runningUses(
   return 'artifact' in work.request ? requestUses(work.request, `${releaseId} runs on ${target}`) : [];
 }
 
-/** All artifacts that a promotion's history names: its candidate and its judge's inputs. */
 async function promotionUses(
   temporal: TemporalConnection,
   workflowId: string,

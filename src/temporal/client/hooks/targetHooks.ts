@@ -29,7 +29,6 @@ export function listHooks(temporal: TemporalConnection): Promise<readonly Listed
   });
 }
 
-/** The events of all hooks that concern a target. */
 export async function viewTargetHooks(
   temporal: TemporalConnection,
   targetId: string,

@@ -10,7 +10,6 @@ import { isUnanswered, queryTarget } from '../target/targetClient.ts';
 import { requireWorker } from '../workerPresence.ts';
 import { findWork } from './pastReleases.ts';
 
-/** A target's past without its record store. */
 export interface TargetHistory extends ListedTarget {
   readonly releases: readonly PastRelease[];
   /** Where the records of older releases are; `null` if there are none, or if that is not known. */

@@ -51,7 +51,6 @@ export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
   readonly via: 'update' | 'signal';
 }
 
-/** The result of setting or releasing a hold. */
 export interface HoldTaken {
   /** Whether the target is on hold now; `null` if no worker has answered yet. */
   readonly onHold: boolean | null;
