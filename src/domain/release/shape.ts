@@ -60,12 +60,12 @@ function both(first: Rule, second: Rule): Rule {
 }
 
 /** A rule, then a check of the whole valid value, which names the field with the problem. */
-export function consistent<T>(
+export function consistent(
   rule: Rule,
-  problemOf: (value: T) => { readonly field: string; readonly message: string } | undefined,
+  problemOf: (value: never) => { readonly field: string; readonly message: string } | undefined,
 ): Rule {
   return both(rule, (value, path) => {
-    const problem = problemOf(value as T);
+    const problem = problemOf(value as never);
     return problem === undefined ? undefined : `"${path}.${problem.field}": ${problem.message}`;
   });
 }
