@@ -17,8 +17,8 @@ export interface Look {
   readonly dark?: boolean;
 }
 
-/** Both widths and both color schemes. No color depends on the width. */
-export const LOOKS: readonly Look[] = [{ width: 1440 }, { width: 360, dark: true }];
+/** Both widths, each in both color schemes. */
+export const LOOKS: readonly Look[] = [1440, 360].flatMap((width) => [{ width }, { width, dark: true }]);
 
 const GRACE: SignIn = { way: 'none', user: 'grace' };
 /** Where to save screenshots. Absent: none are saved. */
