@@ -10,7 +10,6 @@ const MESSAGE_FIELDS = [
   'requestId',
   'to',
   'serving',
-  'askedAt',
   'what',
   'release',
   'submission',

@@ -67,8 +67,6 @@ export interface RollbackMessage extends Sender {
    * and is not restored if a person has left it.
    */
   readonly serving?: string;
-  /** When the person asked, in ISO 8601: a restore that has ended before does not answer it. An invalid time is ignored. */
-  readonly askedAt?: string;
   /** The span that asks: a W3C `traceparent`. An invalid one is ignored. */
   readonly trace?: string;
   /** The record with the proof of the sender's identity. */
@@ -116,16 +114,12 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to, serving, askedAt, trace, identity, guard } = fields;
+  const { requestId, to, serving, trace, identity, guard } = fields;
   if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
     to,
     from: serving,
-    askedAt:
-      askedAt !== undefined && !Number.isNaN(Date.parse(askedAt))
-        ? new Date(askedAt).toISOString()
-        : undefined,
     trace: trace !== undefined && TRACEPARENT.test(trace) ? trace : undefined,
     identity,
     hold: isRecord(raw) && raw['hold'] === false ? false : undefined,

@@ -68,7 +68,7 @@ it('a release that began on a worker with only the old key ends on one with a ne
   // The command has the old key only, and cannot read what the new worker writes.
   const code = await releasing.exited;
   expect(releasing.stdout + releasing.stderr).toContain('SLIPWAY_PAYLOAD_KEY_MISSING');
-  expect(code).toBe(1);
+  expect(code).toBe(5);
   const { code: joined, text } = await project.ran('release', 'staging');
   expect(joined, text).toBe(0);
 });

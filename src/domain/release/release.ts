@@ -175,8 +175,6 @@ export interface RollbackRequest {
   readonly to?: string;
   /** The revision to leave: the one that served when a person asked for a rollback without naming a revision. */
   readonly from?: string;
-  /** When a person asked. Absent: unknown. */
-  readonly askedAt?: Instant;
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;

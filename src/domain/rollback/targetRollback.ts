@@ -9,7 +9,7 @@ import type { HistoryRow, RollbackAnswer, Running, TargetState } from '../target
 
 const SEEN: Bound = { items: 100, bytes: 50_000 };
 const ROLLBACKS_MAX = 10;
-/** For this long after a restore, a rollback counts as a repetition if neither what it leaves nor its time is known. */
+/** For this long after a restore, an unnamed rollback without `from` counts as a repetition of the one before. */
 const JUST_RESTORED_MS = 60_000;
 
 /** The result of a rollback request. */
@@ -149,16 +149,14 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   }
   const row = state.history.findLast(({ restored }) => restored === true);
   const serving = row?.servingRevisionId ?? null;
-  if (row === undefined || serving === null || !isAnsweredBy(row, asked, now)) return undefined;
+  if (row === undefined || serving === null || !isJust(row, now)) return undefined;
   if (active !== undefined && (active === null || !isSame(state, active, serving))) return undefined;
   const reason = `done already, ${row.releaseId} has just restored an earlier revision`;
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
 }
 
-/** Whether a restore has ended since the request was made. */
-function isAnsweredBy({ endedAt }: HistoryRow, { askedAt }: RollbackRequest, now: string): boolean {
-  const sinceMs = Date.parse(askedAt ?? now) - Date.parse(endedAt);
-  return sinceMs < (askedAt === undefined ? JUST_RESTORED_MS : 0);
+function isJust({ endedAt }: HistoryRow, now: string): boolean {
+  return Date.parse(now) - Date.parse(endedAt) < JUST_RESTORED_MS;
 }
 
 /** Handles a rollback to one revision that a person named or the target chose. */

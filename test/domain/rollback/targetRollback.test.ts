@@ -198,13 +198,6 @@ describe('a rollback that names neither', () => {
     expect(took(state, running, leaving(), active, now)).toBe(expected);
   });
 
-  it('that a person asked for after a restore leaves what that restored, however soon; one asked for before does not', () => {
-    const asked = (askedAt: string): RollbackRequest => ({ ...leaving(), askedAt });
-    expect(took(after, null, asked(NOW), 'R1', LATER)).toBe('queued: R0');
-    expect(took(after, null, asked('2025-12-31T23:59:59.999Z'), 'R1', LATER)).toBe('done: R1');
-    expect(took(after, null, asked('2025-12-31T23:59:59.999Z'), 'R1', MINUTE_LATER)).toBe('done: R1');
-  });
-
   it('that changes nothing sets no hold, rejects nothing and marks nothing', () => {
     const state = submitRelease(after, null, request('a'), NOW).state;
     const taken = requestRollback({ state, running: null, now: LATER, active: 'R1' }, leaving());

@@ -42,7 +42,6 @@ export async function runRollbackCommand(
   options: RollbackOptions,
 ): Promise<number> {
   const { output } = context;
-  const askedAt = new Date().toISOString();
   const file = await loadConfig(options.config);
   const { name, spec, settings } = await chooseTargetSpec(context, file.config, wanted);
   const requestedBy = await readRequester(context, file.folder, options.reason);
@@ -65,7 +64,7 @@ export async function runRollbackCommand(
     try {
       const { who, from, reason } = requestedBy;
       const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
-      const message = { who, from, reason, to: options.to, serving, askedAt, requestId, identity };
+      const message = { who, from, reason, to: options.to, serving, requestId, identity };
       const taken = await rollBack(temporal, workflowId, message);
       const { disposition, via, onHold } = taken;
       describeSpan({
