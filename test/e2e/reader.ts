@@ -112,7 +112,7 @@ export class Reader {
 
   async #compare(shown: string): Promise<void> {
     const compare = (): void => {
-      expect(essentialOutput(this.printed)).toMatch(shownPattern(shown));
+      expect(essentialOutput(this.printed), this.#dev?.stdout).toMatch(shownPattern(shown));
     };
     const dev = this.#dev;
     if (dev === undefined || dev !== this.#last) {
