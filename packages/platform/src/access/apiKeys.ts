@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import type { ApiKeyCreate, ApiKeysQuery } from '@slipway/contract/controlPlane/access';
+import { pick } from '@slipway/contract/pick';
 import { HttpProblem } from '../http/problem.ts';
 import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
@@ -102,6 +103,10 @@ function isFor(tenantId: string) {
   return sql<boolean>`${tenantId}::uuid = any (tenant_ids)`;
 }
 
-function apiKeyView(caller: Caller, { key_hash: _, ...row }: Selectable<ApiKeysTable>) {
-  return { ...row, tenant_ids: isOperator(caller) ? row.tenant_ids : [caller.tenantId] };
+function apiKeyView(caller: Caller, row: Selectable<ApiKeysTable>) {
+  return {
+    ...pick(row, 'id', 'name', 'prefix', 'scope', 'created_by'),
+    ...pick(row, 'created_at', 'expires_at', 'revoked_at', 'last_used_at'),
+    tenant_ids: isOperator(caller) ? row.tenant_ids : [caller.tenantId],
+  };
 }

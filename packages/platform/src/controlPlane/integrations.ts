@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { IntegrationCreate } from '@slipway/contract/controlPlane/integration';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { pick } from '@slipway/contract/pick';
 import { readSecretReference, secretInFile } from '@slipway/contract/secretReference';
 import type { Kysely, Selectable } from 'kysely';
 
@@ -87,9 +88,12 @@ function prefixIssues({ url_prefix: prefix, credential }: IntegrationCreate): Va
   return [];
 }
 
-function integrationView({ tenant_id: _, ...row }: Selectable<IntegrationsTable>, origin: string) {
+function integrationView(row: Selectable<IntegrationsTable>, origin: string) {
   const webhook = `${origin}/v1/integrations/github/${row.id}/webhook`;
-  return { ...row, webhook_url: row.webhook_secret === null ? null : webhook };
+  return {
+    ...pick(row, 'id', 'name', 'url_prefix', 'username', 'credential', 'webhook_secret', 'created_at'),
+    webhook_url: row.webhook_secret === null ? null : webhook,
+  };
 }
 
 /** The repository that a `source_config` names. */
