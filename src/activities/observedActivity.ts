@@ -1,3 +1,4 @@
+import { traceIdOf } from '@slipway/contract/traceparent';
 import { ApplicationFailure, CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
@@ -5,7 +6,6 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 import { isRecord } from '../domain/scalars.ts';
 import type { Span, SpanAttributes } from '../traces/span.ts';
 import { currentTrace, inSpan } from '../traces/trace.ts';
-import { traceIdOf } from '@slipway/contract/traceparent';
 import { recordedSpan } from './recordedSpan.ts';
 import { workflowTrace } from './workflowTrace.ts';
 

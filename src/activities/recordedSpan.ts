@@ -1,8 +1,9 @@
+import { traceIdOf } from '@slipway/contract/traceparent';
+
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../domain/release/release.ts';
 import type { SpanAttributes } from '../traces/span.ts';
 import { startSpan } from '../traces/trace.ts';
-import { traceIdOf } from '@slipway/contract/traceparent';
 import type { WorkflowTrace } from './workflowTrace.ts';
 
 /**

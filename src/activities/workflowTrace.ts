@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
+import { traceIdOf, TRACEPARENT } from '@slipway/contract/traceparent';
 import type { Info } from '@temporalio/activity';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
 import { isRecord } from '../domain/scalars.ts';
 import { TRACE_HEADER } from '../messages/traceHeader.ts';
-import { TRACEPARENT, traceIdOf } from '@slipway/contract/traceparent';
 
 /** Where an activity's span belongs in the trace. */
 export interface WorkflowTrace {

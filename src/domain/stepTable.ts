@@ -26,7 +26,7 @@ export interface StepRow extends StepPolicy {
 
 /**
  * Every step waits at least five minutes for a service that is away, such as a control plane that is being redeployed.
- * Only its deadline limits its attempts. The exceptions are a check, and a record, whose end the next release awaits.
+ * The exceptions are a check, and a record, whose end the next release awaits.
  */
 const READ_RETRY = {
   initialIntervalMs: 500,

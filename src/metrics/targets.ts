@@ -6,7 +6,7 @@ import type { Progress } from '../domain/release/release.ts';
 import { progressQuery } from '../messages/release.ts';
 import { type TargetView, viewQuery } from '../messages/target.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
-import { pause } from '../temporal/client/release/historyNews.ts';
+import { pause } from '../temporal/client/pause.ts';
 import { listTargets } from '../temporal/client/target/listTargets.ts';
 import { pollingWorkers } from '../temporal/client/workerPresence.ts';
 

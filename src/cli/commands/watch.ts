@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import { pause } from '../../temporal/client/release/historyNews.ts';
+import { pause } from '../../temporal/client/pause.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';

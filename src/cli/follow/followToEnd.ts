@@ -9,7 +9,7 @@ import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.t
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
-import { pause } from '../../temporal/client/release/historyNews.ts';
+import { pause } from '../../temporal/client/pause.ts';
 import { isSealed } from '../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../domain/guard/guarding.ts';
 import { type GuardWatched, readGuardPolicy, readMeasured } from '../../temporal/client/guard/guardClient.ts';
-import { pause } from '../../temporal/client/release/historyNews.ts';
+import { pause } from '../../temporal/client/pause.ts';
 import type { ReadContext } from '../readContext.ts';
 
 /** How often a running guard is read, in milliseconds. Its heartbeats add no event to a history. */

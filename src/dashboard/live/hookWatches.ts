@@ -7,7 +7,8 @@ import {
   listHooks,
   type TargetHook,
 } from '../../temporal/client/hooks/targetHooks.ts';
-import { HistoryNews, pause } from '../../temporal/client/release/historyNews.ts';
+import { pause } from '../../temporal/client/pause.ts';
+import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import type { ReadContext } from '../readContext.ts';
 
 const LIST_EVERY_MS = 5_000;

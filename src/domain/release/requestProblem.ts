@@ -188,7 +188,7 @@ const DATASET = consistent(
     passRate: optional(number(0, 1)),
     undecided: optional(choice<NonNullable<Dataset['undecided']>>({ pass: true })),
   })),
-  of('rows', datasetProblem),
+  inField('rows', datasetProblem),
 );
 
 const CHECK = consistent(
@@ -206,7 +206,7 @@ const CHECK = consistent(
     timeoutMs: DURATION,
     feedbackKey: optional(TEXT),
   })),
-  of('pass', repetitionProblem),
+  inField('pass', repetitionProblem),
 );
 
 const BUDGET = object<ChecksBudget>(() => ({
@@ -253,7 +253,7 @@ const APPROVAL = consistent(
     otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
     identity: optional(choice<NonNullable<ApprovalPolicy['identity']>>({ oidc: true })),
   })),
-  of('required', tooFewApprovers),
+  inField('required', tooFewApprovers),
 );
 
 const CHANGE = object<AllowedChange>(() => ({ by: number(0, Number.MAX_VALUE), isRelative: flag }));
@@ -348,7 +348,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
 }));
 
 /** Reports every problem that `problemOf` finds as one of this field. */
-function of<T>(field: string, problemOf: (value: T) => string | undefined) {
+function inField<T>(field: string, problemOf: (value: T) => string | undefined) {
   return (value: T) => {
     const message = problemOf(value);
     return message === undefined ? undefined : { field, message };

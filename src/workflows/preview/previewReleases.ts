@@ -1,5 +1,6 @@
 import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
+import { shortCommit } from '../../domain/artifact/artifact.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import type {
   PreviewEnding,
@@ -58,7 +59,7 @@ export class PreviewReleases {
   async submit(submission: string, request: ReleaseRequest): Promise<ReleaseAnswer> {
     this.#submitting++;
     try {
-      const summary = `release ${request.commit?.slice(0, 12) ?? 'a push'}`;
+      const summary = `release ${request.commit === undefined ? 'a push' : shortCommit(request.commit)}`;
       const { answer } = await activitiesOf('promote', request.steps, summary).submitToTarget({
         request,
         submission,

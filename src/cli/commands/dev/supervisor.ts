@@ -1,4 +1,4 @@
-import { pause } from '../../../temporal/client/release/historyNews.ts';
+import { pause } from '../../../temporal/client/pause.ts';
 import { untilAborted } from '../../interruption.ts';
 import type { Service } from './service.ts';
 

@@ -17,7 +17,7 @@ import {
   revisionMeant,
   type RevisionOf,
 } from '../../../inspection/deployment/revisionLog.ts';
-import { pause } from '../../../temporal/client/release/historyNews.ts';
+import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';

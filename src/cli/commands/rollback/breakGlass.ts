@@ -10,7 +10,7 @@ import {
   findDeployment,
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
-import { pause } from '../../../temporal/client/release/historyNews.ts';
+import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';

@@ -15,7 +15,8 @@ import { rejected } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { refuseStuck } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
-import { HistoryNews, pause } from './historyNews.ts';
+import { pause } from '../pause.ts';
+import { HistoryNews } from './historyNews.ts';
 import { runningCallOf } from './pastReleases.ts';
 
 export type FollowEvent =

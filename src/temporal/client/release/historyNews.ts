@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import pLimit from 'p-limit';
 
 import type { TemporalConnection } from '../connection.ts';
+import { pause } from '../pause.ts';
 
 /** The first call of each reader returns the whole history. Many of them at once would delay everything else. */
 const wholeHistories = pLimit(2);
@@ -62,8 +61,4 @@ export class HistoryNews {
       return false;
     }
   }
-}
-
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return sleep(ms, undefined, { signal }).catch(() => undefined);
 }
