@@ -180,7 +180,7 @@ notify:
     ) + USES;
   const VALUES = {
     ...{ KEY, AGENT: 'a', METRICS: 'm', EVALUATORS: 'e', JUDGE: 'j', GITLAB: 'g', HOOK: 'h', SIGNS: 's' },
-    ...{ SLACK: 'https://slack.example.com/T0', WEBHOOK: 'https://bot.example.com/x', GITHUB: 'g' },
+    ...{ SLACK: 'https://slack.example.com/secret-path', WEBHOOK: 'https://bot.example.com/x', GITHUB: 'g' },
   };
 
   it('are listed with what they are for, and where they are sent', async () => {
@@ -203,7 +203,7 @@ notify:
       undefined,
       `set; metric "kindness": sent to http://127.0.0.1:${port}`,
     ]);
-    expect(text).not.toContain('T0');
+    expect(text).not.toContain('secret-path');
     expect(exitCode).toBe(1);
   });
 
