@@ -4,7 +4,6 @@
  */
 export const STATE_MAX_BYTES = 1_500_000;
 
-/** The limit of a list. */
 export interface Bound {
   readonly items: number;
   /** As JSON, in UTF-8. */

@@ -52,7 +52,6 @@ export interface RetryPolicy {
   readonly maximumAttempts: WholeNumber;
 }
 
-/** A step's deadlines and retries. */
 export interface StepPolicy {
   /** The deadline of one attempt. */
   readonly startToCloseMs: WholeNumber;

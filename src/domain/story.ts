@@ -53,13 +53,11 @@ export function describeJudgement({ verdict, reasons, report }: JudgementRecord)
   return `${verdict}: ${reasons.join('; ')} (report: ${report})`;
 }
 
-/** Describes a drift. */
 export function describeDrift({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
   return `changed by hand: ${what} served at ${exactText(at)} instead of revision ${expected}`;
 }
 
-/** Describes an extra revision. */
 export function describeExtraRevision({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
   const how = landedLate ? 'landed after it had ended' : 'was carried out more than once';
   return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${exactText(at)}`;

@@ -51,7 +51,6 @@ const tries = perWorkflow('tries', () => ({
   running: 0,
 }));
 
-/** Whether a local activity is running. */
 export function isTrying(): boolean {
   return tries().running > 0;
 }

@@ -8,7 +8,6 @@ export interface TarballArtifact {
   readonly store: string;
 }
 
-/** A container image. */
 interface ImageArtifact {
   readonly kind: 'image';
   readonly uri: string;

@@ -4,7 +4,6 @@ import type { KnownRevision, ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { TargetState } from '../target/targetState.ts';
 
-/** An artifact in a store. */
 export interface HeldArtifact {
   readonly digest: string;
   readonly sizeBytes: number;
@@ -12,7 +11,6 @@ export interface HeldArtifact {
   readonly putAt: string;
 }
 
-/** Why an artifact is needed. */
 export interface ArtifactUse {
   /** Its identity, or the beginning of its digest if only that is known. */
   readonly artifact: string;
@@ -111,7 +109,6 @@ export function requestUses(
   ];
 }
 
-/** Why datasets are needed. */
 export function datasetUses(digests: readonly string[], why: string): readonly ArtifactUse[] {
   return digests.map((artifact) => ({ artifact, why: `a dataset of a check: ${why}` }));
 }

@@ -43,7 +43,6 @@ interface TaskFailure {
   readonly isLast: boolean;
 }
 
-/** One submission of a release in the target's history. */
 export interface SubmissionFact {
   readonly id: string;
   /** Its release; `null` if it was not answered. */
@@ -80,7 +79,6 @@ export type MessageFact = { readonly at: number } & (
   | { readonly kind: 'started afresh' }
 );
 
-/** One promotion to the target, in its history. */
 export interface PromotionFact {
   readonly workflowId: string;
   readonly runId: string;
@@ -88,7 +86,6 @@ export interface PromotionFact {
   readonly result: PromotionResult | null;
 }
 
-/** The guard of one release, in its history. */
 export interface GuardFact extends Pick<GuardedInput, 'revisionId' | 'policy' | 'since' | 'until'> {
   readonly workflowId: string;
   readonly releaseId: string;
@@ -138,7 +135,6 @@ export interface ObservedRequest {
   readonly revisionId: string | null;
 }
 
-/** A violation of a safety rule. */
 export interface Violation {
   /** The number of the rule. */
   readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12 | 14;
@@ -151,7 +147,6 @@ export interface Violation {
 /** A violation, before the table of rules adds the rule's number. */
 export type Breach = Omit<Violation, 'rule'>;
 
-/** The evidence to check the rules against. */
 export interface Evidence {
   readonly target: TargetFacts;
   /** Other targets, none of which may change the same deployment; absent if none were read. */
@@ -164,7 +159,6 @@ export interface Evidence {
   readonly secrets: readonly string[];
 }
 
-/** Finds violations of a rule. */
 export type Rule = (evidence: Evidence) => readonly Breach[];
 
 /** A rule about each release and rollback separately. `find` says what was wrong with one. */
@@ -180,7 +174,6 @@ export function perWork(
 /** How far the clocks of Temporal, of a worker and of the control plane may differ, in milliseconds. */
 export const CLOCKS_DIFFER_MS = 1_000;
 
-/** The activities with a name, in order. */
 export function named(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
   return activities.filter((activity) => activity.name === name);
 }
@@ -191,7 +184,6 @@ export function fromFirst(activities: readonly ActivityFact[], name: string): re
   return first === -1 ? [] : activities.slice(first);
 }
 
-/** The revision that an activity works on. */
 export function revisionOf({ input }: ActivityFact): string {
   return String(input['revisionId']);
 }

@@ -56,7 +56,6 @@ function restoredLeft({ kind, activities, request, known, result }: WorkFact): s
     .map((revisionId) => `revision ${revisionId} was restored, although it is restored only by name`);
 }
 
-/** The revisions that a release or a rollback redeployed, in order. */
 function redeployed(activities: readonly ActivityFact[]): string[] {
   return named(activities, 'redeployRevision').map(revisionOf);
 }

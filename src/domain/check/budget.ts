@@ -13,14 +13,12 @@ export interface ChecksBudget {
   readonly tokens?: WholeNumber;
 }
 
-/** What checks have taken. */
 export interface Spent {
   readonly timeMs: number;
   readonly runs: WholeNumber;
   readonly tokens: WholeNumber;
 }
 
-/** What is left of a budget. */
 export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
   const left = (of: keyof ChecksBudget): number | undefined =>
     budget[of] && Math.max(budget[of] - Math.ceil(spent[of]), 0);

@@ -38,7 +38,6 @@ export interface Turn {
   readonly expect: Expectation;
 }
 
-/** How a run went, as the check saw it. */
 export interface ObservedRun {
   readonly status: 'success' | 'error' | 'interrupted' | 'timeout';
   /** The run's final values, as far as they came. */
@@ -48,7 +47,6 @@ export interface ObservedRun {
   readonly latencyMs: number;
 }
 
-/** How many turns a conversation may have. */
 export const TURNS_MAX = 50;
 
 /** How many runs of an agent asking a check once takes at most. */

@@ -42,7 +42,6 @@ export interface DatasetVerdict extends Pick<Dataset, 'digest' | 'of' | 'rows' |
   readonly results?: string;
 }
 
-/** The result of one row. */
 export interface RowResult extends ShownRun {
   /** The row's own id, or one made of its input. */
   readonly id: string;
@@ -61,7 +60,6 @@ export interface DatasetResults {
   readonly rows: readonly RowResult[];
 }
 
-/** A verdict on a dataset in words. */
 export function datasetText(verdict: DatasetVerdict): string {
   const { made, rows, of, passed, passRate, bounds, decision, unscored } = verdict;
   const sampled = rows < of ? `, a sample of ${of}` : '';
@@ -74,7 +72,6 @@ export function datasetText(verdict: DatasetVerdict): string {
   return `${counted}; the pass rate is ${between}, ${percent(passRate)} is needed${tells}${without}`;
 }
 
-/** How many failed rows a verdict shows. */
 const SHOWN_ROWS = 3;
 
 /** Why a dataset's check did not pass: how many rows did, and why the first rows failed. */
@@ -85,7 +82,6 @@ export function datasetReasons(verdict: DatasetVerdict, rows: readonly RowResult
   return [datasetText(verdict), ...shown, ...(more === 0 ? [] : [`and ${more} more rows failed`])];
 }
 
-/** A row for people. */
 export function rowName({ id, line }: Pick<RowResult, 'id' | 'line'>): string {
   return `row ${JSON.stringify(id)} (line ${line})`;
 }

@@ -21,7 +21,6 @@ export interface Evaluator extends ScoringService {
   readonly onNoScore: (typeof ON_NO_SCORE)[number];
 }
 
-/** How many evaluators a check may have. */
 export const EVALUATORS_MAX = 10;
 
 /** How often an evaluator is called for one score, if it does not answer or asks to wait. */
@@ -35,7 +34,6 @@ export function longestScoreMs({ timeoutMs }: Pick<ScoringService, 'timeoutMs'>)
   return EVALUATOR_CALLS * timeoutMs + (EVALUATOR_CALLS - 1) * EVALUATOR_WAIT_MAX_MS;
 }
 
-/** What an evaluator says about one run. */
 export interface RunScore {
   /** From 0 to 1. */
   readonly score: number;

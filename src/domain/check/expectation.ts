@@ -45,7 +45,6 @@ export interface ExpectedNumber {
   readonly max?: number;
 }
 
-/** How long the regular expression of an expectation may be. */
 export const PATTERN_MAX_CHARACTERS = 500;
 
 /** What is wrong with the regular expression of an expectation; `undefined` if nothing is. */

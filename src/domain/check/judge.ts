@@ -7,7 +7,6 @@ import type { ObservedRun } from './check.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from './expectation.ts';
 import { trajectoryOf, trajectoryProblem } from './trajectory.ts';
 
-/** The judgement of one check. */
 export interface Judgement {
   readonly passed: boolean;
   /** Why not: one sentence for each part of the expectation that did not hold. Empty when passed. */
@@ -26,7 +25,6 @@ export type SchemaCheck = (
 /** What a verdict holds of an answer, and of each other text in it; whole answers belong in the artifact store. */
 const ANSWER_MAX_BYTES = 400;
 
-/** Judges a run by an expectation. */
 export function judge(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): Judgement {
   const text = asText(lookedAt(expect, run));
   const whole = { status: 'success', ...expect } as const;

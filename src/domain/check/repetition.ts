@@ -2,7 +2,6 @@ import type { WholeNumber } from '../scalars.ts';
 import type { Check } from './check.ts';
 import { datasetText, type DatasetVerdict } from './dataset.ts';
 
-/** How many times a check may be repeated. */
 export const REPEAT_MAX = 100;
 
 /** A check's repetitions, as its verdict has them. */

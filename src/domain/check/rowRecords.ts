@@ -7,7 +7,6 @@ export const ROW_RESULTS = '_rows/';
 /** The batches of results while rows are asked. A canceled check leaves them. */
 export const ROWS_UNDER_WAY = '_rows_under_way/';
 
-/** Results that were stored together. */
 export interface RowBatch {
   readonly at: Instant;
   /** How long the rows took until then, in milliseconds. */

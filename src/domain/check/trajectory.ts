@@ -29,7 +29,6 @@ export interface ExpectedTools {
   readonly calls: readonly ExpectedCall[];
 }
 
-/** A tool call that an agent made. */
 export interface ToolCall {
   readonly name: string;
   /** Not an object if the model did not write one. */

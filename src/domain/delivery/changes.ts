@@ -1,7 +1,6 @@
 import { needsPerson } from '../release/outcome.ts';
 import type { PastRelease } from '../release/pastRelease.ts';
 
-/** A release or a rollback, and its target. */
 export interface TargetRelease extends PastRelease {
   /** The target's workflow id. */
   readonly targetId: string;

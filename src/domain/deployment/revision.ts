@@ -14,7 +14,6 @@ export function revisionPhase(status: string): RevisionPhase {
   return FAILED.has(status) ? 'failed' : 'pending';
 }
 
-/** The state of a deployment at one moment. */
 export interface DeploymentSnapshot {
   readonly deploymentId: string;
   readonly name: string;
@@ -28,7 +27,6 @@ export interface DeploymentSnapshot {
   readonly agentUrl: string | null;
 }
 
-/** The state of a revision at one moment. */
 export interface RevisionSnapshot {
   readonly revisionId: string;
   readonly status: string;

@@ -22,7 +22,6 @@ export interface DescribedRevision extends RevisionWords {
   readonly copyOf: string | null;
 }
 
-/** The revisions that a target has seen on its deployment. */
 export interface SeenRevisions {
   readonly known: readonly KnownRevision[];
   /** Oldest first. */
@@ -44,7 +43,6 @@ const REVISION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PREFIX_MIN_CHARACTERS = 4;
 const CANDIDATES_MAX = 8;
 
-/** Whether a text can be a revision's id. */
 export function isRevisionId(text: string): boolean {
   return REVISION_ID.test(text);
 }

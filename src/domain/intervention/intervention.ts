@@ -73,7 +73,6 @@ export function addIntervention(
   return all.filter((other) => kept.has(other));
 }
 
-/** The answer to an intervention. */
 export interface InterventionAnswer {
   readonly id: string;
   readonly disposition: 'taken' | 'repeated';

@@ -35,7 +35,6 @@ export interface MetricTraits {
   readonly unit: 'ms' | 'characters' | 'tokens' | null;
 }
 
-/** The traits of all metrics. */
 export const METRICS: Readonly<Record<MetricName, MetricTraits>> = {
   success: { kind: 'rate', worse: 'lower', change: 'share', unit: null },
   expectations: { kind: 'rate', worse: 'lower', change: 'share', unit: null },

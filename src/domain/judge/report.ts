@@ -62,7 +62,6 @@ export interface JudgeReport {
   readonly metrics: readonly MetricReport[];
 }
 
-/** A metric of a report, by name. */
 export function metricOf(report: JudgeReport, name: MetricName): MetricReport | undefined {
   return report.metrics.find(({ comparison }) => comparison.metric === name);
 }

@@ -3,7 +3,6 @@ import type { Expectation } from '../check/expectation.ts';
 import type { WholeNumber } from '../scalars.ts';
 import type { MetricName } from './metric.ts';
 
-/** The settings of a judge. */
 export interface JudgeSettings {
   /** The graph's name, or an assistant id. */
   readonly assistant: string;

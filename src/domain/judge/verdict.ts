@@ -1,7 +1,6 @@
 import { type Change, type MetricComparison, type MetricName, METRICS } from './metric.ts';
 import type { JudgePolicy } from './settings.ts';
 
-/** The verdict on one metric. */
 export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
 
 /**

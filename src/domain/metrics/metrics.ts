@@ -180,7 +180,6 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** All labels of a metric. */
 type MetricLabels<Name extends MetricName> = {
   readonly [Label in keyof (typeof METRICS)[Name]['labels']]: string;
 };

@@ -1,9 +1,7 @@
 import type { Notice, NoticeEvent } from './notice.ts';
 
-/** A status of a GitHub deployment that Slipway sets. */
 export type DeploymentState = 'in_progress' | 'success' | 'failure' | 'error';
 
-/** A status of a GitHub commit. */
 export type CommitState = 'pending' | 'success' | 'failure' | 'error';
 
 /** The state on GitHub for each outcome of a release. */
@@ -16,10 +14,8 @@ const ENDED: Readonly<Partial<Record<NoticeEvent, 'success' | 'failure' | 'error
   aborted: 'error',
 };
 
-/** The events to report to GitHub. */
 export const GITHUB_EVENTS: readonly string[] = ['release_started', ...Object.keys(ENDED)];
 
-/** The report of a notice to GitHub. */
 export interface GithubState<State> {
   readonly commit: string;
   readonly state: State;

@@ -25,7 +25,6 @@ export const NOTICE_EVENTS = [
 
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 
-/** The content of a notice, without its id and time. */
 export interface NoticeContent {
   readonly event: NoticeEvent;
   /** The target's name in `slipway.yaml`; for a promotion, the target that it leads to. */
@@ -64,7 +63,6 @@ export interface Notice extends NoticeContent {
   readonly at: string;
 }
 
-/** A notice to send. */
 export interface SentNotice extends Notice {
   /** The page of its subject; `null` if the worker does not know the page's address. */
   readonly dashboardUrl: string | null;
@@ -106,7 +104,6 @@ export interface GithubDeploymentReceiver extends GithubReceiver {
   readonly environment?: string;
 }
 
-/** Statuses of GitHub commits. */
 export interface GithubStatusReceiver extends GithubReceiver {
   readonly kind: 'github_status';
   /** The name of the status. Default: `slipway/` and the target's name. */
@@ -121,7 +118,6 @@ export const RECEIVER_KINDS = ['slack', 'webhook', 'github_deployment', 'github_
 /** The most receivers in a file and in a request. */
 export const RECEIVERS_MAX = 20;
 
-/** The receivers that subscribe to an event. */
 export function receiversOf(receivers: readonly ReceiverSpec[], event: NoticeEvent): readonly ReceiverSpec[] {
   return receivers.filter(({ events }) => events === undefined || events.includes(event));
 }

@@ -20,7 +20,6 @@ export function noticesBetween(before: TargetState, after: TargetState): readonl
   ];
 }
 
-/** The notice that a release or a rollback starts. */
 export function startNotice(spec: TargetSpec, { kind, releaseId, request }: NextWork): NoticeContent {
   const of = aboutTarget(spec, request.requestedBy);
   if (kind === 'rollback') {
@@ -145,7 +144,6 @@ interface Waiter extends Pick<NoticeContent, 'name' | 'artifact' | 'commit'> {
   readonly requestedBy: Actor;
 }
 
-/** The notice that a release or a promotion waits for a person. */
 export function waitingNotice(
   { kind, name, target, artifact, commit, requestedBy }: Waiter,
   { until, note }: Waiting,
@@ -161,7 +159,6 @@ export function waitingNotice(
   };
 }
 
-/** The notice that an event waits for a person's approval. */
 export function hookWaitingNotice(
   hook: string,
   work: Pick<HookWork, 'event' | 'rule'>,

@@ -82,7 +82,6 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
   return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
 }
 
-/** Describes an undelivered notice. */
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
   return `"${receiver}" could not be notified of ${what}; Slipway gave up at ${exactText(at)}: ${reason}`;

@@ -7,7 +7,6 @@ import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import { type SecretReference, type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 
-/** The place of a preview's comment. */
 export interface CommentSpec {
   readonly kind: 'github' | 'gitlab';
   /** The API's base URL: `https://api.github.com`, `https://gitlab.com/api/v4`. */
@@ -57,7 +56,6 @@ export function specOf({ terms, request }: PreviewPush): PreviewSpec {
   return { ...terms, target, recordStore };
 }
 
-/** The answer to a push. */
 export interface PreviewAnswer {
   readonly releaseId: string;
   readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
@@ -126,7 +124,6 @@ export interface PreviewState {
   readonly commentProblem: string | null;
 }
 
-/** The phase of a preview. */
 export type PreviewPhase = 'releasing' | 'idle' | 'removing' | 'removal_failed';
 
 /** A preview's memo, which Temporal's lists return. */
@@ -173,7 +170,6 @@ export function overduePreviews<Preview extends PreviewSummary>(
   return previews.filter(({ expiresAt }) => Date.parse(expiresAt) + REMOVED_WITHIN_MS < now);
 }
 
-/** How a preview ended. */
 export interface PreviewResult {
   /** `parked`: the control plane offers no deletion, so the deployment is still there. */
   readonly removed: 'deleted' | 'parked' | 'never_made';
@@ -181,7 +177,6 @@ export interface PreviewResult {
   readonly reason: string;
 }
 
-/** The start of a preview's life. */
 export function newPreview(now: number, ttlMs: number): PreviewState {
   const createdAt = new Date(now).toISOString();
   return {
@@ -236,7 +231,6 @@ export function patternProblem(pattern: string): string | undefined {
     : `expected letters, digits, dots and dashes around ${PLACE}`;
 }
 
-/** The deployment of a pull request. */
 export function deploymentOf(pattern: string, pr: number): string {
   return pattern.replace(PLACE, String(pr));
 }

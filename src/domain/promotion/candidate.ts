@@ -33,7 +33,6 @@ export type Choice =
   | { readonly kind: 'candidate'; readonly candidate: Candidate }
   | { readonly kind: 'nothing_to_do' | 'rejected'; readonly reason: string };
 
-/** Chooses the candidate. */
 export function chooseCandidate(line: Line): Choice {
   const { from, to, downstream } = line;
   const stopped = whyStopped([to, ...downstream]);
@@ -65,7 +64,6 @@ export function chooseCandidate(line: Line): Choice {
   return { kind: 'candidate', candidate };
 }
 
-/** Whether a candidate is still the one to promote. */
 export type Confirmation =
   | { readonly kind: 'stands' }
   | { readonly kind: 'superseded' | 'rejected'; readonly reason: string }
@@ -98,7 +96,6 @@ export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: Tar
   return from.verifiedAt === null ? `the candidate is not verified on "${from.name}" any more` : undefined;
 }
 
-/** Why a revision no longer serves on its target. */
 export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen, revision: string): string {
   if (servingRevisionId === null) return `no revision serves on "${name}" any more`;
   const serves = `revision ${servingRevisionId} serves on "${name}" instead of ${revision}`;

@@ -6,7 +6,6 @@ import { type PromotionSchedule, scheduleTimes } from '../schedule/schedule.ts';
 import { chooseCandidate, type TargetSeen } from './candidate.ts';
 import type { PromotionRequest } from './promotion.ts';
 
-/** A planned promotion. */
 export interface Planned {
   readonly request: Pick<PromotionRequest, 'name' | 'soakMs' | 'bakeMs' | 'freezes' | 'approval'>;
   /** What to do after an inconclusive judgement; `null` if there is no judge. */

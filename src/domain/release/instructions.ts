@@ -67,7 +67,6 @@ export function redeployCommand(
 /** A sentence with its commands. */
 type Step = readonly string[];
 
-/** The obstacle. */
 function obstacle(predicament: Predicament): Step {
   const { target, code, attempted } = predicament;
   const asked = looking(predicament);

@@ -15,7 +15,6 @@ export const OUTCOMES = [
   'rejected',
 ] as const;
 
-/** How a release ended. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Whether a person must act: the restore failed, or it is unknown what serves. */

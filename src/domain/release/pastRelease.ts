@@ -37,7 +37,6 @@ export interface PastRelease {
   readonly restore?: RestoreSpan;
 }
 
-/** A release from the target's history. */
 export function pastOfRow(row: HistoryRow): PastRelease {
   return { ...endOf(row), startedAt: row.startedAt ?? null, restore: row.restore };
 }
@@ -66,7 +65,6 @@ export function pastOfWork(work: WorkFact): PastRelease {
   };
 }
 
-/** A release from its record. */
 export function pastOfResult(result: ReleaseResult): PastRelease {
   return { ...endOf(result), startedAt: result.startedAt, restore: restoreSpanOf(result) };
 }

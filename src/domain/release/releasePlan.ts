@@ -10,7 +10,6 @@ import type { ReleaseAnswer, Running } from '../target/targetState.ts';
 import { type FieldDifference, fieldDifferences } from './fieldDifferences.ts';
 import type { ReleaseRequest } from './release.ts';
 
-/** One step that a release will take, with its policy. */
 export interface PlannedStep {
   readonly step: StepName;
   /** What it works on: a check's name. */

@@ -35,7 +35,6 @@ export function variants<T extends { readonly kind: string }>(
   };
 }
 
-/** A list with a maximum length. */
 export function list(rule: Rule, most: number): Rule {
   return (value, path) => {
     if (!Array.isArray(value)) return `"${path}" is not a list`;
@@ -44,12 +43,10 @@ export function list(rule: Rule, most: number): Rule {
   };
 }
 
-/** A value that may be absent. */
 export function optional(rule: Rule): Rule {
   return (value, path) => (value === undefined ? undefined : rule(value, path));
 }
 
-/** A value that may be `null`. */
 export function nullable(rule: Rule): Rule {
   return (value, path) => (value === null ? undefined : rule(value, path));
 }
@@ -93,19 +90,16 @@ export function textWhere(most: number, problemOf: (text: string) => string | un
   });
 }
 
-/** A text that matches a pattern. */
 export function textLike(pattern: RegExp, what: string): Rule {
   return textWhere(1_000, (value) => (pattern.test(value) ? undefined : `expected ${what}`));
 }
 
-/** A whole number in a range. */
 export function whole(from: number, to: number): Rule {
   return both(number(from, to), (value, path) =>
     Number.isInteger(value) ? undefined : `"${path}" is not a whole number`,
   );
 }
 
-/** A number in a range. */
 export function number(from: number, to: number): Rule {
   return (value, path) =>
     typeof value === 'number' && value >= from && value <= to
@@ -116,7 +110,6 @@ export function number(from: number, to: number): Rule {
 export const flag: Rule = (value, path) =>
   typeof value === 'boolean' ? undefined : `"${path}" is neither true nor false`;
 
-/** An object of any fields. */
 export const record: Rule = (value, path) => (isRecord(value) ? undefined : `"${path}" is not an object`);
 
 /** Any value, or none. */

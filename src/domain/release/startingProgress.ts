@@ -1,6 +1,5 @@
 import type { Progress } from './release.ts';
 
-/** The progress of a release, a rollback or a promotion at its start. */
 export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'startedAt'>): Progress {
   return {
     ...of,

@@ -96,7 +96,6 @@ export function stayText(stays: StayReason, id: string, why: string): string {
   }
 }
 
-/** A revision that may be restored. */
 export interface RestoreCandidate {
   readonly revisionId: string;
   readonly verified: boolean;

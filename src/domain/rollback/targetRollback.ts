@@ -12,7 +12,6 @@ const ROLLBACKS_MAX = 10;
 /** For this long after a restore, an unnamed rollback without `from` counts as a repetition of the one before. */
 const JUST_RESTORED_MS = 60_000;
 
-/** The result of a rollback request. */
 export interface RollbackTaken {
   readonly state: TargetState;
   readonly answer: RollbackAnswer;
@@ -20,7 +19,6 @@ export interface RollbackTaken {
   readonly preempt?: Preemption;
 }
 
-/** The situation in which a rollback request arrives. */
 export interface RollbackSituation {
   readonly state: TargetState;
   readonly running: Running | null;

@@ -36,7 +36,6 @@ export interface ScheduleChange {
   readonly differences: readonly string[];
 }
 
-/** Compares the declared schedules with the existing ones. */
 export function scheduleChanges(
   declared: readonly DeclaredSchedule[],
   existing: readonly DeclaredSchedule[],

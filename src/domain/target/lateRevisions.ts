@@ -89,7 +89,6 @@ function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevisio
 /** The late revisions and uploads that a release must know, because none of them may be a baseline. */
 export type LateBaselines = Pick<Lateness, 'late' | 'lateUploads'>;
 
-/** The late revisions and uploads for the input of a release. */
 export function lateBaselines(state: TargetState): LateBaselines {
   const now = <T extends LateRevision | LateUpload>(one: T): T => ({
     ...one,
@@ -112,7 +111,6 @@ export function baselineInstead(
   )?.restoreTo;
 }
 
-/** Stops watching a late revision. */
 export function forgetLateRevision(state: TargetState, late: LateRevision): TargetState {
   return { ...state, late: state.late.filter((other) => other.revisionId !== late.revisionId) };
 }
@@ -145,7 +143,6 @@ function mayBeCopy({ known }: TargetState, { revisionId }: LateUpload): boolean 
   return known.some((other) => other.verified && other.revisionId === revisionId);
 }
 
-/** Stops watching an unanswered PATCH. */
 export function forgetUpload(state: TargetState, { objectPath }: LateUpload): TargetState {
   return { ...state, lateUploads: state.lateUploads.filter((other) => other.objectPath !== objectPath) };
 }

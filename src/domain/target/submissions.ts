@@ -22,7 +22,6 @@ export function takeSubmission(
   return { state: note(taken.state, { ...before, id, answer: taken.answer }), answer: taken.answer };
 }
 
-/** The result of withdrawing a submission. */
 export interface Withdrawal {
   readonly state: TargetState;
   /** The submission's release; `null` if the submission has not arrived. */

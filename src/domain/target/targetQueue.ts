@@ -138,7 +138,6 @@ export function rejectWithdrawn(
   return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', reason } };
 }
 
-/** Releases the hold. */
 export function releaseHold(state: TargetState): TargetState {
   return state.hold === null ? state : { ...state, hold: null };
 }

@@ -16,7 +16,6 @@ import type {
 import type { Instant } from '../scalars.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
-/** A waiting release. */
 export interface QueuedRelease {
   readonly releaseId: string;
   readonly request: ReleaseRequest;
@@ -208,7 +207,6 @@ export interface Running {
   readonly restores?: string;
 }
 
-/** The target's answer to a release request. */
 export interface ReleaseAnswer {
   readonly releaseId: string;
   readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
@@ -217,7 +215,6 @@ export interface ReleaseAnswer {
   readonly rejectedFor?: 'hold' | 'quarantine';
 }
 
-/** The target's answer to a rollback request. */
 export interface RollbackAnswer {
   /** The request to follow: the earlier one if this request joined it. */
   readonly requestId: string;
@@ -277,17 +274,14 @@ const HISTORY: Bound = { items: 100, bytes: 250_000 };
 const IGNORED: Bound = { items: 20, bytes: 50_000 };
 const SAID: Bound = { items: 50, bytes: 50_000 };
 
-/** Adds a row to the history and keeps it within its limit. */
 export function addHistory(state: TargetState, row: HistoryRow): TargetState {
   return { ...state, history: newest([...state.history, row], HISTORY) };
 }
 
-/** Records a message that was ignored. */
 export function ignoreMessage(state: TargetState, message: string, reason: string, now: string): TargetState {
   return { ...state, ignored: newest([...state.ignored, { at: now, message, reason }], IGNORED) };
 }
 
-/** Records a message that changed something. */
 export function noteAccepted(state: TargetState, said: AcceptedMessage): TargetState {
   return { ...state, said: newest([...state.said, said], SAID) };
 }

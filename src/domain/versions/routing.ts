@@ -29,7 +29,6 @@ export function previousVersion({ current, versions }: Routing): string | undefi
   return earlier.toSorted((one, other) => (other.lastActiveAt ?? 0) - (one.lastActiveAt ?? 0))[0]?.buildId;
 }
 
-/** The versions whose build ids start with the given characters. */
 export function versionsStartingWith({ versions }: Routing, wanted: string): readonly string[] {
   return versions.map(({ buildId }) => buildId).filter((buildId) => buildId.startsWith(wanted));
 }

@@ -6,7 +6,6 @@ import type { Journal } from '../journal.ts';
 import { activitiesOf, watchOverrides } from '../steps.ts';
 import type { Asked, Subject } from './bringUp.ts';
 
-/** How the serving revision is watched. */
 export interface Watch {
   readonly agentUrl: string;
   readonly checks: readonly Check[];

@@ -38,7 +38,6 @@ export async function passFreezes(
   return next;
 }
 
-/** Describes a freeze. */
 function tellFrozen({ name, until }: Frozen): string {
   return `frozen by "${name}" until ${exactText(new Date(until).toISOString())}`;
 }

@@ -28,7 +28,6 @@ export function preview(input: PreviewInput): Promise<PreviewResult> {
   });
 }
 
-/** Registers the message handlers of a preview. */
 function handlePreviewMessages(subject: Preview): void {
   setHandler(
     pushPreviewUpdate,

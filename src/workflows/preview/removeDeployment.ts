@@ -8,7 +8,6 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** The result of removing a preview's deployment. */
 interface Removed extends Pick<PreviewResult, 'removed'> {
   readonly note: string;
 }

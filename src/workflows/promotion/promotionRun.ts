@@ -23,7 +23,6 @@ import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
 import type { Notices } from '../notify/notices.ts';
 
-/** Reads the targets of the line. */
 export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
   const { from, to, downstream } = request;
   return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
@@ -131,7 +130,6 @@ export async function withdraw(
   return releaseId === null ? null : awaitOwnRelease(run, releaseId);
 }
 
-/** Describes how the release on `to` ended. */
 export function describeRelease(
   { request }: PromotionRun,
   { releaseId, outcome, reason }: HistoryRow,
@@ -167,7 +165,6 @@ export async function holdIfBad(
   return true;
 }
 
-/** The actor in a promotion's messages to a target. */
 export function promotionActor(
   { name }: PromotionRequest,
   reason: string,
@@ -209,7 +206,6 @@ function releaseRequest(
   };
 }
 
-/** The artifact of a pinned identity. */
 function artifactOf(identity: string, store: string, sizeBytes: number): Artifact {
   return identity.startsWith('image:')
     ? { kind: 'image', uri: identity.slice('image:'.length) }
@@ -235,7 +231,6 @@ export interface PromotionRun {
   ended: HistoryRow | null;
 }
 
-/** How a promotion ended. */
 export type Ending = Pick<PromotionResult, 'outcome' | 'reason'> &
   Partial<Pick<PromotionResult, 'code' | 'nothingToDo'>>;
 

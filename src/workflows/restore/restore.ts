@@ -53,7 +53,6 @@ interface Judgement {
   readonly failed: { readonly reason: string; readonly code: ErrorCode } | null;
 }
 
-/** How a restore ended. */
 export type Restored = {
   /** Revisions that redeploys made. */
   readonly copyRevisionIds: readonly string[];

@@ -15,7 +15,6 @@ export interface TargetCore {
   preempt(preemption: Preemption): Promise<void>;
 }
 
-/** The result of a message. */
 export type Taken<Answer> =
   /** `unused`: why it changed nothing. The sender of a signal finds the reason in the target's state. */
   { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };

@@ -66,7 +66,6 @@ import { atTheDoor, doorway } from './doorway.ts';
 import type { Target } from './target.ts';
 import type { Taken } from './targetCore.ts';
 
-/** Registers the handlers of a target's signals, updates and queries. */
 export function handleTargetMessages(target: Target): void {
   const rollbacks = new RollbackRequests(target);
   handleReleases(target);

@@ -23,12 +23,10 @@ import { release } from '../release/release.ts';
 import { rollback } from '../rollback/rollback.ts';
 import { activitiesOf, shortSummary } from '../steps.ts';
 
-/** A running release or rollback. */
 export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
   result(): Promise<unknown>;
 }
 
-/** Describes running work, as queries answer it. */
 export function describeWork(work: NextWork): Running {
   return {
     releaseId: work.releaseId,
