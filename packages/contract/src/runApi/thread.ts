@@ -102,14 +102,14 @@ const Superstep = z.object({
  */
 export const ThreadCreate = z.object({
   thread_id: Uuid.nullish(),
-  metadata: JsonObject.nullish(),
+  metadata: StorableObject.nullish(),
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),
   supersteps: z.array(Superstep).max(LIST_MAX).nullish(),
 });
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
 /** The public client's `PATCH /threads/{thread_id}`: `metadata` is merged. */
-export const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
+export const ThreadPatch = z.object({ metadata: StorableObject.nullish() });
 
 /** The most paths that one search may extract. Decision: the limit of the public client's documentation. */
 const EXTRACTED_MAX = 10;
@@ -120,8 +120,8 @@ const EXTRACTED_MAX = 10;
  */
 export const ThreadSearch = z.object({
   ids: z.array(Uuid).max(LIST_MAX).nullish(),
-  metadata: JsonObject.nullish(),
-  values: JsonObject.nullish(),
+  metadata: StorableObject.nullish(),
+  values: StorableObject.nullish(),
   status: ThreadStatus.nullish(),
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
@@ -160,7 +160,7 @@ const StateUpdated = z.looseObject({ checkpoint: Checkpoint.nullish(), configura
 export const HistoryQuery = z.object({
   limit: integer(1, 1000).default(10),
   before: z.union([nonEmptyText(), StorableObject]).nullish(),
-  metadata: JsonObject.nullish(),
+  metadata: StorableObject.nullish(),
   checkpoint: Checkpoint.nullish(),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;

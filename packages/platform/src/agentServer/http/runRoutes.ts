@@ -22,7 +22,7 @@ import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { type AgentSpans, traceOf, traceRun } from '../traces/agentSpans.ts';
-import { pickFields, requireStorable, wireNewRun, wireRun } from './wire.ts';
+import { pickFields, wireNewRun, wireRun } from './wire.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -171,7 +171,6 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   /** Checks what the schema cannot, and creates the run's thread if needed. */
   async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
-    requireStorable(body.metadata, 'metadata');
     requireAllowedWebhook(body.webhook);
     const assistant = await parts.assistants.get(body.assistant_id);
     parts.assistants.getGraph(assistant.graph_id);

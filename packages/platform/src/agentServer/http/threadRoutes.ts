@@ -20,7 +20,7 @@ import type { EventStore } from '../store/eventStore.ts';
 import { type RunStore, threadNotFound } from '../store/runStore.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
-import { pickFields, requireStorable, wireThread } from './wire.ts';
+import { pickFields, wireThread } from './wire.ts';
 
 /** Threads (contract 001, "Endpoints", and further routes of the public client). */
 export function threadRoutes(options: {
@@ -36,7 +36,7 @@ export function threadRoutes(options: {
   serve(ENDPOINTS.createThread, async ({ body }) => {
     const thread = await threads.create({
       threadId: body.thread_id ?? undefined,
-      metadata: requireStorable(body.metadata, 'metadata'),
+      metadata: body.metadata ?? undefined,
       ifExists: body.if_exists ?? 'raise',
     });
     if (body.supersteps == null || body.supersteps.length === 0) return wireThread(thread);
@@ -60,10 +60,7 @@ export function threadRoutes(options: {
   }));
   serve(ENDPOINTS.getThread, async ({ params }) => wireThread(await threads.get(params.thread_id)));
   serve(ENDPOINTS.patchThread, async ({ params, body }, c) => {
-    const patched = await threads.patchMetadata(
-      params.thread_id,
-      requireStorable(body.metadata, 'metadata') ?? {},
-    );
+    const patched = await threads.patchMetadata(params.thread_id, body.metadata ?? {});
     return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : wireThread(patched);
   });
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
@@ -85,8 +82,8 @@ function searchOf(body: ThreadSearch) {
   const { sort_by: sortBy } = body;
   return {
     ids: body.ids ?? undefined,
-    metadata: requireStorable(body.metadata, 'metadata'),
-    values: requireStorable(body.values, 'values'),
+    metadata: body.metadata ?? undefined,
+    values: body.values ?? undefined,
     status: body.status ?? undefined,
     limit: body.limit,
     offset: body.offset,
@@ -150,7 +147,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
   });
   // The public client's `patchState` changes the thread's metadata.
   serve(ENDPOINTS.patchThreadState, ({ params, body }) =>
-    threads.patchMetadata(params.thread_id, requireStorable(body.metadata, 'metadata') ?? {}),
+    threads.patchMetadata(params.thread_id, body.metadata ?? {}),
   );
   serve(ENDPOINTS.listThreadHistory, async ({ params, query }, c) =>
     jsonText(c, await states.history(params.thread_id, query)),
@@ -160,7 +157,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
       limit: body.limit,
       before: checkpointIdIn(body.before),
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
-      metadata: requireStorable(body.metadata, 'metadata'),
+      metadata: body.metadata ?? undefined,
     });
     return jsonText(c, history);
   });

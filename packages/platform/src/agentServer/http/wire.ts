@@ -1,6 +1,5 @@
 import { pick } from '@slipway/contract/pick';
 
-import { invalid } from '../../http/problem.ts';
 import type { RunRecord } from '../store/agentDatabase.ts';
 import type { ThreadRecord } from '../store/threadStore.ts';
 
@@ -34,20 +33,4 @@ export function pickFields(
 ): Record<string, unknown> {
   if (select == null) return whole;
   return Object.fromEntries(Object.entries(whole).filter(([name]) => select.includes(name)));
-}
-
-/**
- * Checks an object of a request's body that is stored in or compared with a `jsonb` column, if it is given. Such a
- * column can hold neither U+0000 nor half a surrogate pair.
- * @throws HttpProblem 422
- */
-export function requireStorable(
-  value: Record<string, unknown> | null | undefined,
-  field: string,
-): Record<string, unknown> | undefined {
-  if (value == null) return undefined;
-  // Matches an escape of either, but not a backslash that the caller wrote before "u0000".
-  if (!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) return value;
-  const msg = 'Input should not contain U+0000 or half a surrogate pair';
-  throw invalid([{ loc: ['body', field], msg, type: 'value_error' }]);
 }
