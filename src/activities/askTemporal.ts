@@ -1,5 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -21,5 +21,15 @@ export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promi
       throw new SlipwayError('SLIPWAY_REFUSED', `the target rejected the message: ${cause.message}`);
     const message = error instanceof Error ? error.message : String(error);
     throw new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { cause: error });
+  }
+}
+
+/** The answer of a workflow; `undefined` if Temporal has none with that id, or it has ended. */
+export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
   }
 }

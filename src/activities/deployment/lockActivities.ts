@@ -1,16 +1,11 @@
 import { Context } from '@temporalio/activity';
-import {
-  type Client,
-  WorkflowClient,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, WorkflowClient, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
-import { askTemporal } from '../askTemporal.ts';
+import { askTemporal, ifThere } from '../askTemporal.ts';
 import { runningWork } from '../target/earlierRuns.ts';
 import type { Untracked } from '../track.ts';
 
@@ -22,7 +17,7 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
       const claimant = targetWorkflowId(target);
       return askTemporal(async (client) => {
         while (!(await start(client, workflowId, claimant, target.name))) {
-          const lock = await describe(client, workflowId);
+          const lock = await openRun(client, workflowId);
           if (lock?.memo?.['owner'] === claimant) return {};
           if (lock === undefined) continue;
           const { owner, name } = readOwner(lock.memo);
@@ -66,20 +61,15 @@ async function start(client: Client, workflowId: string, owner: string, name: st
 }
 
 /** The open run of a workflow id; `undefined` if there is none. */
-async function describe(client: Client, workflowId: string) {
-  try {
-    const description = await client.workflow.getHandle(workflowId).describe();
-    return description.status.name === 'RUNNING' ? description : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+export async function openRun(client: Client, workflowId: string) {
+  const description = await ifThere(client.workflow.getHandle(workflowId).describe());
+  return description?.status.name === 'RUNNING' ? description : undefined;
 }
 
 /** Releases the lock of a deployment where that target owns it. */
 export async function releaseLock(client: Client, deploymentId: string, targetId: string): Promise<void> {
   const workflowId = `deployment:${deploymentId}`;
-  const lock = await describe(client, workflowId);
+  const lock = await openRun(client, workflowId);
   if (lock?.memo?.['owner'] === targetId)
     await end(client, workflowId, lock.runId, 'its deployment was removed');
 }
@@ -91,17 +81,13 @@ function readOwner(memo: Readonly<Record<string, unknown>> | undefined): { owner
 /** A terminated target may have left a release that is still restoring what it changed. */
 async function lives(client: Client, targetId: string): Promise<boolean> {
   return (
-    (await describe(client, targetId)) !== undefined || (await runningWork(client, targetId)) !== undefined
+    (await openRun(client, targetId)) !== undefined || (await runningWork(client, targetId)) !== undefined
   );
 }
 
 /** Terminates only the run that was read: of two targets that take over, one ends it and one starts the next. */
 async function end(client: Client, workflowId: string, runId: string, reason: string): Promise<void> {
-  try {
-    await client.workflow.getHandle(workflowId, runId).terminate(reason);
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
+  await ifThere(client.workflow.getHandle(workflowId, runId).terminate(reason));
 }
 
 function owned(deploymentId: string, owner: string, name: string): SlipwayError {

@@ -28,14 +28,12 @@ import { isRecord } from '../../domain/scalars.ts';
 import type { SecretReference } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
-import { callOptions } from '../callOptions.ts';
+import { callOptions, SHORT_CALL_MS } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
 import { scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
-/** The limit for one request, in milliseconds. */
-const CALL_MS = 10_000;
 /** The limit for one metric, in milliseconds, because scores come in pages. */
 const METRIC_MS = 20_000;
 
@@ -184,11 +182,8 @@ function ask(
   until: number,
   isMean: boolean,
 ): Promise<MetricValue> {
-  const { signal, timeoutMs } = callOptions();
-  const options = {
-    signal: AbortSignal.any([signal, AbortSignal.timeout(METRIC_MS)]),
-    timeoutMs: Math.min(timeoutMs, CALL_MS),
-  };
+  const call = callOptions(SHORT_CALL_MS);
+  const options = { ...call, signal: AbortSignal.any([call.signal, AbortSignal.timeout(METRIC_MS)]) };
   switch (source.kind) {
     case 'prometheus': {
       const query = { ...source, agent, token: tokenOf(source) };

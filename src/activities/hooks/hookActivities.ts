@@ -14,7 +14,7 @@ import { holdUpdate, rollbackUpdate, type TargetView } from '../../messages/targ
 import { promotionStart } from '../../messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
-import { askTemporal } from '../askTemporal.ts';
+import { askTemporal, ifThere } from '../askTemporal.ts';
 import { knownBefore, reportProgress } from '../heartbeat.ts';
 import { submitToTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
@@ -115,14 +115,13 @@ async function abort(
   if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
   // If this worker dies now, the next attempt aborts no later release.
   reportProgress(`aborts ${releaseId}`, { releaseId });
-  try {
-    const handle = client.workflow.getHandle(running.workflowId);
-    const { note } = await handle.executeUpdate(INTERVENTION_UPDATES.abort, { args: [{ ...by, requestId }] });
-    return carriedOut(`${releaseId}: ${note}`);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return notMet(`${releaseId} has just ended`);
-    throw error;
-  }
+  const handle = client.workflow.getHandle(running.workflowId);
+  const answer = await ifThere(
+    handle.executeUpdate(INTERVENTION_UPDATES.abort, { args: [{ ...by, requestId }] }),
+  );
+  return answer === undefined
+    ? notMet(`${releaseId} has just ended`)
+    : carriedOut(`${releaseId}: ${answer.note}`);
 }
 
 /** The release that an earlier attempt asked to abort; `undefined`: none. */
@@ -168,10 +167,5 @@ async function promote(
 /** `undefined`: no release runs, or it has just ended. */
 async function progressOf(client: Client, running: TargetView['running']): Promise<Progress | undefined> {
   if (running === null) return undefined;
-  try {
-    return await client.workflow.getHandle(running.workflowId).query(progressQuery);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  return ifThere(client.workflow.getHandle(running.workflowId).query(progressQuery));
 }

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { createGithubClient, type GithubClient } from '../../clients/notify/github.ts';
@@ -18,12 +17,10 @@ import type {
 import { linkedNotice } from '../../domain/notify/noticeLink.ts';
 import { slackText } from '../../domain/notify/noticeText.ts';
 import type { Activities } from '../activities.ts';
+import { callOptions, SHORT_CALL_MS } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 import { sendCommitStatus, sendDeploymentStatus } from './githubNotices.ts';
-
-/** The limit for one call, in milliseconds. */
-const CALL_MS = 10_000;
 
 /** Notifies receivers. References to their URLs, keys and tokens are resolved here. */
 export function noticeActivities(
@@ -78,7 +75,7 @@ async function post(
       body,
       secrets,
     },
-    callOptions(),
+    callOptions(SHORT_CALL_MS),
   );
   return `answered ${status}`;
 }
@@ -93,9 +90,9 @@ function github(
       hint: `set the repository under notify; neither CI nor the git remote "origin" names one`,
     });
   }
-  return createGithubClient(agent, { apiUrl, repository, token: secretFor(token, apiUrl) }, callOptions());
-}
-
-function callOptions(): { readonly signal: AbortSignal; readonly timeoutMs: number } {
-  return { signal: Context.current().cancellationSignal, timeoutMs: CALL_MS };
+  return createGithubClient(
+    agent,
+    { apiUrl, repository, token: secretFor(token, apiUrl) },
+    callOptions(SHORT_CALL_MS),
+  );
 }

@@ -1,19 +1,14 @@
-import { Context } from '@temporalio/activity';
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-
 import { writeComment } from '../../clients/notify/comments.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { retireUpdate, viewQuery } from '../../messages/target.ts';
 import type { Activities } from '../activities.ts';
-import { askTemporal } from '../askTemporal.ts';
+import { askTemporal, ifThere } from '../askTemporal.ts';
+import { callOptions, SHORT_CALL_MS } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';
-import { releaseLock } from '../deployment/lockActivities.ts';
+import { openRun, releaseLock } from '../deployment/lockActivities.ts';
 import type { Untracked } from '../track.ts';
-
-/** Timeout of one call, in milliseconds. */
-const CALL_MS = 10_000;
 
 /** Writes the comment of a preview. Resolves the token's reference only here, in the activity. */
 export function commentActivities(connections: Connections): Untracked<Pick<Activities, 'writeComment'>> {
@@ -26,8 +21,9 @@ export function commentActivities(connections: Connections): Untracked<Pick<Acti
         });
       }
       const of = { kind, apiUrl, repository, pr, token: secretFor(token, apiUrl) };
-      const call = { signal: Context.current().cancellationSignal, timeoutMs: CALL_MS };
-      return { detail: await writeComment(connections.receivers(), of, { marker, body }, call) };
+      return {
+        detail: await writeComment(connections.receivers(), of, { marker, body }, callOptions(SHORT_CALL_MS)),
+      };
     },
   };
 }
@@ -39,29 +35,14 @@ export function previewActivities(): Untracked<Pick<Activities, 'endTarget'>> {
       const targetId = targetWorkflowId(target);
       return askTemporal(async (client) => {
         const handle = client.workflow.getHandle(targetId);
-        const { state } = (await ifThere(() => handle.query(viewQuery))) ?? {};
-        if (isDeleted && (await isOpen(client, targetId)))
-          await ifThere(() => handle.executeUpdate(retireUpdate));
+        const { state } = (await ifThere(handle.query(viewQuery))) ?? {};
+        if (isDeleted && (await openRun(client, targetId)) !== undefined)
+          await ifThere(handle.executeUpdate(retireUpdate));
         for (const id of new Set([deploymentId, state?.owns]))
           if (id != null) await releaseLock(client, id, targetId);
-        await ifThere(() => handle.terminate('its preview was removed'));
+        await ifThere(handle.terminate('its preview was removed'));
         return {};
       });
     },
   };
-}
-
-async function isOpen(client: Client, workflowId: string): Promise<boolean> {
-  const description = await ifThere(() => client.workflow.getHandle(workflowId).describe());
-  return description?.status.name === 'RUNNING';
-}
-
-/** `undefined`: Temporal has no such workflow, or it has ended. */
-async function ifThere<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }

@@ -1,11 +1,10 @@
 import { Context } from '@temporalio/activity';
-import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { PlaceRules } from '../../domain/promotion/places.ts';
 import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../messages/promotionPlaces.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { notYet } from '../activityFailure.ts';
-import { askTemporal } from '../askTemporal.ts';
+import { askTemporal, ifThere } from '../askTemporal.ts';
 
 /** A promotion's place among those that work at once. */
 export interface Place {
@@ -67,14 +66,10 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
       if (Date.now() - (keptAt.get(holder()) ?? 0) >= KEEP_EVERY_MS) await askTemporal(enter);
     }),
     leave: forPromotions(() =>
-      askTemporal(async () => {
+      askTemporal(async (client) => {
         keptAt.delete(holder());
-        try {
-          await Context.current().client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder());
-        } catch (error) {
-          // The workflow has ended, and with it the place.
-          if (!(error instanceof WorkflowNotFoundError)) throw error;
-        }
+        // If the workflow has ended, so has the place.
+        await ifThere(client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder()));
       }),
     ),
   };

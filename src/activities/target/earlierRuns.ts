@@ -1,7 +1,8 @@
-import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 
 import type { NextWork } from '../../domain/target/targetState.ts';
+import { ifThere } from '../askTemporal.ts';
 
 /** One run of a target. */
 export interface TargetRun {
@@ -56,16 +57,12 @@ export async function runningWork(client: Client, targetId: string): Promise<Nex
 export async function readWork(
   handle: WorkflowHandle,
 ): Promise<{ readonly work: NextWork; readonly isRunning: boolean } | undefined> {
-  try {
-    const { status, type } = await handle.describe();
-    const input = (await startInput(handle)) as Pick<NextWork, 'releaseId' | 'request'>;
-    const kind = type === 'rollback' ? 'rollback' : 'release';
-    const work = { kind, releaseId: input.releaseId, request: input.request } as NextWork;
-    return { work, isRunning: status.name === 'RUNNING' };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const described = await ifThere(handle.describe());
+  if (described === undefined) return undefined;
+  const { status, type } = described;
+  const { releaseId, request } = (await startInput(handle)) as Pick<NextWork, 'releaseId' | 'request'>;
+  const kind = type === 'rollback' ? 'rollback' : 'release';
+  return { work: { kind, releaseId, request } as NextWork, isRunning: status.name === 'RUNNING' };
 }
 
 /** Whether no worker has ever completed a workflow task of a run. Then it had no state, and cannot be queried. */

@@ -1,11 +1,12 @@
 import { Context } from '@temporalio/activity';
-import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { submitReleaseUpdate, targetStart, type TargetView, viewQuery } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { currentTrace } from '../../traces/trace.ts';
+import { ifThere } from '../askTemporal.ts';
 
 /** Starts a target together with an update, if it does not run. */
 export function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
@@ -33,12 +34,7 @@ export function submitToTarget(
 
 /** @returns `undefined` if the target has never taken a release. */
 export async function viewTarget(client: Client, workflowId: string): Promise<TargetView | undefined> {
-  try {
-    const view = await client.workflow.getHandle(workflowId).query(viewQuery);
-    if (view.recovering === true) throw new Error(`${workflowId} reads its earlier state`);
-    return view;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const view = await ifThere(client.workflow.getHandle(workflowId).query(viewQuery));
+  if (view?.recovering === true) throw new Error(`${workflowId} reads its earlier state`);
+  return view;
 }
