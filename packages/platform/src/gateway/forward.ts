@@ -10,8 +10,8 @@ export interface ProxyRequest {
   readonly path: string;
   /** The part of the client's path before that. */
   readonly prefix: string;
-  /** The key for the agent, instead of the client's. Without it, the client's key is forwarded. */
-  readonly agentKey?: string;
+  /** The key for the agent, instead of the client's. */
+  readonly agentKey: string;
 }
 
 /** The result of one attempt to forward a request. */
@@ -144,18 +144,15 @@ const REVISION_HEADER = 'x-slipway-revision-id';
 
 /**
  * The request headers for the agent: without hop-by-hop headers, with `x-forwarded-for` (the client's address
- * appended), `-host`, `-proto` (kept from an earlier proxy) and `-prefix` (the removed part of the path). With an
- * `agentKey`, it replaces the client's platform credentials. Flat: name, value, name, value, repetitions kept.
+ * appended), `-host`, `-proto` (kept from an earlier proxy) and `-prefix` (the removed part of the path). The agent's
+ * key replaces the client's platform credentials. Flat: name, value, name, value, repetitions kept.
  */
 function requestHeaders(
   request: IncomingMessage,
-  { prefix, agentKey }: { readonly prefix: string; readonly agentKey?: string | undefined },
+  { prefix, agentKey }: Pick<ProxyRequest, 'prefix' | 'agentKey'>,
 ): string[] {
   const { headers, socket } = request;
-  const replaced = new Set([
-    ...REPLACED_HEADERS,
-    ...(agentKey === undefined ? [] : platformCredentials(request)),
-  ]);
+  const replaced = new Set([...REPLACED_HEADERS, ...platformCredentials(request)]);
   const kept = endToEnd(request.rawHeaders, headers.connection).filter(
     ([name]) => !replaced.has(name.toLowerCase()),
   );
@@ -163,7 +160,8 @@ function requestHeaders(
   const host = first(headers['x-forwarded-host']) ?? headers.host;
   return [
     ...kept.flat(),
-    ...(agentKey === undefined ? [] : ['x-api-key', agentKey]),
+    'x-api-key',
+    agentKey,
     ...(forwardedFor === '' ? [] : ['x-forwarded-for', forwardedFor]),
     ...(host === undefined ? [] : ['x-forwarded-host', host]),
     'x-forwarded-proto',

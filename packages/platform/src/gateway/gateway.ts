@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { answerProblem, HttpProblem } from '../http/problem.ts';
 import { AgentRoute, forward, type GatewayAgent, hasBody, type ProxyRequest } from './forward.ts';
 
 /** How long a request waits for a starting agent, in ms. */
@@ -14,8 +16,8 @@ const MAX_READ_ATTEMPTS = 2;
 export interface GatewayOptions {
   /** How long a request waits for a starting or restarting agent, in ms. Default: 5,000. */
   readonly patienceMs?: number;
-  /** The key of a deployment's agents. Default: clients' keys are forwarded. */
-  readonly agentKeyOf?: (deploymentId: string) => string;
+  /** The key of a deployment's agents, which replaces the clients' keys. */
+  readonly agentKeyOf: (deploymentId: string) => string;
 }
 
 /** Routes requests to the agents. */
@@ -28,7 +30,7 @@ export type Gateway = ReturnType<typeof createGateway>;
  * that agent never saw it, or if it is a read without an answer: the gateway waits for an active agent and sends it
  * there. So neither a switch nor a restart fails a request, unless a crashed agent had taken it.
  */
-export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: GatewayOptions = {}) {
+export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: GatewayOptions) {
   const deployments = new Map<string, Deployment>();
   const retiring = new Set<AgentRoute>();
 
@@ -65,7 +67,7 @@ export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: Ga
       }
       const url = request.url ?? path;
       const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
-      const agentKey = agentKeyOf?.(deploymentId);
+      const agentKey = agentKeyOf(deploymentId);
       await forwardUntilAnswered(
         deployment,
         { request, response, path, prefix, agentKey },
@@ -138,15 +140,9 @@ function disconnectedDetail(deploymentId: string, isRead: boolean): string {
   return isRead ? `${what}.` : `${what}; it may have taken the request.`;
 }
 
-function respond(response: ServerResponse, status: number, detail: string): void {
-  if (response.destroyed || response.headersSent) return;
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    // A page may read why its request failed. These answers contain nothing of the agent.
-    'access-control-allow-origin': '*',
-    ...(status === 502 || status === 503 ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
-  });
-  response.end(JSON.stringify({ detail }));
+function respond(response: ServerResponse, status: 400 | 404 | 502 | 503, detail: string): void {
+  const headers = status >= 500 ? { 'retry-after': String(RETRY_AFTER_S) } : undefined;
+  answerProblem(response, new HttpProblem(status, detail, { headers }));
 }
 
 /** One deployment in the gateway, and the requests that wait for it to change. */

@@ -1,12 +1,13 @@
-import { FEEDBACK_ENDPOINTS, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { FEEDBACK_ENDPOINTS, type FeedbackSubmission } from '@slipway/contract/runApi/feedback';
 import { Uuid } from '@slipway/contract/scalars';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 
-import { limitBody, parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
-import { HttpProblem, refuseHead } from '../http/problem.ts';
-import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingStore.ts';
+import { limitBody, parsePath } from '../http/parse.ts';
+import { refuseHead } from '../http/problem.ts';
+import { serveOn } from '../http/serve.ts';
+import type { FeedbackReader, TracingStore } from './tracingStore.ts';
 
 const RunOfPath = z.object({ run_id: Uuid });
 
@@ -26,19 +27,17 @@ export function feedbackRoutes(options: {
 }): Hono {
   const { tracing, guard, readerOf } = options;
   const app = new Hono();
-  const links = '/api/v1/feedback/tokens/:token_id';
-  app.use(links, cors({ origin: '*', allowMethods: ['GET', 'POST'] }));
-  app.post(links, limitBody(), async (c) => {
-    const { token_id: token } = parsePath(FEEDBACK_ENDPOINTS.submitFeedback.params, c);
-    const submission = await parseOptionalBody(FeedbackSubmission, c);
-    return answer(c, await tracing.record(token, submission));
+  const serve = serveOn(app);
+  const record = async ({ token_id: token }: { token_id: string }, submission: FeedbackSubmission) => ({
+    recorded: true,
+    key: await tracing.record(token, submission),
   });
-  app.get(links, async (c) => {
+  app.use('/api/v1/feedback/tokens/*', cors({ origin: '*', allowMethods: ['GET', 'POST'] }), limitBody());
+  serve(FEEDBACK_ENDPOINTS.submitFeedback, ({ params, body }) => record(params, body));
+  serve(FEEDBACK_ENDPOINTS.submitFeedbackByQuery, ({ params, query: { metadata: _, ...submission } }, c) => {
     // A scanner of links must not replace feedback.
     refuseHead(c);
-    const { token_id: token } = parsePath(FEEDBACK_ENDPOINTS.submitFeedback.params, c);
-    const { metadata: _refused, ...submission } = parseQuery(FeedbackQuery, c);
-    return answer(c, await tracing.record(token, submission));
+    return record(params, submission);
   });
   const readBack = '/api/v1/runs/:run_id/feedback';
   if (guard !== undefined) app.use(readBack, guard);
@@ -46,15 +45,4 @@ export function feedbackRoutes(options: {
     c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readerOf(c))),
   );
   return app;
-}
-
-function answer(c: Context, outcome: FeedbackOutcome): Response {
-  switch (outcome.kind) {
-    case 'recorded':
-      return c.json({ recorded: true, key: outcome.key });
-    case 'unknown':
-      throw new HttpProblem(404, 'This feedback link is not known.');
-    case 'expired':
-      throw new HttpProblem(410, 'This feedback link has expired.');
-  }
 }

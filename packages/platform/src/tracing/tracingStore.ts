@@ -9,6 +9,7 @@ import type {
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { z } from 'zod';
 
+import { HttpProblem } from '../http/problem.ts';
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
@@ -51,10 +52,6 @@ interface TracingTables {
 
 /** A reader of feedback: a tenant reads that of its deployments' runs, an agent that of its own. */
 export type FeedbackReader = { readonly tenantId: string } | { readonly deploymentId: string };
-
-/** The result of a submission: recorded, or why the link does not work. */
-export type FeedbackOutcome =
-  { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
 
 /** The table of applied tracing migrations. */
 export const TRACING_LEDGER = 'slipway_tracing_migrations';
@@ -115,15 +112,17 @@ export class TracingStore {
     );
   }
 
-  async record(token: string, submission: FeedbackSubmission): Promise<FeedbackOutcome> {
+  /** Returns the link's key. @throws HttpProblem 404 for an unknown link, 410 for an expired one. */
+  async record(token: string, submission: FeedbackSubmission): Promise<string> {
     const hash = hashOf(token);
     const link = await this.#db
       .selectFrom('slipway_tracing.feedback_tokens')
       .select(['run_id', 'key', 'expires_at'])
       .where('token_hash', '=', hash)
       .executeTakeFirst();
-    if (link === undefined) return { kind: 'unknown' };
-    if (link.expires_at.getTime() <= Date.now()) return { kind: 'expired' };
+    if (link === undefined) throw new HttpProblem(404, 'This feedback link is not known.');
+    if (link.expires_at.getTime() <= Date.now())
+      throw new HttpProblem(410, 'This feedback link has expired.');
     const said = {
       score: submission.score ?? null,
       value: json(submission.value),
@@ -138,7 +137,7 @@ export class TracingStore {
         conflict.column('token_hash').doUpdateSet({ ...said, updated_at: sql<Date>`now()` }),
       )
       .execute();
-    return { kind: 'recorded', key: link.key };
+    return link.key;
   }
 
   /**

@@ -126,7 +126,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     onTestFinished,
   }) => {
     const [one, two] = await Promise.all([agents.start('followed'), agents.start('followed')]);
-    const gateway = createGateway();
+    const gateway = createGateway({ agentKeyOf: () => 'a key' });
     const front = await serveGateway(gateway);
     onTestFinished(() => front.kill());
     const through = apiOf(`${front.url}/agents/d1`);

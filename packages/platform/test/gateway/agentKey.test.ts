@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { useGateway } from './standIns.ts';
 
-const { agent, serveWith, at } = useGateway({ agentKeyOf: (deploymentId) => `key of ${deploymentId}` });
+const { agent, serveWith, at } = useGateway();
 
 async function seenBy(sent: Record<string, string>): Promise<IncomingHttpHeaders> {
   let seen: IncomingHttpHeaders = {};

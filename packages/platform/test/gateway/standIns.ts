@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach } from 'vitest';
-import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 
 /** An HTTP server on loopback. */
 export interface Served {
@@ -44,12 +44,12 @@ export async function serveGateway(gateway: Gateway): Promise<Served & { arrived
 }
 
 /** A new gateway for every test of a file. Its agents live as long as the test. */
-export function useGateway(options: GatewayOptions = {}) {
+export function useGateway() {
   let gateway: Gateway;
   let front: Awaited<ReturnType<typeof serveGateway>>;
   let served: Served[];
   beforeEach(async () => {
-    gateway = createGateway({ patienceMs: 1_000, ...options });
+    gateway = createGateway({ patienceMs: 1_000, agentKeyOf: (id) => `key of ${id}` });
     front = await serveGateway(gateway);
     served = [front];
   });
