@@ -1,4 +1,5 @@
 import { jsonBytes } from '../domain/bounds.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 
@@ -48,7 +49,9 @@ export class DeliveryQueue {
           from = until;
         }
       } catch (error) {
-        for (const { fail } of together) fail(error);
+        // Another message would wait as long in vain, and so would the senders of the deliveries in it.
+        const failed = isSilence(error) ? [...together, ...this.#waiting.splice(0)] : together;
+        for (const { fail } of failed) fail(error);
       }
     }
     this.#isSending = false;
@@ -65,6 +68,12 @@ export class DeliveryQueue {
     });
     return this.#waiting.splice(0, tooMany === -1 ? this.#waiting.length : tooMany);
   }
+}
+
+/** Whether Temporal or its worker did not answer. */
+function isSilence(error: unknown): boolean {
+  if (!(error instanceof SlipwayError)) return false;
+  return error.code === 'SLIPWAY_NO_WORKER' || error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE';
 }
 
 function joined(deliveries: readonly HookDelivery[]): HookDelivery {

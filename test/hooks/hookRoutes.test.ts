@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { SlipwayError } from '../../src/domain/errors.ts';
+import { DeliveryQueue } from '../../src/hooks/deliveryQueue.ts';
 import { BODY_MAX_BYTES } from '../../src/hooks/hookRoutes.ts';
 import { hookOf, ListenerUnderTest, SECRET } from './hookRequests.ts';
 
@@ -89,6 +90,16 @@ describe('the listener of hooks', () => {
     });
     away.before = () => Promise.resolve();
     expect(await away.post(alerts('a'), BEARER)).toMatchObject({ status: 202 });
+  });
+
+  it('refuses the deliveries that wait behind one that Temporal does not answer, without asking again', async () => {
+    const silence = new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', 'Temporal at x is away');
+    const send = vi.fn(() => Promise.reject(silence));
+    const queue = new DeliveryQueue(send);
+    const empty = { events: [], orders: [] };
+    const both = await Promise.allSettled([queue.deliver(empty), queue.deliver(empty)]);
+    expect(both).toEqual(Array(2).fill({ status: 'rejected', reason: silence }));
+    expect(send).toHaveBeenCalledOnce();
   });
 
   it('sends simultaneous deliveries in few messages, and answers each', async () => {
