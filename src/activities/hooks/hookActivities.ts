@@ -113,9 +113,13 @@ async function abort(
   const { releaseId, kind } = running;
   if (meant !== undefined && meant !== releaseId) return notMet(`${meant} does not run any more`);
   if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
-  // If this worker dies now, the next attempt aborts no later release.
-  reportProgress(`aborts ${releaseId}`, { releaseId });
   const handle = client.workflow.getHandle(running.workflowId);
+  const { startTime } = await handle.describe();
+  // A later attempt, or a late one, is meant for what ran when the rule acted.
+  if (startTime.getTime() > Context.current().info.scheduledTimestampMs)
+    return notMet(`${releaseId} began after the rule had acted`);
+  // If this worker dies now, the next attempt reports what this one has done.
+  reportProgress(`aborts ${releaseId}`, { releaseId });
   const answer = await ifThere(
     handle.executeUpdate(INTERVENTION_UPDATES.abort, { args: [{ ...by, requestId }] }),
   );

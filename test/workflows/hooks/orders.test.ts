@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { EMPTY_HOOK } from '../../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
 import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
-import { unansweredButTaken } from '../faults.ts';
+import { unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { describeHooks } from './describeHooks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -158,6 +158,23 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     expect(state).toBe('carried_out');
     expect(note).toContain(first.releaseId);
     expect((await target.ended(first.releaseId)).outcome).toBe('aborted');
+    expect((await target.view()).running?.releaseId).toBe(next.releaseId);
+  });
+
+  test('aborts no release that began after its rule had acted, if the worker died before it asked', async () => {
+    const { target, hook } = await released(`${ABORT} }`);
+    const gate = target.world.gate('uploadArtifact');
+    const first = await target.submit('c');
+    await target.world.called('uploadArtifact', 2);
+    const next = await target.submit('d', { queue: 'all', soakMs: HOUR_MS });
+    target.world.next('carryOutOrder', async () => {
+      gate.open();
+      await target.progressOnce(next.releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+      return unansweredAndLost(() => Promise.resolve(), target.world);
+    });
+    const { events } = await hook.send([{}]);
+    expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'not_met' });
+    expect((await target.ended(first.releaseId)).outcome).toBe('released');
     expect((await target.view()).running?.releaseId).toBe(next.releaseId);
   });
 
