@@ -72,9 +72,10 @@ async function askForRollback(
 ): Promise<string> {
   const { rollBackTarget } = proxyActivities<Activities>({
     startToCloseTimeout: '35 seconds',
-    scheduleToCloseTimeout: '30 minutes',
+    // However long no worker runs: the target refuses the rollback if a release has begun since.
+    scheduleToCloseTimeout: '30 days',
     heartbeatTimeout: '5 seconds',
-    retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
+    retry: { initialInterval: '200 milliseconds', maximumInterval: '1 minute' },
     summary: shortSummary(`roll ${target.name} back: ${reason}`),
   });
   const message = {

@@ -57,6 +57,17 @@ describeWorkflows('a guard', (harness) => {
       expect(target.world.redeployed).toHaveLength(1);
     });
 
+    test('gives its rollback up for no outage of days', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.measures = () => 1;
+      const { releaseId } = await target.release('b', guardedBy());
+      await guardOf(target, releaseId);
+      const { events } = await target.workflow(`guard:${target.workflowId}/${releaseId}`).fetchHistory();
+      const asked = events?.findLast(({ activityTaskScheduledEventAttributes: task }) => task != null);
+      const { scheduleToCloseTimeout } = asked?.activityTaskScheduledEventAttributes ?? {};
+      expect(Number(scheduleToCloseTimeout?.seconds)).toBeGreaterThan(7 * 86_400);
+    });
+
     test('does not hold the target if it is told so', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.measures = () => 1;
