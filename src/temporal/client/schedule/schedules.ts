@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
-import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  type Client,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
 
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -11,7 +17,7 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { temporalError, unansweredRequest } from '../temporalError.ts';
+import { isGone, temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
@@ -77,14 +83,33 @@ export async function applySchedules(
   });
 }
 
+/** Pauses or continues a schedule. Its runs that wait for a worker end with a pause: they would start a promotion later. */
 export async function pauseSchedule(
   temporal: TemporalConnection,
   scheduleId: string,
   paused: boolean,
   note: string,
 ): Promise<void> {
-  const handle = temporal.client.schedule.getHandle(scheduleId);
-  await asking(temporal, () => (paused ? handle.pause(note) : handle.unpause(note)));
+  const { client } = temporal;
+  const handle = client.schedule.getHandle(scheduleId);
+  await asking(temporal, async () => {
+    if (!paused) return handle.unpause(note);
+    await handle.pause(note);
+    await endWaitingRuns(client, handle);
+  });
+}
+
+/** Ends the runs of a schedule that have started no promotion yet. */
+async function endWaitingRuns(client: Client, schedule: ScheduleHandle): Promise<void> {
+  const { runningActions } = (await schedule.describe()).info;
+  for (const { workflow } of runningActions) {
+    const run = client.workflow.getHandle(workflow.workflowId);
+    const { pendingChildren } = (await run.describe()).raw;
+    if ((pendingChildren ?? []).length > 0) continue;
+    await run.terminate('its schedule was paused before a worker began it').catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+    });
+  }
 }
 
 /**

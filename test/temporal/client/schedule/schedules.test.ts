@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { triggerSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
+import { pauseSchedule, triggerSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 it('a promotion that is triggered while Temporal does not answer may still start, and the error says so', async () => {
@@ -24,4 +24,28 @@ it('no promotion is triggered if no worker could start it: it would start whenev
   await vi.advanceTimersByTimeAsync(5_000);
   await refused;
   expect(start).not.toHaveBeenCalled();
+});
+
+it('a paused schedule starts no promotion that waits for a worker, and ends none that has begun', async () => {
+  const terminated: string[] = [];
+  const runs = { waits: [], begun: [{ workflowId: 'promotion:a' }] };
+  const temporal = answeringTemporal({
+    schedule: {
+      getHandle: () => ({
+        pause: () => Promise.resolve(),
+        describe: () => {
+          const runningActions = Object.keys(runs).map((workflowId) => ({ workflow: { workflowId } }));
+          return Promise.resolve({ info: { runningActions } });
+        },
+      }),
+    },
+    workflow: {
+      getHandle: (id: keyof typeof runs) => ({
+        describe: () => Promise.resolve({ raw: { pendingChildren: runs[id] } }),
+        terminate: () => Promise.resolve(void terminated.push(id)),
+      }),
+    },
+  });
+  await pauseSchedule(temporal, 's', true, 'bo: not yet');
+  expect(terminated).toEqual(['waits']);
 });
