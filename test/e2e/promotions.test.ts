@@ -176,10 +176,11 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
   it('release on production the artifact that is verified on the canary, after soak and bake', async () => {
     await releaseOnCanary(agent('A', { slowlyMs: 800 }));
     // In a separate process, as a job on GitHub does.
-    const summary = join(stack.folder, 'summary.md');
+    const [summary, outputs] = [join(stack.folder, 'summary.md'), join(stack.folder, 'outputs')];
     const command = asProcess(['plain', '--reason', 'the first'], {
       GITHUB_ACTIONS: 'true',
       GITHUB_STEP_SUMMARY: summary,
+      GITHUB_OUTPUT: outputs,
     });
     expect(await command.exited, command.stdout + command.stderr).toBe(0);
     expect(command.stdout).toMatch(/^::group::plain, step by step\n[^]*^::endgroup::\n[^]*released/m);
@@ -187,6 +188,10 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(written).toMatch(/^## ✔ plain, canary to production: released$/m);
     expect(written).toMatch(/^\| soak .*\| done \|/m);
     expect(await production.ask('Hello')).toContain('this is A');
+    const { servingRevisionId, agentUrl } = await production.result('release-1');
+    expect(await readFile(outputs, 'utf8')).toBe(
+      `release-id=release-1\noutcome=released\nserving-revision-id=${servingRevisionId}\nagent-url=${agentUrl}\n`,
+    );
     const artifact = async (target: Observer) => (await target.result('release-1')).artifact;
     expect(await artifact(production)).toBe(await artifact(canary));
     expect(await ended(promote(ada, 'plain'))).toMatchObject({ outcome: 'released', nothingToDo: true });

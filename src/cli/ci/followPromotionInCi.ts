@@ -1,24 +1,27 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
 import { type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { annotateEnd, inSection } from './ciLog.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
-import { reportInCi, writeJobSummary } from './reportInCi.ts';
+import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
  * and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
+ * @param targetId - the workflow id of the target to which it leads.
  */
 export async function followPromotionInCi(
   context: CommandContext,
   temporal: TemporalConnection,
-  followed: FollowedPromotion,
+  { targetId, ...followed }: FollowedPromotion & { readonly targetId: string },
   signal: AbortSignal,
 ): Promise<number> {
   const { name, workflowId, dashboardUrl } = followed;
@@ -30,13 +33,41 @@ export async function followPromotionInCi(
     annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
     const workflowUrl = workflowPage(temporal.settings, workflowId);
     const summary = promotionSummary(result, { dashboardUrl, workflowUrl });
-    await writeJobSummary(context, summary, { 'release-id': releaseId ?? '', outcome });
+    const outputs = {
+      'release-id': releaseId ?? '',
+      outcome,
+      ...(await serving(context, temporal, targetId)),
+    };
+    await writeJobSummary(context, summary, outputs);
   }
   if (gaveUp !== undefined) {
     const why = [gaveUp, ...onPageLines(dashboardUrl)];
     await reportInCi(context, { exitCode, title: `${name}: not watched to its end`, why, outputs: {} });
   }
   return exitCode;
+}
+
+/** What serves on the target, by its last release: a promotion that ended may have changed nothing. */
+async function serving(
+  { environment, output }: CommandContext,
+  temporal: TemporalConnection,
+  targetId: string,
+): Promise<Outputs> {
+  if (environment['GITHUB_OUTPUT'] === undefined) return {};
+  try {
+    const past = await pastReleases(temporal, targetId);
+    const last = past?.releases.find(({ endedAt }) => endedAt !== null);
+    if (last === undefined) return {};
+    const work = await findWork(temporal, `${targetId}/${last.releaseId}`);
+    return {
+      'serving-revision-id': last.servingRevisionId ?? '',
+      'agent-url': work?.result?.agentUrl ?? '',
+    };
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    output.note(`what serves could not be read for the outputs of the step: ${error.message}`);
+    return {};
+  }
 }
 
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {

@@ -2,6 +2,7 @@ import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
@@ -73,6 +74,7 @@ export async function runPromoteCommand(
         {
           name,
           workflowId,
+          targetId: targetWorkflowId(request.to),
           dashboardUrl,
           timeoutMs: options.timeout,
           onStopped:
