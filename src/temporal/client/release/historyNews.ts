@@ -57,7 +57,8 @@ export class HistoryNews {
       return nextPageToken != null && nextPageToken.length > 0;
     } catch {
       // The caller's next query finds out why.
-      await pause(Math.min(until - Date.now(), FAILED_PAUSE_MS), signal);
+      const leftMs = until - Date.now();
+      if (leftMs > 0) await pause(Math.min(leftMs, FAILED_PAUSE_MS), signal);
       return false;
     }
   }
