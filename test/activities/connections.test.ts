@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Info } from '@temporalio/activity';
@@ -10,6 +9,7 @@ import { Connections } from '../../src/activities/connections.ts';
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activitiesUnderTest.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 /** The most connections that a client opens. */
 const CONNECTIONS = 256;
@@ -43,15 +43,13 @@ it.each([
 it('a request that names its own address gets no key of the worker', async () => {
   const plane = await startService((_, response) => json(response, 200, deploymentAnswer()));
   const elsewhere = await startService((_, response) => json(response, 200, deploymentAnswer()));
-  const folder = mkdtempSync(join(tmpdir(), 'slipway-origins-'));
-  const file = join(folder, 'origins.yaml');
+  const file = join(await temporaryFolder(), 'origins.yaml');
   const target = targetOn(plane.url);
   writeFileSync(file, JSON.stringify({ [target.apiKey.from]: [new URL(plane.url).origin] }));
   vi.stubEnv('SLIPWAY_SECRET_ORIGINS', file);
   const connections = new Connections();
   onTestFinished(async () => {
     vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
     await connections.close();
   });
   const read = (of: typeof target) =>

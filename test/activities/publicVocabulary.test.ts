@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -11,17 +10,17 @@ import type { TarballArtifact } from '../../src/domain/artifact/artifact.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { activitiesUnderTest, failureOf, SECRET, targetOn } from './activitiesUnderTest.ts';
 import { type PublicService, startPublicService } from './publicService.ts';
+import { useFolder } from '../support/temporaryFolder.ts';
 
 const CONTENT = 'the bytes of an artifact';
 
 let service: PublicService;
-let folder: string;
+const folder = useFolder();
 let artifact: TarballArtifact;
 
 beforeAll(async () => {
   service = await startPublicService();
   vi.stubEnv('SLIPWAY_TEST_PLATFORM_KEY', 'test-key');
-  folder = await mkdtemp(join(tmpdir(), 'slipway-public-'));
   await writeFile(join(folder, 'source.tar.gz'), CONTENT);
   const digest = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
   const store = openArtifactStore(join(folder, 'store'));
@@ -29,10 +28,7 @@ beforeAll(async () => {
   artifact = { kind: 'tarball', digest, sizeBytes: CONTENT.length, store: store.url };
 });
 
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 const publicTarget = (fields: Partial<TargetSpec> = {}): TargetSpec =>
   targetOn(service.url, {

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
 import { list, type ReadEntry } from 'tar';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import {
   ARTIFACT_MAX_BYTES,
@@ -16,18 +15,14 @@ import {
   tarStream,
 } from '../../src/artifact/pack.ts';
 import * as contract from '@slipway/contract/limits';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 let root: string;
 let directory: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-source-'));
-  directory = await mkdtemp(join(tmpdir(), 'slipway-packed-'));
-});
-
-afterEach(async () => {
-  await rm(root, { recursive: true, force: true });
-  await rm(directory, { recursive: true, force: true });
+  root = await temporaryFolder();
+  directory = await temporaryFolder();
 });
 
 describe('the bytes', () => {
@@ -36,7 +31,7 @@ describe('the bytes', () => {
     await chmod(join(root, 'run.sh'), 0o755);
     const first = await pack();
 
-    const other = await mkdtemp(join(tmpdir(), 'slipway-checkout-'));
+    const other = await temporaryFolder();
     await source({ 'run.sh': 'echo', 'a.ts': 'a', 'a/z.ts': 'z', 'b.ts': 'b' }, other);
     await mkdir(join(other, 'empty'));
     await chmod(join(other, 'run.sh'), 0o700);
@@ -46,7 +41,6 @@ describe('the bytes', () => {
 
     expect(second.digest).toBe(first.digest);
     expect(await readFile(second.file)).toEqual(await readFile(first.file));
-    await rm(other, { recursive: true });
   });
 
   it('are the same on every machine: a changed digest here breaks joining releases', async () => {

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { inspect, promisify } from 'node:util';
 
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { FROM_SOURCE } from '../support/fromSource.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 import { client as clientAt, KEY } from './controlPlaneUnderTest.ts';
 import { closedPort } from './faultyService.ts';
 
@@ -24,8 +24,7 @@ interface Received {
 }
 
 let folder: string;
-beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'slipway-upload-'))));
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => (folder = await temporaryFolder()));
 
 async function startStore(
   answer: (response: ServerResponse, request: IncomingMessage) => void = (response) => response.end(),

@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { readPayloadKeys } from '../../src/config/payloadKeys.ts';
+import { useFolder } from '../support/temporaryFolder.ts';
 
 const SECRET = randomBytes(32).toString('base64');
 
 describe('the keys of payloads', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
-  });
+  const folder = useFolder();
 
   it('are none if the variable is not set', async () => {
     expect(await readPayloadKeys({})).toEqual([]);

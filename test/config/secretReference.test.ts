@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
 import { resolveSecret } from '../../src/config/secretReference.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 describe('a reference to a secret', () => {
   it('becomes the value of the environment variable', () => {
@@ -12,10 +12,9 @@ describe('a reference to a secret', () => {
   });
 
   it('becomes the content of the file, without its last line end', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-secret-'));
-    await writeFile(join(folder, 'key'), 'value\n');
-    expect(resolveSecret({ from: `file:${join(folder, 'key')}` })).toBe('value');
-    await rm(folder, { recursive: true });
+    const file = join(await temporaryFolder(), 'key');
+    await writeFile(file, 'value\n');
+    expect(resolveSecret({ from: `file:${file}` })).toBe('value');
   });
 
   it('that is not set is reported by its name', () => {

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,21 +16,10 @@ const PACKAGES = ['@electric-sql/pglite', '@langchain/langgraph-checkpoint-postg
 /** Runs in its own process, because a worker thread would not use vitest's module loader. */
 const MAKE = fileURLToPath(new URL('makeCluster.ts', import.meta.url));
 
-/** A new home whose embedded database has the platform's and the agents' tables, all empty. */
-export async function preparedHome(prefix: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), prefix));
-  await prepareHome(home);
-  return home;
-}
-
-/** The same for a standalone agent with its own database. */
-export async function preparedAgentHome(prefix: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), prefix));
-  await prepareHome(join(home, 'agent'));
-  return home;
-}
-
-/** Copies such a database into a home that has none: a copy is faster than creating one, which takes seconds. */
+/**
+ * Copies an embedded database with the platform's and the agents' tables, all empty, into a home that has none (of a
+ * standalone agent: its folder `agent`). A copy is faster than creating one, which takes seconds.
+ */
 export async function prepareHome(home: string): Promise<void> {
   copyCluster(await preparedCluster(), join(home, 'postgres'));
 }

@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../../../test/support/temporaryFolder.ts';
 
 const RUN = fileURLToPath(new URL('../run.sh', import.meta.url));
 
-let folder: string;
+const folder = useFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
   const bin = join(folder, '.tool/node_modules/slipway/bin');
   await mkdir(bin, { recursive: true });
   await copyFile(RUN, join(folder, 'run.sh'));
@@ -22,7 +21,6 @@ beforeAll(async () => {
 process.exitCode = Number(process.env.EXIT ?? 0);`,
   );
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function ran(
   environment: Readonly<Record<string, string>>,

@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import pg from 'pg';
@@ -14,12 +13,13 @@ import type { Revision } from '@slipway/contract/controlPlane/revision';
 import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
 import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
+import { useFolder } from '../../../test/support/temporaryFolder.ts';
 
 // Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let folder: string;
-let home: string;
+const folder = useFolder();
+const home = join(folder, 'home');
 let database: pg.Client;
 let proxy: DatabaseProxy;
 let platform: ChildProcess;
@@ -198,8 +198,6 @@ const MOMENTS: readonly Moment[] = [
 const subjects: Subject[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-killed-'));
-  home = join(folder, 'home');
   await mkdir(home);
   const databaseUrl = (await emptyDatabaseUrl()) ?? '';
   database = new pg.Client({ connectionString: databaseUrl });
@@ -226,7 +224,6 @@ afterAll(async () => {
   await proxy.close();
   await database.end();
   await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), { timeout: 20_000 });
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('a platform that is killed at every moment of a release', () => {

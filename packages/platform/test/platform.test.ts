@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,19 +12,19 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
+import { useFolder } from '../../../test/support/temporaryFolder.ts';
 
 // Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const NODE_MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
-let home: string;
+const home = useFolder();
 let child: ChildProcess;
 let url: string;
 let apiKey: string;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-platform-'));
   await prepareHome(join(home, 'home'));
   await startProcess();
 });
@@ -35,7 +34,6 @@ afterAll(async () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
-  await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
 async function startProcess(): Promise<void> {

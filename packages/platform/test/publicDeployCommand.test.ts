@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
+import { useFolder } from '../../../test/support/temporaryFolder.ts';
 
 /*
  * The published deploy command against this platform. It polls every three seconds, and each call starts a process. So
@@ -46,8 +46,8 @@ const LANGGRAPH_JSON = {
   http: { cors: { allow_origins: ['*'] } },
 };
 
-let folder: string;
-let agent: string;
+const folder = useFolder();
+const agent = join(folder, 'agent');
 let platform: ChildProcess;
 let url: string;
 let apiKey: string;
@@ -55,8 +55,6 @@ let apiKey: string;
 let deploymentId = '';
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-public-command-'));
-  agent = join(folder, 'agent');
   await mkdir(agent);
   await mkdir(join(folder, 'home'));
   await writeFile(join(agent, 'langgraph.json'), JSON.stringify(LANGGRAPH_JSON));
@@ -67,10 +65,7 @@ beforeAll(async () => {
   ({ child: platform, url, apiKey } = await startPlatformUnderTest(join(folder, 'platform')));
 });
 
-afterAll(async () => {
-  platform.kill('SIGKILL');
-  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-});
+afterAll(() => void platform.kill('SIGKILL'));
 
 interface Ended {
   readonly code: number | null;

@@ -1,23 +1,16 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { startPlatform } from '../src/platform.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
-
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-restarted-'));
-  await prepareHome(join(folder, 'home'));
-});
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
+import { temporaryFolder } from '../../../test/support/temporaryFolder.ts';
 
 it('a restarted platform knows its deployments from its first answer on', async () => {
+  const folder = await temporaryFolder();
   const home = join(folder, 'home');
+  await prepareHome(home);
   const before = await startPlatform({ home, port: 0 });
   const headers = { 'x-api-key': before.apiKey, 'content-type': 'application/json' };
   const created = await fetch(`${before.url}/v2/deployments`, {

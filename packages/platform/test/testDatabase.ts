@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 
 import { type Database, openDatabase } from '../src/store/databaseOwner.ts';
-import { useFolder } from './folders.ts';
+import { useFolder } from '../../../test/support/temporaryFolder.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 
 /**

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { artifactPath } from '../../../src/artifact/artifactStore.ts';
 import { folderStore } from '../../../src/artifact/folderStore.ts';
@@ -11,6 +10,7 @@ import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import type { Dataset, DatasetResults } from '../../../src/domain/check/dataset.ts';
 import { json, startService } from '../../clients/faultyService.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_PATH,
@@ -23,18 +23,15 @@ import { inputOn, METADATA, runsOf, send, startStack } from './checkedStack.ts';
 
 const ROWS = 40;
 
-let folder: string;
-let store: ReturnType<typeof folderStore>;
+const folder = useFolder();
+const store = folderStore(join(folder, 'store'));
 let digest: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-rows-'));
-  store = folderStore(join(folder, 'store'));
   const lines = Array.from({ length: ROWS }, (_, n) =>
     JSON.stringify({ id: `row-${n}`, input: { n }, reference: n * n }),
   );
   digest = await put(lines.join('\n'));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function put(text: string): Promise<string> {
   const file = join(folder, 'dataset.jsonl');

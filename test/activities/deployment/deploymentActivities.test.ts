@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../../support/s3/s3Server.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_ID,
@@ -25,7 +25,7 @@ import {
   targetOn,
 } from '../activitiesUnderTest.ts';
 
-const folder = join(tmpdir(), `slipway-deployments-${randomUUID()}`);
+const folder = useFolder();
 const STORE = openArtifactStore(join(folder, 'store'));
 const CONTENT = 'the bytes of an artifact';
 const TARBALL: TarballArtifact = {
@@ -37,11 +37,9 @@ const TARBALL: TarballArtifact = {
 
 beforeAll(async () => {
   const file = join(folder, 'source.tar.gz');
-  await mkdir(folder);
   await writeFile(file, CONTENT);
   await STORE.put(file, TARBALL.digest);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const SECRETS = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }];
 const SNAPSHOT = {

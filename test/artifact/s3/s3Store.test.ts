@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
@@ -13,6 +12,7 @@ import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { PART_BYTES } from '../../../src/artifact/s3/upload.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s3Server.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 
 /** Three parts; the last one is smaller. */
 const CONTENT = randomBytes(2 * PART_BYTES + 1_000_000);
@@ -21,16 +21,14 @@ const XML = 'application/xml';
 
 let server: S3Server;
 let putBack: () => void;
-let folder: string;
-let file: string;
+const folder = useFolder();
+const file = join(folder, 'large.tar.gz');
 let store: ArtifactStore;
 let stores = 0;
 
 beforeAll(async () => {
   server = await startS3Server();
   putBack = useAwsEnvironment(S3_CREDENTIALS);
-  folder = await mkdtemp(join(tmpdir(), 'slipway-s3-store-'));
-  file = join(folder, 'large.tar.gz');
   await writeFile(file, CONTENT);
 });
 beforeEach(() => {
@@ -43,7 +41,6 @@ afterEach(() => {
 afterAll(async () => {
   putBack();
   await server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('a large artifact', () => {

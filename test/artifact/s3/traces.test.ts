@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
@@ -12,7 +8,6 @@ import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s
 
 let server: S3Server;
 let receiver: OtlpReceiver;
-let folder: string;
 let putBack: () => void;
 let endTraces: () => Promise<void>;
 
@@ -20,7 +15,6 @@ beforeAll(async () => {
   server = await startS3Server();
   receiver = await OtlpReceiver.start();
   putBack = useAwsEnvironment(S3_CREDENTIALS);
-  folder = await mkdtemp(join(tmpdir(), 'slipway-s3-traces-'));
   Object.assign(process.env, receiver.env);
   endTraces = await startTraces(process.env, 'test');
 });
@@ -29,7 +23,6 @@ afterAll(async () => {
   putBack();
   await server.close();
   await receiver.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 it('each call to S3 is a span within its caller’s, without credentials', async () => {

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint';
 import { sql } from 'kysely';
@@ -15,6 +12,7 @@ import { ProcessStore } from '../../src/agentServer/store/processStore.ts';
 import { RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
 import { openTestDatabase } from '../testDatabase.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const TABLES = [
   'slipway_agent.threads',
@@ -29,12 +27,8 @@ const TABLES = [
 ];
 
 it('deleting a deployment removes its agents’ data from every table, and no other data', async () => {
-  const home = await mkdtemp(join(tmpdir(), 'slipway-agent-data-'));
-  const database = await openTestDatabase(home);
-  onTestFinished(async () => {
-    await database.close();
-    await rm(home, { recursive: true, force: true });
-  });
+  const database = await openTestDatabase(await temporaryFolder());
+  onTestFinished(() => database.close());
   // There was never an agent, so there are no tables.
   await removeAgentData(database.kysely, 'mine');
 

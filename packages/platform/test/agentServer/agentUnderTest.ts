@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -8,8 +8,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { BUILT_COMMAND } from '../../../../test/support/builtCommand.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { lineProblem } from '../../../../test/support/jsonLines.ts';
-import { preparedAgentHome } from '../../../../test/support/preparedHome.ts';
+import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { QUICK_START } from '../../../../test/support/quickStart.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { apiOf } from './runApiUnderTest.ts';
 
 export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
@@ -71,14 +72,14 @@ export async function startAgentUnderTest(options: AgentOptions) {
 
 /** One standalone agent server for all tests of a file, which must exit in order. Use `agent` only while they run. */
 export function useAgent(env: Record<string, string> = {}) {
-  let home = '';
+  const home = useFolder();
   let started: AgentUnderTest | undefined;
   const agent = (): AgentUnderTest => {
     if (started === undefined) throw new Error('The agent is not started yet.');
     return started;
   };
   beforeAll(async () => {
-    home = await preparedAgentHome('slipway-agent-');
+    await prepareHome(join(home, 'agent'));
     started = await startAgentUnderTest({
       env: {
         SLIPWAY_HOME: home,
@@ -88,10 +89,7 @@ export function useAgent(env: Record<string, string> = {}) {
       },
     });
   }, START_TIMEOUT_MS);
-  afterAll(async () => {
-    await endInOrder(agent());
-    await rm(home, { recursive: true, force: true });
-  });
+  afterAll(() => endInOrder(agent()));
   return { agent, api: apiOf(() => agent().url) };
 }
 

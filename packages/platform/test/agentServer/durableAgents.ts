@@ -1,7 +1,6 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the tests expect of them */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +11,7 @@ import type { Database } from '../../src/store/databaseOwner.ts';
 import { openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
 import { type AgentUnderTest, apiOf, startAgentUnderTest, until } from './agentUnderTest.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 export const DURABLE_AGENT = fileURLToPath(new URL('fixtures/durable', import.meta.url));
 
@@ -38,13 +38,12 @@ const openEmbedded: OpenDatabase = async (home) => {
  * @param open - opens the database in an empty folder. Default: the embedded one.
  */
 export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmbedded) {
-  let home = '';
+  const home = useFolder();
   let database: Awaited<ReturnType<OpenDatabase>>;
   let pool: pg.Pool;
   const started: AgentUnderTest[] = [];
 
   beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
     database = await open(home);
     pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
     // The database reports its end on connections that are being closed.
@@ -59,7 +58,6 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
     await Promise.all(started.map(({ exited }) => exited));
     await pool.end();
     await database.close();
-    await rm(home, { recursive: true, force: true });
   });
 
   const start = async (deployment: string, env: Record<string, string> = {}, dir = agentDir) => {

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../src/errors.ts';
 import { loadGraphs } from '../../src/agentServer/graphs/graphLoader.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const home = useFolder();
 

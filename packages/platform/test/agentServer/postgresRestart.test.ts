@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RealPostgres, startRealPostgres } from '../../../../test/support/realPostgres.ts';
 import { type AgentUnderTest, apiOf, collectEvents, startAgentUnderTest } from './agentUnderTest.ts';
 import { DURABLE_AGENT, sceneIn, timesByRun } from './durableAgents.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 /** Uses its own PostgreSQL, because the test stops and starts it. */
 let postgres: RealPostgres;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
 import { CAN_READ_MEMORY } from '../../src/builder/resourceWatch.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
 import { withDependency } from './dependency.ts';
@@ -20,7 +20,7 @@ const AGENT = { 'graph.json': GRAPH_JSON, 'agent.js': 'export const graph = {};'
 let home: string;
 let log: string[];
 
-useFreshFolder((folder) => (home = folder));
+beforeEach(async () => (home = await temporaryFolder()));
 // Makes builds fail if they use a registry: this one does not exist.
 beforeEach(() => void vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9'));
 afterEach(() => void vi.unstubAllEnvs());

@@ -3,17 +3,15 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { planInstall } from '../../src/builder/installPlan.ts';
 import { runShellCommand } from '../../src/runtime/command.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 let root: string;
 let path: string;
 
-useFreshFolder((home) => {
+beforeEach(async () => {
+  const home = await temporaryFolder();
   root = join(home, 'source');
   path = join(home, 'bin');
-});
-
-beforeEach(async () => {
   await mkdir(root);
   await mkdir(path);
   for (const tool of ['npm', 'pnpm', 'yarn', 'bun']) {

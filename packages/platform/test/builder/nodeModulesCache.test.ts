@@ -1,16 +1,16 @@
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { InstallPlan } from '../../src/builder/installPlan.ts';
 import { type CopyDirectory, NodeModulesCache } from '../../src/builder/nodeModulesCache.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 let home: string;
 let cacheDir: string;
 const copy: CopyDirectory = (from, to) => cp(from, to, { recursive: true });
 
-useFreshFolder((folder) => {
-  home = folder;
+beforeEach(async () => {
+  home = await temporaryFolder();
   cacheDir = join(home, 'cache');
 });
 

@@ -7,17 +7,17 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildFailure } from '../../src/builder/buildFailure.ts';
 import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { unpackSource } from '../../src/builder/sourceArchive.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 import { type RawEntry, archiveOf } from './archives.ts';
 
 let home: string;
 let into: string;
 
-useFreshFolder((folder) => {
-  home = folder;
+beforeEach(async () => {
+  home = await temporaryFolder();
   into = join(home, 'a', 'b', 'into');
+  await mkdir(into, { recursive: true });
 });
-beforeEach(() => mkdir(into, { recursive: true }));
 
 async function unpack(archive: Buffer | RawEntry[], limits = {}): Promise<void> {
   const tarball = join(home, 'source.tar.gz');

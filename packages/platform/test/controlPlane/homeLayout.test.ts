@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { type HomeLayout, homeLayout, removeTree, withScratch } from '../../src/controlPlane/homeLayout.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 async function someHome(): Promise<HomeLayout> {
-  const root = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
-  return homeLayout(root);
+  return homeLayout(await temporaryFolder());
 }
 
 /** Starts to write files under a folder, one after another, up to 2,000 or until it fails. */

@@ -8,7 +8,7 @@ import { claimInstance } from '../../src/controlPlane/instance.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { emptyDatabaseUrl, useTestDatabase } from '../testDatabase.ts';
 
 const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };

@@ -8,7 +8,7 @@ import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts
 import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { TestPlatform } from './testPlatform.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const SECRETS = [{ name: 'TOKEN', value: 'hunter2-hunter2' }];
 const ROWS = 230;

@@ -15,7 +15,7 @@ import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyF
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 // Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

@@ -9,7 +9,7 @@ import { commitTarball } from '../../src/git/commitTarball.ts';
 import { DEFAULT_GIT_LIMITS, GitFailure, type GitContext, requireGit } from '../../src/git/gitCommand.ts';
 import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.ts';
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';
 

@@ -3,23 +3,23 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { preparedHome } from '../../../../test/support/preparedHome.ts';
+import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { createControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { agentRoute } from '../../src/metrics/serveMetrics.ts';
 import { openMetrics } from '../../src/metrics/openMetrics.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
-import { rm } from 'node:fs/promises';
+import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const SECRET = 'planted-secret-6d1f';
 const log = createLogger({ level: 'silent' });
 
-let home: string;
+const home = useFolder();
 let metricsPort: number;
 let platform: Platform;
 
 beforeAll(async () => {
-  home = await preparedHome('slipway-metrics-');
+  await prepareHome(home);
   metricsPort = await freePort();
   platform = await startPlatform({
     home,
@@ -31,10 +31,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await platform.close();
-  await rm(home, { recursive: true, force: true });
-});
+afterAll(() => platform.close());
 
 async function scrape(): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
@@ -109,7 +106,8 @@ describe('the metrics of a platform', () => {
   });
 
   it('fail on a port that is in use, with the option that changes it', async () => {
-    const second = await preparedHome('slipway-metrics-');
+    const second = await temporaryFolder();
+    await prepareHome(second);
     const start = startPlatform({
       home: second,
       port: 0,
@@ -120,7 +118,6 @@ describe('the metrics of a platform', () => {
       code: 'SLIPWAY_PORT_UNAVAILABLE',
       hint: expect.stringContaining('--metrics') as string,
     });
-    await rm(second, { recursive: true, force: true });
   });
 });
 

@@ -1,33 +1,28 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { agentCommand } from '../../src/runtime/agentCommand.ts';
 import { type AgentProcess, startAgent } from '../../src/runtime/agentProcess.ts';
 import { AgentStartError } from '../../src/runtime/agentStart.ts';
 import { isRunning, until } from './liveness.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const FIXTURE = fileURLToPath(new URL('fixtures/agent.mjs', import.meta.url));
 const PARENT = fileURLToPath(new URL('fixtures/parent.ts', import.meta.url));
 
-let agentDir: string;
+const agentDir = useFolder();
 let log: string[];
 const agents: AgentProcess[] = [];
 
-beforeAll(async () => {
-  agentDir = await realpath(await mkdtemp(join(tmpdir(), 'slipway-agent-')));
-});
 afterEach(async () => {
   for (const agent of agents.splice(0)) {
     agent.kill();
     await agent.exited;
   }
 });
-afterAll(() => rm(agentDir, { recursive: true }));
 
 async function start(
   mode: string,

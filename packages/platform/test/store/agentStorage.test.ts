@@ -8,7 +8,7 @@ import { AssistantStore } from '../../src/agentServer/store/assistantStore.ts';
 import { type AgentStorage, createAgentStorage } from '../../src/store/agentStorage.ts';
 import type { Database } from '../../src/store/databaseOwner.ts';
 import { openTracing } from '../../src/tracing/tracingStore.ts';
-import { useFolder } from '../folders.ts';
+import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 
 const home = useFolder();

@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { sql } from 'kysely';
@@ -15,7 +12,7 @@ import { createLogger } from '../../src/http/logger.ts';
 import { startPlatform } from '../../src/platform.ts';
 import { type Database, openDatabase, ownDatabase } from '../../src/store/databaseOwner.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { useFolder } from '../folders.ts';
+import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 
 let url: string;
@@ -90,7 +87,7 @@ it('a platform whose database another one took during a broken connection report
 
 it('a platform changes nothing, not even tables, in a database that another one uses', async () => {
   const owner = await ownDatabase(url, fail);
-  const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
+  const home = await temporaryFolder();
   const log = createLogger({ level: 'silent' });
   await expect(startPlatform({ home, databaseUrl: url, port: 0, log })).rejects.toMatchObject(IN_USE);
   const { rows } = await client.query<{ made: string | null }>(
@@ -98,11 +95,10 @@ it('a platform changes nothing, not even tables, in a database that another one 
   );
   expect(rows).toEqual([{ made: null }]);
   await owner.release();
-  await rm(home, { recursive: true, force: true });
 });
 
 it('the command exits 1 with the reason if another platform has taken its database', async () => {
-  const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
+  const home = await temporaryFolder();
   const platform = spawn(
     process.execPath,
     [...FROM_SOURCE, MAIN, 'platform', '--port', '0', '--home', home],
@@ -116,7 +112,6 @@ it('the command exits 1 with the reason if another platform has taken its databa
   expect(errors).toContain('error SLIPWAY_DATABASE_IN_USE: Another platform took this database');
   expect(code).toBe(1);
   await other.end();
-  await rm(home, { recursive: true, force: true });
 });
 
 it('a server that does not answer is an error with a code', async () => {
@@ -187,7 +182,7 @@ describe('migrations', () => {
   });
 
   it('of a newer version keep this version out of the database', async () => {
-    const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
+    const other = await temporaryFolder();
     const url = await emptyDatabaseUrl();
     const place = { home: other, databaseUrl: url };
     if (url === undefined) await prepareHome(other);
@@ -198,7 +193,6 @@ describe('migrations', () => {
       code: 'SLIPWAY_DATABASE_NEWER',
       message: expect.stringContaining('999 of a newer version') as string,
     });
-    await rm(other, { recursive: true, force: true });
   });
 
   it('that fail leave no partial change', async () => {

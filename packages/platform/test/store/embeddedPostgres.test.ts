@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Worker } from 'node:worker_threads';
@@ -12,11 +11,12 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
-import { preparedHome, prepareHome } from '../../../../test/support/preparedHome.ts';
+import { prepareHome } from '../../../../test/support/preparedHome.ts';
+import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const DATA_DIRECTORY = new URL('../../src/store/dataDirectory.ts', import.meta.url).href;
 
-let home: string;
+const home = useFolder();
 let database: EmbeddedPostgres;
 let thread: Worker;
 const troubles: Error[] = [];
@@ -28,14 +28,11 @@ const open = async (): Promise<void> => {
 };
 
 beforeAll(async () => {
-  home = await preparedHome('slipway-embedded-');
+  await prepareHome(home);
   await open();
 });
 
-afterAll(async () => {
-  await database.close();
-  await rm(home, { recursive: true, force: true });
-});
+afterAll(() => database.close());
 
 async function query(text: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: database.connectionString });
@@ -82,7 +79,7 @@ describe('the embedded database', () => {
   });
 
   it('survives a kill while it is created by a child process', async () => {
-    const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+    const other = await temporaryFolder();
     const create = `const { createDataDirectory } = await import('${DATA_DIRECTORY}');
       await createDataDirectory('${join(other, 'postgres')}');`;
     const args = [...FROM_SOURCE, '--input-type=module', '--eval', create];
@@ -101,11 +98,10 @@ describe('the embedded database', () => {
     await opened.close();
     expect(endedWith).toEqual([0]);
     expect(await readdir(other)).toEqual(['postgres']);
-    await rm(other, { recursive: true });
   });
 
   it('that cannot be opened is an error with a code, and leaves no files', async () => {
-    const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+    const other = await temporaryFolder();
     await writeFile(join(other, 'postgres'), 'not a directory');
     const failing = openEmbeddedPostgres(other, () => undefined);
     await expect(failing).rejects.toMatchObject({
@@ -115,6 +111,5 @@ describe('the embedded database', () => {
     await rm(join(other, 'postgres'));
     await prepareHome(other);
     await (await openEmbeddedPostgres(other, () => undefined)).close();
-    await rm(other, { recursive: true });
   });
 });

@@ -4,16 +4,16 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { lockHome } from '../../src/store/homeLock.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 let home: string;
 let path: string;
 
-useFreshFolder((folder) => {
-  home = folder;
+beforeEach(async () => {
+  home = await temporaryFolder();
   path = join(home, 'platform.lock');
 });
 

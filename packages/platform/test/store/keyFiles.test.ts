@@ -1,14 +1,14 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { deriveKey, loadApiKey, loadMasterKey } from '../../src/store/keyFiles.ts';
-import { useFreshFolder } from '../folders.ts';
+import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
 
 let home: string;
 
-useFreshFolder((folder) => (home = folder));
+beforeEach(async () => (home = await temporaryFolder()));
 
 describe('the master key', () => {
   it('is created once, readable only by its owner, and read again', async () => {

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,7 +10,8 @@ import {
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { type CheckOptions, runCheckCommand } from '../../../../src/cli/commands/check/check.ts';
 import { createRunApiClient } from '../../../../src/clients/runApi.ts';
-import { preparedAgentHome } from '../../../support/preparedHome.ts';
+import { prepareHome } from '../../../support/preparedHome.ts';
+import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const START_TIMEOUT_MS = 180_000;
@@ -36,13 +36,12 @@ checks:
         expect: { contains: Ada }
 `;
 
-let folder = '';
-let home = '';
+const folder = useFolder();
 let agent: AgentUnderTest;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-check-'));
-  home = await preparedAgentHome('slipway-agent-');
+  const home = join(folder, 'of the agent');
+  await prepareHome(join(home, 'agent'));
   const dir = fileURLToPath(new URL('../../../../examples/greeter', import.meta.url));
   agent = await startAgentUnderTest({ dir, env: { SLIPWAY_HOME: home } });
 }, START_TIMEOUT_MS);
@@ -50,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   agent.child.kill('SIGKILL');
   await agent.exited;
-  await Promise.all([home, folder].map((path) => rm(path, { recursive: true, force: true })));
 });
 
 async function check(

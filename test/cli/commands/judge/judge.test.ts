@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,7 +12,8 @@ import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts
 import { recordedReleases } from '../../../../src/cli/commands/artifact/prune.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
 import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';
-import { preparedAgentHome } from '../../../support/preparedHome.ts';
+import { prepareHome } from '../../../support/preparedHome.ts';
+import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const START_TIMEOUT_MS = 180_000;
@@ -21,11 +21,9 @@ const NAMES = ['Ada', 'Bob', 'Cleo', 'Dana', 'Emil', 'Fay'];
 
 /** Two real example agents: the greeter, and one that greets everyone as a stranger. */
 const agents: AgentUnderTest[] = [];
-const homes: string[] = [];
-let folder = '';
+const folder = useFolder();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
   const lines = NAMES.map((name) =>
     JSON.stringify({
       input: { messages: [{ role: 'user', content: `Hello, I am ${name}` }] },
@@ -34,8 +32,8 @@ beforeAll(async () => {
   );
   await writeFile(join(folder, 'inputs.jsonl'), lines.join('\n'));
   const started = ['greeter', 'broken/answers-wrongly'].map(async (example) => {
-    const home = await preparedAgentHome('slipway-agent-');
-    homes.push(home);
+    const home = join(folder, example);
+    await prepareHome(join(home, 'agent'));
     const dir = fileURLToPath(new URL(`../../../../examples/${example}`, import.meta.url));
     return startAgentUnderTest({ dir, env: { SLIPWAY_HOME: home } });
   });
@@ -45,7 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { child } of agents) child.kill('SIGKILL');
   await Promise.all(agents.map(({ exited }) => exited));
-  await Promise.all([...homes, folder].map((path) => rm(path, { recursive: true, force: true })));
 });
 
 /** Judges with few runs. Latencies depend on the machine here, so they decide nothing. */

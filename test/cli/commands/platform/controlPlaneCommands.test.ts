@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,23 +15,21 @@ import {
   runListListeners,
   runRemoveListener,
 } from '../../../../src/cli/commands/platform/listeners.ts';
-import { preparedHome } from '../../../support/preparedHome.ts';
+import { prepareHome } from '../../../support/preparedHome.ts';
+import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
-let home: string;
+const home = useFolder();
 let platform: Platform;
 
 beforeAll(async () => {
-  home = await preparedHome('slipway-platform-commands-');
+  await prepareHome(home);
   const limits = { maxBody: 2, maxUpload: 1, rateLimit: 400 };
   const options = platformOptionsOf({ home, port: 0, ...limits }, {});
   platform = await startPlatform({ ...options, log: createLogger({ level: 'silent' }) });
 });
 
-afterAll(async () => {
-  await platform.close();
-  await rm(home, { recursive: true, force: true });
-});
+afterAll(() => platform.close());
 
 it('Integrations are added, listed and removed on the running platform, with the key of its home', async () => {
   const output = testOutput({ json: true });

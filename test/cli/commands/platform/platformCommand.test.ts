@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { getRequestListener } from '@hono/node-server';
@@ -13,25 +13,25 @@ import {
   runKeysRevokeCommand,
   runSecretsRotateCommand,
 } from '../../../../src/cli/commands/platform/access.ts';
-import { preparedHome } from '../../../support/preparedHome.ts';
+import { prepareHome } from '../../../support/preparedHome.ts';
+import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
 let platform: TestPlatform;
 let listening: Listening;
-let home: string;
+const home = useFolder();
 
 beforeAll(async () => {
   platform = await TestPlatform.open();
   const handle = getRequestListener(platform.app.fetch);
   listening = await listen((request, response) => void handle(request, response), { port: 0 });
-  home = await preparedHome('slipway-keys-');
+  await prepareHome(home);
   await writeFile(join(home, 'api.key'), 'test-key\n');
 });
 
 afterAll(async () => {
   await listening.close(0);
   await platform.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 const contextOf = (json = true) => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { GitServer } from '../../git/gitServer.ts';
 import { Repository } from '../../git/repository.ts';
 import { TestPlatform } from '../testPlatform.ts';
-import { useFolder } from '../../folders.ts';
+import { useFolder } from '../../../../../test/support/temporaryFolder.ts';
 
 const SECRET = 'a-webhook-secret';
 const NOTHING = '0'.repeat(40);

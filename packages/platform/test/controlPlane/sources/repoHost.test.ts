@@ -8,7 +8,7 @@ import { buildRevision } from '../../../src/builder/buildRevision.ts';
 import { GitServer } from '../../git/gitServer.ts';
 import { Repository } from '../../git/repository.ts';
 import { aborted, type AnswerBody, TestPlatform } from '../testPlatform.ts';
-import { useFolder } from '../../folders.ts';
+import { useFolder } from '../../../../../test/support/temporaryFolder.ts';
 
 const TOKEN = 'a-t0ken-of-this-test';
 const root = useFolder();

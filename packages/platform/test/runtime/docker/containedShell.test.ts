@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CommandEnd, Shell } from '../../../src/runtime/command.ts';
 import { openContainedShell } from '../../../src/runtime/docker/containedShell.ts';
 import type { Docker, DockerEnd } from '../../../src/runtime/docker/dockerCommand.ts';
-import { useFreshFolder } from '../../folders.ts';
+import { temporaryFolder } from '../../../../../test/support/temporaryFolder.ts';
 
 const OWNER = { platform: 'p', process: 'q', deploymentId: 'd', revisionId: 'r' };
 
@@ -16,8 +16,8 @@ let answers: Record<string, Partial<DockerEnd>>;
 let calls: { readonly args: readonly string[]; readonly input?: string }[];
 let notRemoved: string[];
 
-useFreshFolder((folder) => (home = folder));
-beforeEach(() => {
+beforeEach(async () => {
+  home = await temporaryFolder();
   answers = { inspect: { stdout: ['exited 0'] } };
   calls = [];
   notRemoved = [];
