@@ -37,7 +37,7 @@ export function standingOf(progress: Progress, request: StandingRequest): Standi
 }
 
 /** The parts that a `skip` may skip, in order. */
-function skippable({ freezes = [], checks, soakMs, judged }: StandingRequest): readonly string[] {
+export function skippable({ freezes = [], checks, soakMs, judged }: StandingRequest): readonly string[] {
   return [
     ...(freezes.length > 0 ? [FREEZE] : []),
     ...checks.map(({ name }) => name),
@@ -54,6 +54,11 @@ function isAwaited({ waiting, steps }: Progress, what: string): boolean {
 
 function isOver({ step, subject, restoring, status }: StepRecord, what: string): boolean {
   if (restoring || (status !== 'done' && status !== 'skipped')) return false;
-  const named = what === FREEZE || what === SOAK || what === JUDGE;
-  return named ? step === what : step === 'check' && subject === what;
+  const skipped = stepOfSkip(what);
+  return step === skipped && (skipped !== 'check' || subject === what);
+}
+
+/** The step that a `skip` skips. */
+export function stepOfSkip(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
+  return what === FREEZE || what === SOAK || what === JUDGE ? what : 'check';
 }

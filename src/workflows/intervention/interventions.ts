@@ -14,17 +14,17 @@ import {
   SOAK,
   type Standing,
 } from '../../domain/intervention/intervention.ts';
-import type { ErrorPolicy, Waiting } from '../../domain/release/release.ts';
+import { type StandingRequest, stepOfSkip } from '../../domain/intervention/standing.ts';
+import type { ErrorPolicy, ReleaseRequest, Waiting } from '../../domain/release/release.ts';
 import {
   readInterventionMessage,
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
 } from '../../messages/release.ts';
-import { explain, refuse } from '../failure.ts';
+import { explain, refuse, type StepFailure } from '../failure.ts';
 import { InterventionProofs } from '../identity/interventionProofs.ts';
+import type { Asked } from '../identity/proveIdentity.ts';
 import { type Journal, now } from '../journal.ts';
-import type { IntervenedRequest } from './intervenedRequest.ts';
-import { decisionNote, stepOf } from './interventionText.ts';
 import { Skips } from './skips.ts';
 
 /** How long a release stays paused before it is aborted, if its request sets no limit. */
@@ -32,6 +32,14 @@ const PAUSE_MS = 24 * 3_600_000;
 /** How long a release waits for a person's decision. */
 const ASK_MAX_MS = 24 * 3_600_000;
 const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
+
+/** The part of a request that decides which interventions are possible, and what they do. */
+interface IntervenedRequest extends StandingRequest, Pick<ReleaseRequest, 'pauseMs' | 'onError'> {
+  /** What proves who asked; absent if no proof is possible. */
+  readonly asked?: Asked;
+  /** A schedule asked, and no person. */
+  readonly scheduled?: boolean;
+}
 
 /**
  * The interventions of people in a running release or promotion. Handles their updates and signals, rejects or
@@ -170,7 +178,7 @@ export class Interventions {
       }
     }
     this.#skips.pass(what);
-    if (this.wasSkipped(what)) this.#journal.skipped(stepOf(what), what);
+    if (this.wasSkipped(what)) this.#journal.skipped(stepOfSkip(what), what);
   }
 
   /** Waits until a freeze ends, in milliseconds since 1970. */
@@ -383,4 +391,10 @@ export class Interventions {
       approvedBy: this.#approvedBy,
     };
   }
+}
+
+/** What a person is asked if the outcome of a step is unknown. */
+function decisionNote({ message }: StepFailure, skippable: string | null): string {
+  const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
+  return `its outcome is unknown (${message}): say ${choices}`;
 }

@@ -1,7 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 
-import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
-import type { IntervenedRequest } from './intervenedRequest.ts';
+import { skippable, type StandingRequest, stepOfSkip } from '../../domain/intervention/standing.ts';
 
 /** The parts of a release or a promotion that a person may skip, and those that were skipped. */
 export class Skips {
@@ -13,14 +12,9 @@ export class Skips {
   #ahead: readonly string[];
 
   /** @param forward - the scope of the forward steps: a part that this scope cancels was not skipped. */
-  constructor(request: IntervenedRequest, forward: CancellationScope) {
+  constructor(request: StandingRequest, forward: CancellationScope) {
     this.#forward = forward;
-    this.#ahead = [
-      ...((request.freezes ?? []).length > 0 ? [FREEZE] : []),
-      ...request.checks.map((check) => check.name),
-      ...(request.soakMs > 0 ? [SOAK] : []),
-      ...(request.judged === true ? [JUDGE] : []),
-    ];
+    this.#ahead = skippable(request);
   }
 
   /** The parts that a person may skip now. */
@@ -29,7 +23,7 @@ export class Skips {
   }
 
   get checks(): readonly string[] {
-    return [...this.#skipped].filter((what) => what !== SOAK && what !== FREEZE && what !== JUDGE);
+    return [...this.#skipped].filter((what) => stepOfSkip(what) === 'check');
   }
 
   has(what: string): boolean {
