@@ -50,14 +50,13 @@ export function submitRelease(
     const row = neverStarted(queued, late ? 'superseded' : 'rejected', refusal.reason, now);
     return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', ...refusal } };
   }
-  const superseded = request.queue === 'latest' ? state.queue : [];
-  const kept = request.queue === 'latest' ? [] : state.queue;
-  const rows = superseded.map((other) =>
-    neverStarted(other, 'superseded', `superseded by ${releaseId} before it started`, now),
-  );
-  const taken = { ...numbered, spec: request.target, lastRequest: request, queue: [...kept, queued] };
+  const rest =
+    request.queue === 'latest'
+      ? endWaiting(numbered, state.queue, 'superseded', `superseded by ${releaseId} before it started`, now)
+      : numbered;
+  const taken = { ...rest, spec: request.target, lastRequest: request, queue: [...rest.queue, queued] };
   const reason = running === null ? 'starting' : 'waiting its turn';
-  return { state: rows.reduce(addHistory, taken), answer: { releaseId, disposition: 'queued', reason } };
+  return { state: taken, answer: { releaseId, disposition: 'queued', reason } };
 }
 
 /**
@@ -81,12 +80,9 @@ export function rejectQuarantined(state: TargetState, now: string): TargetState 
 
 /** Supersedes waiting releases that replace another revision than the one that is active now. */
 export function supersedeReplaced(state: TargetState, now: string): TargetState {
-  const replaced = state.queue.filter(({ request }) => isReplaced(state, request));
-  const rows = replaced.map((queued) =>
-    neverStarted(queued, 'superseded', replacedText(state, queued.request), now),
-  );
-  const queue = state.queue.filter((queued) => !replaced.includes(queued));
-  return rows.reduce(addHistory, { ...state, queue });
+  const supersede = (rest: TargetState, queued: QueuedRelease): TargetState =>
+    endWaiting(rest, [queued], 'superseded', replacedText(state, queued.request), now);
+  return state.queue.filter(({ request }) => isReplaced(state, request)).reduce(supersede, state);
 }
 
 function isReplaced(state: TargetState, { replaces }: ReleaseRequest): boolean {
@@ -106,8 +102,7 @@ export function rejectWaiting(
   rejects: (queued: QueuedRelease) => boolean,
 ): TargetState {
   const reason = `rejected by ${what}, by ${whoAndWhy(by)}`;
-  const rows = state.queue.filter(rejects).map((queued) => neverStarted(queued, 'rejected', reason, now));
-  return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
+  return endWaiting(state, state.queue.filter(rejects), 'rejected', reason, now);
 }
 
 /** Withdraws one or all waiting releases: they end `aborted`, never started. Returns their ids. */
@@ -119,10 +114,8 @@ export function withdrawReleases(
 ): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
   const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
   const reason = `withdrawn before it started, by ${whoAndWhy(by)}`;
-  const rows = meant.map((queued) => neverStarted(queued, 'aborted', reason, now));
-  const queue = state.queue.filter((queued) => !meant.includes(queued));
   const withdrawn = meant.map((queued) => queued.releaseId);
-  return { state: rows.reduce(addHistory, { ...state, queue }), withdrawn };
+  return { state: endWaiting(state, meant, 'aborted', reason, now), withdrawn };
 }
 
 /** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
@@ -229,6 +222,19 @@ export function endUnstarted(
   const reason = 'its target was ended by hand before it started';
   const row = { releaseId, kind, requestKey, requestedBy, reason, outcome: 'aborted' } as const;
   return addHistory(state, { ...NEVER_STARTED, ...row, endedAt: now });
+}
+
+/** Ends waiting releases, which then never start. */
+function endWaiting(
+  state: TargetState,
+  ended: readonly QueuedRelease[],
+  outcome: 'superseded' | 'rejected' | 'aborted',
+  reason: string,
+  now: string,
+): TargetState {
+  const rows = ended.map((queued) => neverStarted(queued, outcome, reason, now));
+  const queue = state.queue.filter((queued) => !ended.includes(queued));
+  return rows.reduce(addHistory, { ...state, queue });
 }
 
 function neverStarted(
