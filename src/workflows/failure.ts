@@ -81,11 +81,8 @@ function explainTimeout(timeout: TimeoutFailure): StepFailure {
   const last = failed?.message ?? readHeartbeat(lastHeartbeatDetails)?.says;
   const detail = failed === undefined ? undefined : failureDetail(failed.details);
   return {
+    ...unknownFailure(`not done before its deadline${last === undefined ? '' : `; at last: ${last}`}`),
     code: 'SLIPWAY_STEP_TIMED_OUT',
-    message: `not done before its deadline${last === undefined ? '' : `; at last: ${last}`}`,
-    mayHaveBeenTaken: true,
-    retryAfterMs: undefined,
-    canceled: false,
     attempts: detail?.attempt ?? 1,
   };
 }

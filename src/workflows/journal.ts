@@ -21,8 +21,7 @@ import type { StepName, StepOverrides } from '../domain/step.ts';
 import { describeProgress, stepElapsedMs, stepTitle } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
-import { measure } from './measure.ts';
-import { measureEnd } from './measureEnd.ts';
+import { measure, measureEnd } from './measure.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 

@@ -3,7 +3,7 @@ import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@tempor
 
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
-import { chooseCandidate, whySuperseded } from '../../domain/promotion/candidate.ts';
+import { type Candidate, chooseCandidate, whySuperseded } from '../../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
@@ -195,13 +195,6 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
   }
 }
 
-/** The revision to watch. */
-interface Watched {
-  readonly deploymentId: string;
-  readonly revisionId: string;
-  readonly agentUrl: string;
-}
-
 /**
  * Watches the revision that serves on a target, until a moment.
  * @throws SLIPWAY_CHECK_FAILED; {@link PromotionEnded} if it no longer serves.
@@ -209,7 +202,7 @@ interface Watched {
 async function watch(
   run: PromotionRun,
   target: TargetSpec,
-  watched: Watched,
+  watched: Pick<Candidate, 'deploymentId' | 'revisionId' | 'agentUrl'>,
   until: number,
   step: 'soak' | 'bake',
 ): Promise<void> {
@@ -217,13 +210,7 @@ async function watch(
   const { checks, checksBudget: budget } = request.release;
   try {
     const { agentUrl, ...revision } = watched;
-    const watch = {
-      agentUrl,
-      checks,
-      until,
-      everyMs: request.checkEveryMs,
-      budget,
-    };
+    const watch = { agentUrl, checks, until, everyMs: request.checkEveryMs, budget };
     await watchServing(journal, { target, ...revision }, watch, step);
   } catch (error) {
     const { code } = explain(error);
