@@ -138,3 +138,14 @@ export class SlipwayError extends CodedError<ErrorCode> {
     this.name = 'SlipwayError';
   }
 }
+
+/** For a `catch`: handles the errors that Slipway reports on purpose, or those with one code, and throws the others. */
+export function onSlipwayError<T>(
+  handle: (error: SlipwayError) => T,
+  code?: ErrorCode,
+): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof SlipwayError && (code === undefined || code === error.code)) return handle(error);
+    throw error;
+  };
+}

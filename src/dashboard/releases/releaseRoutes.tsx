@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
@@ -21,8 +21,10 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   routes.get('/releases/:target/:release', async (c) => {
     const releaseId = c.req.param('release');
     const snapshot = await watches.snapshot(c.req.param('target'));
-    const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
     if (snapshot === undefined) return c.notFound();
+    const story = await readStory(context, snapshot, releaseId).catch(
+      onSlipwayError(() => undefined, 'SLIPWAY_RELEASE_UNKNOWN'),
+    );
     const { workflowId } = snapshot;
     if (story === undefined) {
       // The snapshot may be older than a release that was requested just now.
@@ -72,19 +74,6 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     });
   });
   return routes;
-}
-
-async function storyOrNone(
-  context: PageContext,
-  snapshot: TargetSnapshot,
-  releaseId: string,
-): Promise<ReleaseStory | undefined> {
-  try {
-    return await readStory(context, snapshot, releaseId);
-  } catch (error) {
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_RELEASE_UNKNOWN') return undefined;
-    throw error;
-  }
 }
 
 /** Whether the story never changes: the release has ended, and the target, which knows the store, has answered. */

@@ -4,7 +4,7 @@ import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import type { Check } from '../../domain/check/check.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
@@ -80,13 +80,8 @@ async function checksOf(
   const known = [...(result?.knownRevisions ?? []), ...(view?.state.known ?? [])];
   const restored = known.find(({ revisionId }) => revisionId === result?.servingRevisionId)?.checks;
   if (restored === undefined || store === undefined) return own;
-  try {
-    const kept = await readKeptChecks(store, restored);
-    return [...own, ...kept.filter(({ name }) => !own.some((other) => other.name === name))];
-  } catch (error) {
-    if (error instanceof SlipwayError) return own;
-    throw error;
-  }
+  const kept = await readKeptChecks(store, restored).catch(onSlipwayError(() => []));
+  return [...own, ...kept.filter(({ name }) => !own.some((other) => other.name === name))];
 }
 
 async function failedLogOf(
@@ -118,12 +113,8 @@ async function changedSince(
   if (found.past.kind !== 'release') return null;
   const earlier = releaseBefore(snapshot, found.past.releaseId);
   if (earlier === undefined) return null;
-  try {
-    const { workflowId, name } = snapshot;
-    const before = await findRelease(temporal, store, { name, workflowId }, earlier);
-    return { before, configuration: configurationDifference(before, found) };
-  } catch (error) {
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_RELEASE_UNKNOWN') return null;
-    throw error;
-  }
+  const before = await findRelease(temporal, store, snapshot, earlier).catch(
+    onSlipwayError(() => null, 'SLIPWAY_RELEASE_UNKNOWN'),
+  );
+  return before && { before, configuration: configurationDifference(before, found) };
 }

@@ -1,4 +1,4 @@
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { findDeployment, type Machine, withControlPlane } from './deploymentAccess.ts';
 
@@ -12,18 +12,13 @@ export interface DeploymentSeen {
 }
 
 /** Reads a target's deployment from the control plane; a sentence if that is not possible from here. */
-export async function seeDeployment(machine: Machine, spec: TargetSpec): Promise<DeploymentSeen | string> {
-  try {
-    return await withControlPlane(machine, spec, async (client) => {
-      const { id, active_revision_id, latest_revision_id } = await findDeployment(client, spec);
-      return {
-        deploymentId: id,
-        activeRevisionId: active_revision_id ?? null,
-        latestRevisionId: latest_revision_id ?? null,
-      };
-    });
-  } catch (error) {
-    if (error instanceof SlipwayError) return error.message;
-    throw error;
-  }
+export function seeDeployment(machine: Machine, spec: TargetSpec): Promise<DeploymentSeen | string> {
+  return withControlPlane(machine, spec, async (client) => {
+    const { id, active_revision_id, latest_revision_id } = await findDeployment(client, spec);
+    return {
+      deploymentId: id,
+      activeRevisionId: active_revision_id ?? null,
+      latestRevisionId: latest_revision_id ?? null,
+    };
+  }).catch(onSlipwayError(({ message }) => message));
 }

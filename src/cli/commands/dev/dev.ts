@@ -1,7 +1,7 @@
 import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
@@ -106,14 +106,11 @@ async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'p
   return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
 }
 
-async function isConfigured(): Promise<boolean> {
-  try {
-    await findConfig(undefined, process.cwd());
-    return true;
-  } catch (error) {
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_CONFIG_NOT_FOUND') return false;
-    throw error;
-  }
+function isConfigured(): Promise<boolean> {
+  return findConfig(undefined, process.cwd()).then(
+    () => true,
+    onSlipwayError(() => false, 'SLIPWAY_CONFIG_NOT_FOUND'),
+  );
 }
 
 function printEvent(output: Output, event: SupervisorEvent): void {

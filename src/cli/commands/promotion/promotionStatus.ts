@@ -2,7 +2,7 @@ import { nameAndMark } from '../../../domain/actor.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -46,7 +46,8 @@ export async function promotionStatuses(
     if (spec === undefined) continue;
     const workflowId = promotionWorkflowId({ name, to: spec });
     const view = await viewPromotion(temporal, workflowId, answering);
-    const schedule = declared === undefined ? undefined : await scheduleOf(temporal, workflowId);
+    const none = onSlipwayError(() => undefined, 'SLIPWAY_SCHEDULE_UNKNOWN');
+    const schedule = declared && (await readSchedule(temporal, workflowId).catch(none));
     statuses.push({
       name,
       from,
@@ -60,18 +61,6 @@ export async function promotionStatuses(
     });
   }
   return statuses;
-}
-
-async function scheduleOf(
-  temporal: TemporalConnection,
-  scheduleId: string,
-): Promise<ExistingSchedule | undefined> {
-  try {
-    return await readSchedule(temporal, scheduleId);
-  } catch (error) {
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_SCHEDULE_UNKNOWN') return undefined;
-    throw error;
-  }
 }
 
 const REASON_MAX_CHARACTERS = 160;

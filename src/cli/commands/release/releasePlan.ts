@@ -11,7 +11,7 @@ import { ServiceError } from '../../../clients/serviceError.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { frozenAt } from '../../../domain/freeze/freeze.ts';
 import type { KnownRevision, ReleaseRequest } from '../../../domain/release/release.ts';
 import {
@@ -163,13 +163,9 @@ async function differenceOf(
 ): Promise<FilesDifference | null> {
   const digest = serving?.artifact;
   if (files === null || digest?.startsWith('sha256:') !== true) return null;
-  try {
-    return filesDifference(await artifactFiles(await store.open(digest)), files);
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    // An artifact from another machine may be in another store; the plan continues without the difference.
-    return null;
-  }
+  const served = store.open(digest).then(artifactFiles);
+  // An artifact from another machine may be in another store; the plan continues without the difference.
+  return served.then((before) => filesDifference(before, files)).catch(onSlipwayError(() => null));
 }
 
 /** The parts of a deployment that a release changes. Of secrets only the names, never the values. */
@@ -208,12 +204,7 @@ export async function restoredChecks(
   const [first] = restoreCandidates({ to: undefined, baseline, known, avoid: [] });
   const digest = wordOn(first?.revisionId)?.checks;
   if (first?.verified !== true || digest === undefined) return [];
-  try {
-    return await readKeptChecks(store, digest);
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    return [];
-  }
+  return readKeptChecks(store, digest).catch(onSlipwayError(() => []));
 }
 
 type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
@@ -221,34 +212,22 @@ type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
 /** A target's own state, or an error if Temporal is unreachable or no worker answers. */
-async function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
-  try {
-    return await withTemporal(context, async (temporal) => {
-      const view = await viewTarget(temporal, targetWorkflowId(spec));
-      // A release on a new target needs a worker, too.
-      if (view === undefined) await requireWorker(temporal);
-      return view ?? NEW_TARGET;
-    });
-  } catch (error) {
-    return asAnswer(error);
-  }
+function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
+  return withTemporal(context, async (temporal) => {
+    const view = await viewTarget(temporal, targetWorkflowId(spec));
+    // A release on a new target needs a worker, too.
+    if (view === undefined) await requireWorker(temporal);
+    return view ?? NEW_TARGET;
+  }).catch(onSlipwayError((error) => error));
 }
 
 /** A target's deployment; `null` if there is none yet; an error if the control plane did not answer. */
-async function askDeployment(
-  context: CommandContext,
-  spec: TargetSpec,
-): Promise<Deployment | null | SlipwayError> {
-  try {
-    return await withControlPlane(context, spec, (client) => findDeployment(client, spec));
-  } catch (error) {
-    // The control plane answered: it has no deployment of that name.
-    const isMissing = error instanceof SlipwayError && error.code === 'SLIPWAY_NOT_FOUND';
-    return isMissing && !(error instanceof ServiceError) ? null : asAnswer(error);
-  }
-}
-
-function asAnswer(error: unknown): SlipwayError {
-  if (error instanceof SlipwayError) return error;
-  throw error;
+function askDeployment(context: CommandContext, spec: TargetSpec): Promise<Deployment | null | SlipwayError> {
+  return withControlPlane(context, spec, (client) => findDeployment(client, spec)).catch(
+    onSlipwayError((error) => {
+      // The control plane answered: it has no deployment of that name.
+      const isMissing = error.code === 'SLIPWAY_NOT_FOUND' && !(error instanceof ServiceError);
+      return isMissing ? null : error;
+    }),
+  );
 }

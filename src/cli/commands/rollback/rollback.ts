@@ -18,7 +18,7 @@ import { answerEnding, endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endi
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
@@ -156,20 +156,12 @@ async function connectOrSayHow(context: CommandContext, target: string): Promise
 const READ_MS = 2_000;
 
 /** The active revision, which the person wants to leave; `undefined`: none, no key, or no answer in time. */
-export async function readWhatServes(
-  context: CommandContext,
-  target: TargetSpec,
-): Promise<string | undefined> {
+export function readWhatServes(context: CommandContext, target: TargetSpec): Promise<string | undefined> {
   const signal = AbortSignal.timeout(READ_MS);
-  try {
-    return await withControlPlane(context, target, async (client) => {
-      const { active_revision_id: active } = await findDeployment(client, target, { signal });
-      return active ?? undefined;
-    });
-  } catch (error) {
-    if (error instanceof SlipwayError) return undefined;
-    throw error;
-  }
+  return withControlPlane(context, target, async (client) => {
+    const { active_revision_id: active } = await findDeployment(client, target, { signal });
+    return active ?? undefined;
+  }).catch(onSlipwayError(() => undefined));
 }
 
 const RECORDS_READ = 50;

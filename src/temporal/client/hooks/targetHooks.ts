@@ -1,4 +1,4 @@
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
 import type { HookCount, HookDecision, HookEvents, HookRow } from '../../../domain/hooks/hookState.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
@@ -36,12 +36,8 @@ export async function viewTargetHooks(
   const hooks = (await listHooks(temporal)).filter(({ targets }) => targets.includes(targetId));
   return Promise.all(
     inOrder(hooks).map(async (hook): Promise<TargetHook> => {
-      try {
-        return hookOfTarget(hook, (await viewHookEvents(temporal, hook)) ?? { rows: [], past: {} }, targetId);
-      } catch (error) {
-        if (!(error instanceof SlipwayError)) throw error;
-        return hookOfTarget(hook, null, targetId);
-      }
+      const events = await viewHookEvents(temporal, hook).catch(onSlipwayError(() => null));
+      return hookOfTarget(hook, events === undefined ? { rows: [], past: {} } : events, targetId);
     }),
   );
 }
