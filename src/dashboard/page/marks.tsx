@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 
+import { type Actor, nameAndProof } from '../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 
@@ -48,8 +49,19 @@ export function RevisionId({ id }: { readonly id: string }) {
   return <code title={id}>{id.slice(0, 8)}</code>;
 }
 
+/** Who asked for something, from where, and why. */
+export function Requester({ by }: { readonly by: Actor }) {
+  return (
+    <>
+      {`by ${nameAndProof(by)}, from `}
+      <Origin from={by.from} />
+      {by.reason === undefined ? '' : `: ${by.reason}`}
+    </>
+  );
+}
+
 /** The origin of a request: a link if it is an address. */
-export function Origin({ from }: { readonly from: string }) {
+function Origin({ from }: { readonly from: string }) {
   if (!/^https?:\/\//.test(from) || !URL.canParse(from)) return <>{from}</>;
   return (
     <a href={from} rel="noreferrer">

@@ -1,11 +1,10 @@
-import { nameAndProof } from '../../domain/actor.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, Facts, Origin, TemporalLink } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, Facts, Requester, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { SaidByPeople } from '../releases/saidByPeople.tsx';
@@ -43,12 +42,7 @@ export function PromotionDetails(props: PromotionProps) {
       <Flow {...props} />
       <Facts
         facts={{
-          Requested: (
-            <>
-              {`by ${nameAndProof(requestedBy)}, from `}
-              <Origin from={requestedBy.from} />
-            </>
-          ),
+          Requested: <Requester by={requestedBy} />,
           Started: startedAt === null ? null : <Moment at={startedAt} />,
           Commit: commit === null ? null : <Commit commit={commit} />,
           Artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
@@ -68,13 +62,8 @@ export function PromotionDetails(props: PromotionProps) {
         </section>
       )}
       {judged === null ? null : <JudgeDetails {...judged} />}
-      {record === undefined || record.verdicts.length === 0 ? null : (
-        <section>
-          <h2>Checks</h2>
-          <Checks verdicts={record.verdicts} checks={request.release.checks} answers={new Map()} />
-        </section>
-      )}
-      {record === undefined ? null : <SaidByPeople interventions={record.interventions} />}
+      <Checks verdicts={record?.verdicts ?? []} checks={request.release.checks} answers={new Map()} />
+      <SaidByPeople interventions={record?.interventions ?? []} />
       {request.differences.length === 0 ? null : (
         <section>
           <h2>{`How ${request.from.name} and ${request.to.name} are configured differently`}</h2>

@@ -16,60 +16,66 @@ interface ChecksProps {
 }
 
 export function Checks({ verdicts, checks, answers }: ChecksProps) {
+  if (verdicts.length === 0) return null;
   return (
-    <div class="checks">
-      {verdicts.map((verdict, index) => {
-        const asked = checks.find(({ name }) => name === verdict.check);
-        const answer = answers.get(verdict.answerRecord ?? '') ?? verdict.answer;
-        return (
-          <article class={verdict.passed ? 'check' : 'check failed'} aria-labelledby={`check-${index}`}>
-            <header>
-              <h3 id={`check-${index}`}>{verdict.check}</h3>
-              <Chip tone={verdict.passed ? 'good' : 'warn'}>{verdict.passed ? 'passed' : 'failed'}</Chip>
-              <span class="quiet small">
-                {'on revision '}
-                <RevisionId id={verdict.revisionId} />
-                {`, ${durationText(verdict.latencyMs)}`}
-                {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
-                {verdict.dataset === undefined || !verdict.passed ? '' : `, ${datasetText(verdict.dataset)}`}
-              </span>
-            </header>
-            {verdict.reasons.map((reason) => (
-              <p class="reason">{reason}</p>
-            ))}
-            <dl class="qa">
-              {asked === undefined || asked.dataset !== undefined
-                ? null
-                : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
-              <dt>Answer</dt>
-              <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
-              {verdict.scores === undefined ? null : (
-                <>
-                  <dt>Scored</dt>
-                  <dd>{scoresText(verdict.scores)}</dd>
-                  {verdict.scores.map(({ evaluator, comment }) =>
-                    comment === null ? null : (
-                      <>
-                        <dt>{`${evaluator} says`}</dt>
-                        <dd>{comment}</dd>
-                      </>
-                    ),
-                  )}
-                </>
-              )}
-              {verdict.runId === null ? null : (
-                <>
-                  <dt>Run</dt>
-                  <dd>
-                    <code>{verdict.runId}</code>
-                  </dd>
-                </>
-              )}
-            </dl>
-          </article>
-        );
-      })}
-    </div>
+    <section>
+      <h2>Checks</h2>
+      <div class="checks">
+        {verdicts.map((verdict, index) => {
+          const asked = checks.find(({ name }) => name === verdict.check);
+          const answer = answers.get(verdict.answerRecord ?? '') ?? verdict.answer;
+          return (
+            <article class={verdict.passed ? 'check' : 'check failed'} aria-labelledby={`check-${index}`}>
+              <header>
+                <h3 id={`check-${index}`}>{verdict.check}</h3>
+                <Chip tone={verdict.passed ? 'good' : 'warn'}>{verdict.passed ? 'passed' : 'failed'}</Chip>
+                <span class="quiet small">
+                  {'on revision '}
+                  <RevisionId id={verdict.revisionId} />
+                  {`, ${durationText(verdict.latencyMs)}`}
+                  {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
+                  {verdict.dataset === undefined || !verdict.passed
+                    ? ''
+                    : `, ${datasetText(verdict.dataset)}`}
+                </span>
+              </header>
+              {verdict.reasons.map((reason) => (
+                <p class="reason">{reason}</p>
+              ))}
+              <dl class="qa">
+                {asked === undefined || asked.dataset !== undefined
+                  ? null
+                  : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
+                <dt>Answer</dt>
+                <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
+                {verdict.scores === undefined ? null : (
+                  <>
+                    <dt>Scored</dt>
+                    <dd>{scoresText(verdict.scores)}</dd>
+                    {verdict.scores.map(({ evaluator, comment }) =>
+                      comment === null ? null : (
+                        <>
+                          <dt>{`${evaluator} says`}</dt>
+                          <dd>{comment}</dd>
+                        </>
+                      ),
+                    )}
+                  </>
+                )}
+                {verdict.runId === null ? null : (
+                  <>
+                    <dt>Run</dt>
+                    <dd>
+                      <code>{verdict.runId}</code>
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </article>
+          );
+        })}
+      </div>
+    </section>
   );
 }
 

@@ -1,4 +1,3 @@
-import { nameAndProof } from '../../domain/actor.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
@@ -14,8 +13,8 @@ import {
   Chip,
   Commit,
   Facts,
-  Origin,
   OutcomeChip,
+  Requester,
   RevisionId,
   TemporalLink,
   Verified,
@@ -89,13 +88,8 @@ export function Story(props: StoryProps) {
         </section>
       )}
       {result === null ? null : <Restored story={story} result={result} />}
-      {record === null || record.verdicts.length === 0 ? null : (
-        <section>
-          <h2>Checks</h2>
-          <Checks verdicts={record.verdicts} checks={checks} answers={answers} />
-        </section>
-      )}
-      {record === null ? null : <SaidByPeople interventions={record.interventions} />}
+      <Checks verdicts={record?.verdicts ?? []} checks={checks} answers={answers} />
+      <SaidByPeople interventions={record?.interventions ?? []} />
       {changed === null ? null : <Changed changed={changed} story={story} />}
       <TemporalLink address={workflowUrl} />
     </div>
@@ -121,13 +115,7 @@ function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseS
   return (
     <Facts
       facts={{
-        Requested: (
-          <>
-            {`by ${nameAndProof(requestedBy)}, from `}
-            <Origin from={requestedBy.from} />
-            {requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`}
-          </>
-        ),
+        Requested: <Requester by={requestedBy} />,
         Started:
           startedAt === null ? null : (
             <>

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
 import { renderText } from '../../../src/dashboard/page/html.ts';
+import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
 import { Flow } from '../../../src/dashboard/promotions/promotionsPage.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
@@ -18,12 +19,21 @@ it('a target that does not answer is not said to serve nothing', () => {
   expect(flow({ ...canary, view: { state: EMPTY_TARGET, running: null } })).toContain('>nothing serves<');
 });
 
-/** The page of a promotion from a target, to one that has taken no release. */
+it('the page of a promotion says who asked for it, from where, and why', () => {
+  const page = renderText(<PromotionDetails {...shown([])} judged={null} temporalPage={null} />);
+  expect(page).toContain('by bo (claimed), from cli: faster answers');
+});
+
 function flow(snapshot: TargetSnapshot): string {
-  const promoted = { name: 'up', from, to, freezes: [] } as unknown as PromotionRequest;
+  return renderText(<Flow {...shown([snapshot])} />);
+}
+
+/** A promotion from a target, to one that has taken no release. */
+function shown(snapshots: readonly TargetSnapshot[]) {
+  const requestedBy = { who: 'bo', from: 'cli', reason: 'faster answers' };
+  const asked = { name: 'up', from, to, freezes: [], differences: [], release: { checks: [] }, requestedBy };
+  const promoted = asked as unknown as PromotionRequest;
   const promotion = { workflowId: 'p', request: promoted, view: { state: 'none' }, startedAt: null } as const;
   const viewer = { name: 'grace', proved: true, role: 'view' } as const;
-  return renderText(
-    <Flow promotion={promotion} snapshots={[snapshot]} viewer={viewer} now={Date.parse(NOW)} />,
-  );
+  return { promotion, snapshots, viewer, now: Date.parse(NOW) };
 }
