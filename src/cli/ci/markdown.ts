@@ -66,7 +66,7 @@ function section(
   return rows.length === 0 ? [] : [title, '', ...table(headings, rows)];
 }
 
-function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line), ''];
 }

@@ -3,7 +3,7 @@ import { scoresText } from '../../../domain/check/evaluator.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { ciLog } from '../../ci/ciLog.ts';
-import { cell } from '../../ci/markdown.ts';
+import { summaryOf, table } from '../../ci/markdown.ts';
 import { writeJobSummary } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
@@ -56,11 +56,10 @@ export async function reportChecksInCi(
     const verdict =
       error === null ? (passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`) : error.code;
     const why = passed && dataset !== undefined ? datasetText(dataset) : reasons.join('; ');
-    return `| ${cell(check)} | ${verdict} | ${cell(scoresText(scores ?? []))} | ${cell(error?.message ?? why)} |`;
+    return [check, verdict, scoresText(scores ?? []), error?.message ?? why];
   });
   const notPassed = results.filter(({ passed }) => !passed).length;
-  const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
-  const title = `## ${mark} ${counted(results.length, 'check')} of ${cell(agent)}, ${notPassed} not passed`;
-  const table = ['| check | verdict | scores | why |', '| --- | --- | --- | --- |', ...rows];
-  await writeJobSummary(context, [title, '', ...table, ''].join('\n'), {});
+  const title = `${counted(results.length, 'check')} of ${agent}, ${notPassed} not passed`;
+  const summary = summaryOf(exitCode, title, [], table(['check', 'verdict', 'scores', 'why'], rows));
+  await writeJobSummary(context, summary, {});
 }

@@ -16,6 +16,7 @@ import { pinTo, runningPinned, runningUnpinned } from '../../../temporal/version
 import { workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { BUNDLE_PATH } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/text.ts';
@@ -177,17 +178,6 @@ function find(routing: Routing, wanted: string): string {
   );
 }
 
-interface SeenVersion {
-  readonly buildId: string;
-  readonly status: VersionStatus;
-  /** Its share of new work while it is ramping. */
-  readonly percentage: number | null;
-  /** The workflows of running releases and rollbacks that are pinned to it. */
-  readonly releases: readonly string[];
-  /** Whether it is the version of this installation. */
-  readonly own: boolean;
-}
-
 const MEANINGS: Readonly<Record<VersionStatus, string>> = {
   inactive: 'takes no work yet',
   current: 'takes new work',
@@ -196,7 +186,8 @@ const MEANINGS: Readonly<Record<VersionStatus, string>> = {
   drained: 'takes no work: its workers can be stopped',
 };
 
-function versionLine({ buildId, status, percentage, releases, own }: SeenVersion): string {
+function versionLine(seen: Omit<EventOf<'worker_version'>, 'event'>): string {
+  const { buildId, status, percentage, releases, own } = seen;
   const share = percentage === null ? '' : ` (${percentage} %)`;
   // Temporal updates the drainage status only every few minutes.
   const meaning = status === 'draining' && releases.length === 0 ? 'no release runs on it' : MEANINGS[status];
