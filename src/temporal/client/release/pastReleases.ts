@@ -7,6 +7,7 @@ import type { SlipwayError } from '../../../domain/errors.ts';
 import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
 import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Instant } from '../../../domain/scalars.ts';
+import type { TargetView } from '../../../messages/target.ts';
 import { NO_KEYS } from '../../codec/payloadCipher.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
@@ -34,18 +35,22 @@ export async function pastReleases(
   try {
     const view = await viewTarget(temporal, workflowId);
     if (view === undefined) return undefined;
-    const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
-    const ended = view.state.history.map(pastOfRow).reverse();
-    return {
-      releases: [...(running === undefined ? [] : [pastOfWork(running)]), ...ended],
-      unanswered: null,
-    };
+    return { releases: await releasesOf(temporal, view), unanswered: null };
   } catch (error) {
     if (!isUnanswered(error)) throw error;
     unanswered = error;
   }
   const { works } = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
   return { releases: works.map(pastOfWork).reverse(), unanswered };
+}
+
+/** The releases and rollbacks that a target knows, newest first, including the running one. */
+export async function releasesOf(
+  temporal: TemporalConnection,
+  { state, running }: TargetView,
+): Promise<readonly PastRelease[]> {
+  const work = running === null ? undefined : await findWork(temporal, running.workflowId);
+  return [...(work === undefined ? [] : [pastOfWork(work)]), ...state.history.map(pastOfRow).reverse()];
 }
 
 /** One release or rollback, from its own history. @returns `undefined` if Temporal has none (any longer). */

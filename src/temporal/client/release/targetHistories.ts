@@ -1,14 +1,14 @@
 import pLimit from 'p-limit';
 
 import { SlipwayError } from '../../../domain/errors.ts';
-import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import { pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type ListedTarget, listTargets } from '../target/listTargets.ts';
 import { isUnanswered, queryTarget } from '../target/targetClient.ts';
 import { requireWorker } from '../workerPresence.ts';
-import { findWork } from './pastReleases.ts';
+import { releasesOf } from './pastReleases.ts';
 
 export interface TargetHistory extends ListedTarget {
   readonly releases: readonly PastRelease[];
@@ -47,14 +47,10 @@ async function historyOf(
     if (silent !== undefined) throw silent;
     const view = known ?? (await queryTarget(temporal, target.workflowId));
     if (view === undefined) return { ...target, ...NOTHING };
-    const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
     return {
       workflowId: target.workflowId,
       name: view.state.spec?.name ?? target.name,
-      releases: [
-        ...(running === undefined ? [] : [pastOfWork(running)]),
-        ...view.state.history.map(pastOfRow).reverse(),
-      ],
+      releases: await releasesOf(temporal, view),
       olderIn: hasOlder(view) ? (view.state.lastRequest?.recordStore ?? null) : null,
       deploymentId: view.state.owns ?? null,
       unanswered: null,
