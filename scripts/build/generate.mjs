@@ -6,24 +6,26 @@ import { pathToFileURL } from 'node:url';
 
 import { format, resolveConfig } from 'prettier';
 
+import { commandsPage } from './commandsPage.mjs';
 import { configPage } from './configPage.mjs';
+import { editorSchema } from './editorSchema.mjs';
 import { eventsPage } from './eventsPage.mjs';
 import { eventsSchema } from './eventsSchema.mjs';
 import { DIST, ROOT } from './freshness.mjs';
 
 /** The schema of `slipway.yaml`, for editors, and its reference, for people. */
 export async function writeConfigSchema() {
-  const { configJsonSchema, publishedJsonSchema } = await fromBuild('config/jsonSchema.js');
-  await publish('docs/slipway.schema.json', JSON.stringify(publishedJsonSchema()));
-  await publish('docs/slipway-yaml.md', configPage(configJsonSchema()));
+  const { configJsonSchema } = await fromBuild('config/jsonSchema.js');
+  const schema = configJsonSchema();
+  await publish('docs/slipway.schema.json', JSON.stringify(editorSchema(schema)));
+  await publish('docs/slipway-yaml.md', configPage(schema));
 }
 
 /** The reference of the command line. */
 export async function writeCommandReference() {
   const { buildProgram } = await fromBuild('cli/program/program.js');
-  const { commandReferencePage } = await fromBuild('cli/program/referencePage.js');
   const program = buildProgram({ version: '0.0.0', onExit: () => undefined });
-  await publish('docs/commands.md', commandReferencePage(program));
+  await publish('docs/commands.md', commandsPage(program));
 }
 
 /** The events of `--json`: a schema for programs, a page for people. */

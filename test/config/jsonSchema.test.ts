@@ -5,22 +5,26 @@ import { Ajv } from 'ajv';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 
-import { configJsonSchema, publishedJsonSchema } from '../../src/config/jsonSchema.ts';
+import { configJsonSchema } from '../../src/config/jsonSchema.ts';
 
-const { configPage } = (await import(
-  new URL('../../scripts/build/configPage.mjs', import.meta.url).href
-)) as { readonly configPage: (schema: object) => string };
+const script = (name: string) => new URL(`../../scripts/build/${name}`, import.meta.url).href;
+const { configPage } = (await import(script('configPage.mjs'))) as {
+  readonly configPage: (schema: object) => string;
+};
+const { editorSchema } = (await import(script('editorSchema.mjs'))) as {
+  readonly editorSchema: (schema: object) => object;
+};
 
 it('the published JSON Schema matches the code', () => {
   const published: unknown = JSON.parse(
     readFileSync(new URL('../../docs/slipway.schema.json', import.meta.url), 'utf8'),
   );
-  expect(published).toEqual(JSON.parse(JSON.stringify(publishedJsonSchema())));
+  expect(published).toEqual(JSON.parse(JSON.stringify(editorSchema(configJsonSchema()))));
 });
 
 it('a file that extends another requires no field, and rejects unknown ones', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false });
-  const validate = ajv.compile(publishedJsonSchema());
+  const validate = ajv.compile(editorSchema(configJsonSchema()));
   const target = { deployment: 'greeter' };
   expect(validate({ targets: { staging: target } })).toBe(false);
   expect(

@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander';
+// docs/commands.md: a section per group, with the usage, options and examples of each command.
 
 const INTRODUCTION = `# Commands
 
@@ -20,11 +20,8 @@ Every command takes these options, too:
 /** The options of all commands, documented once. */
 const COMMON = new Set(['--json', '--quiet', '--verbose', '--home']);
 
-/**
- * The command reference as Markdown, published as `docs/commands.md`: a section per group, with the usage, options and
- * examples of each command.
- */
-export function commandReferencePage(program: Command): string {
+/** The page, from the definitions of the command line. */
+export function commandsPage(program) {
   const headings = [...new Set(program.commands.map((command) => command.helpGroup()))];
   const sections = headings.map((heading) => {
     const commands = program.commands.filter((command) => command.helpGroup() === heading);
@@ -33,14 +30,14 @@ export function commandReferencePage(program: Command): string {
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
 }
 
-function commandSections(command: Command): readonly string[] {
+function commandSections(command) {
   const below = command.commands.flatMap(commandSections);
   // A parent of several commands has no action, except `platform`.
   const isGroup = below.length > 0 && command.options.length === 0;
   return isGroup ? below : [commandSection(command), ...below];
 }
 
-function commandSection(command: Command): string {
+function commandSection(command) {
   const options = command.options.filter(({ long, hidden }) => !hidden && !COMMON.has(long ?? ''));
   const rows = options.map((option) => `| \`${inCell(option.flags)}\` | ${inCell(whatOf(option))} |`);
   const { examples, rest } = afterHelp(command);
@@ -54,20 +51,13 @@ function commandSection(command: Command): string {
   ].join('\n\n');
 }
 
-function nameOf(command: Command): string {
+function nameOf(command) {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${nameOf(parent)} ${command.name()}`;
 }
 
-function whatOf({
-  description,
-  argChoices,
-  defaultValue,
-  defaultValueDescription,
-  envVar,
-  mandatory,
-}: Option): string {
-  const byDefault: unknown = defaultValueDescription ?? defaultValue;
+function whatOf({ description, argChoices, defaultValue, defaultValueDescription, envVar, mandatory }) {
+  const byDefault = defaultValueDescription ?? defaultValue;
   const extras = [
     ...(mandatory ? ['required'] : []),
     ...(argChoices === undefined ? [] : [`one of ${argChoices.join(', ')}`]),
@@ -78,12 +68,12 @@ function whatOf({
 }
 
 /** The text below the options in its help, such as examples. */
-function afterHelp(command: Command): { readonly examples: string; readonly rest: string } {
+function afterHelp(command) {
   let whole = '';
   command.configureOutput({ writeOut: (text) => (whole += text), getOutHelpWidth: () => 1_000 });
   command.outputHelp();
   const after = whole.slice(command.helpInformation().length).split('\n');
-  const isExample = (line: string): boolean => line.startsWith('  $ ');
+  const isExample = (line) => line.startsWith('  $ ');
   return {
     examples: after
       .filter(isExample)
@@ -96,10 +86,10 @@ function afterHelp(command: Command): { readonly examples: string; readonly rest
   };
 }
 
-function fenced(language: string, text: string): string {
+function fenced(language, text) {
   return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
-function inCell(text: string): string {
+function inCell(text) {
   return text.replaceAll('|', '\\|');
 }
