@@ -77,7 +77,7 @@ export function code(text: string | null): string | null {
 }
 
 /** A text in one table cell, escaped: an agent's answer must not become a table, a tag or an image. */
-export function cell(text: string): string {
+function cell(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
     .replaceAll('&', '&amp;')
