@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict, Progress, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
@@ -43,13 +45,25 @@ export function fitLine(text: string, columns: number): string {
   return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
 }
 
-/** Wraps a text at spaces into lines of at most `columns` characters; all but the first are indented. */
+/**
+ * Wraps a text between words into lines of at most `columns` characters, without counting color codes. All but the first
+ * are indented. A longer word, such as a URL, stays whole.
+ */
 export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
-  if (text.length <= columns) return [text];
-  const space = text.lastIndexOf(' ', columns);
-  const end = space > indent ? space : columns;
-  const rest = `${' '.repeat(indent)}${text.slice(end).trimStart()}`;
-  return [text.slice(0, end), ...wrapLine(rest, Math.max(columns, 2 * indent), indent)];
+  const lines: string[] = [];
+  let line = '';
+  // A label and the text in its column stay together.
+  for (const word of text.split(/(?<=\S) (?=\S)/u)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    const isFull = widthOf(line) > indent && widthOf(longer) > columns;
+    if (isFull) lines.push(line);
+    line = isFull ? ' '.repeat(indent) + word : longer;
+  }
+  return [...lines, line];
+}
+
+function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length;
 }
 
 /** Shortens the ids in a text to their first characters, which identify a revision. */

@@ -8,6 +8,8 @@ import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 import type { Style } from './style.ts';
 
 const LABEL_WIDTH = 9;
+/** Where the text of a labeled line begins. */
+export const LINE_INDENT = 2 + LABEL_WIDTH;
 const BUILD_LINE_MAX_CHARACTERS = 160;
 
 export interface UnderWayShown extends UnderWay {
@@ -28,7 +30,8 @@ export function underWayLines(
   style: Style,
   columns = Infinity,
 ): readonly string[] {
-  const wrapped = (line: string): readonly string[] => wrapLine(`  ${line}`, columns, 2 + LABEL_WIDTH);
+  const wrapped = (line: string): readonly string[] =>
+    wrapLine(`  ${line}`, columns, LINE_INDENT).map((part) => fitLine(part, columns));
   return [
     ...(call === null ? [] : wrapped(callLine(call, now))),
     ...buildLog.map((line) => buildLine(line, style, columns)),

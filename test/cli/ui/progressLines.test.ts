@@ -1,6 +1,8 @@
+import { stripVTControlCharacters } from 'node:util';
+
 import { describe, expect, it } from 'vitest';
 
-import { fitLine, settledSteps, stepLine } from '../../../src/cli/ui/progressLines.ts';
+import { fitLine, settledSteps, stepLine, wrapLine } from '../../../src/cli/ui/progressLines.ts';
 import { styleOf } from '../../../src/cli/ui/style.ts';
 import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
 
@@ -76,6 +78,28 @@ describe('a step as a line', () => {
     const patch = stepLine(sampleStep({ step: 'patch' }), [], NOW, plain);
     expect(redeploy).toContain('restore: redeploy 2c1477af ');
     expect(redeploy.indexOf('1.0s')).toBe(patch.indexOf('1.0s'));
+  });
+});
+
+describe('a line of a status', () => {
+  const wrapped = (text: string): readonly string[] => wrapLine(text, 30, 11);
+
+  it('wraps between words, into its column, whatever its colors', () => {
+    const told = 'on hold since noon, because bo tests';
+    const lines = ['  on hold since noon, because', '           bo tests'];
+    expect(wrapped(`  ${told}`)).toEqual(lines);
+    const colored = wrapped(`  ${styleOf(true).warn(told)}`);
+    expect(colored.map((part) => stripVTControlCharacters(part))).toEqual(lines);
+  });
+
+  it('keeps an address whole, beside its label', () => {
+    const address = `http://127.0.0.1:4701/targets/${'x'.repeat(30)}`;
+    expect(wrapped(`  Temporal ${address}`)).toEqual([`  Temporal ${address}`]);
+    expect(wrapped(`  quarantine ${address}, by bo`)).toEqual([
+      '  quarantine',
+      `           ${address},`,
+      '           by bo',
+    ]);
   });
 });
 

@@ -9,6 +9,8 @@ import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { wrapLine } from '../../ui/progressLines.ts';
+import { LINE_INDENT } from '../../ui/underWayLines.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
@@ -25,6 +27,10 @@ export async function runStatusCommand(
   options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { output } = context;
+  const print = (lines: readonly string[]): void => {
+    for (const line of lines.flatMap((text) => wrapLine(text, output.columns(), LINE_INDENT)))
+      output.print(line);
+  };
   const { config } = await loadConfig(options.config);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
   const targets: ChosenTarget[] = [];
@@ -35,13 +41,12 @@ export async function runStatusCommand(
       const status = await targetStatus(context, temporal, target, { last: options.last, silence });
       silence ??= status.unanswered?.silence;
       output.event(statusEvent(status, options.last));
-      const lines = statusLines(status, options.last, Date.now(), output.style, output.columns());
-      for (const line of lines) output.print(line);
+      print(statusLines(status, options.last, Date.now(), output.style, output.columns()));
     }
     const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
     for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
       output.event(promotionEvent(status));
-      for (const line of promotionLines(status, Date.now(), output.style)) output.print(line);
+      print(promotionLines(status, Date.now(), output.style));
     }
     if (silence !== undefined) throw silence;
     return 0;
