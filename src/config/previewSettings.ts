@@ -1,4 +1,3 @@
-import { SlipwayError } from '../domain/errors.ts';
 import {
   deploymentOf,
   type PreviewTerms,
@@ -6,7 +5,7 @@ import {
   SMALLEST_RESOURCES,
 } from '../domain/preview/preview.ts';
 import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
-import { chooseName } from './chooseName.ts';
+import { chooseEntry } from './chooseEntry.ts';
 import type { Config } from './configSchema.ts';
 import type { PreviewConfig } from './previewSchema.ts';
 
@@ -18,9 +17,7 @@ export interface ChosenPreview {
 }
 
 export function choosePreview(config: Config, wanted: string | undefined): ChosenPreview {
-  const name = chooseName(config, 'previews', wanted);
-  const preview = config.previews[name];
-  if (preview === undefined) throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', `no preview "${name}"`);
+  const [name, preview] = chooseEntry(config, 'previews', wanted);
   return { name, preview };
 }
 
@@ -35,9 +32,7 @@ export function previewTerms({ name, preview }: ChosenPreview, pr: number): Prev
 /** The file with a target for the preview: a copy of `from` without approval, freezes, soak and notifications. */
 export function withPreview(config: Config, { preview }: ChosenPreview, pr: number): Config {
   const { from, deployment: pattern, resources, checks } = preview;
-  const copied = config.targets[from];
-  if (copied === undefined)
-    throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${from}"`);
+  const [, copied] = chooseEntry(config, 'targets', from);
   const deployment = deploymentOf(pattern, pr);
   // They belong to the deployment of `from`, and a preview has no guard.
   const {

@@ -1,8 +1,7 @@
-import { SlipwayError } from '../domain/errors.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import { configDifferences } from '../domain/release/fieldDifferences.ts';
-import { chooseName } from './chooseName.ts';
+import { chooseEntry } from './chooseEntry.ts';
 import type { Config } from './configSchema.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
@@ -28,12 +27,11 @@ export function choosePromotion(config: Config, name: string | undefined): strin
   );
   const isNamed = name !== undefined && Object.hasOwn(config.promotions, name);
   if (leading !== undefined && others.length === 0 && !isNamed) return leading;
-  return chooseName(config, 'promotions', name);
+  return chooseEntry(config, 'promotions', name)[0];
 }
 
 export function promotionSettings(config: Config, name: string): PromotionSettings {
-  const promotion = config.promotions[choosePromotion(config, name)];
-  if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);
+  const [, promotion] = chooseEntry(config, 'promotions', choosePromotion(config, name));
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
   const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify } = target;

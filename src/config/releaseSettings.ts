@@ -1,10 +1,9 @@
-import { SlipwayError } from '../domain/errors.ts';
 import type { GuardMetric, GuardPolicy, MetricSource } from '../domain/guard/guardPolicy.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
-import { chooseName } from './chooseName.ts';
+import { chooseEntry } from './chooseEntry.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
 import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
@@ -33,8 +32,7 @@ export interface ReleaseSettings extends Pick<
 }
 
 export function releaseSettings(config: Config, name: string): ReleaseSettings {
-  const target = config.targets[chooseName(config, 'targets', name)];
-  if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
+  const [, target] = chooseEntry(config, 'targets', name);
   const receivers = notifySettings(config.notify, name);
   const { source, controlPlane, agentUrl, vocabulary, controlPlaneId, tenantId, apiKey, agentApiKey } =
     target;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 
-import { chooseName } from '../../src/config/chooseName.ts';
+import { chooseEntry } from '../../src/config/chooseEntry.ts';
 import { parseConfig } from '../../src/config/loadConfig.ts';
 import { releaseSettings } from '../../src/config/releaseSettings.ts';
 
@@ -85,8 +85,8 @@ describe('the settings of a release', () => {
 
 describe('choosing a target', () => {
   it('requires a name if there are several, and suggests the nearest', () => {
-    expect(() => chooseName(CONFIG, 'targets', undefined)).toThrow('slipway.yaml has several targets');
-    expect(() => chooseName(CONFIG, 'targets', 'stagin')).toThrow(
+    expect(() => chooseEntry(CONFIG, 'targets', undefined)).toThrow('slipway.yaml has several targets');
+    expect(() => chooseEntry(CONFIG, 'targets', 'stagin')).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_TARGET_UNKNOWN', hint: 'did you mean "staging"?' }),
     );
   });

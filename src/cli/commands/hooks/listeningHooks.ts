@@ -1,4 +1,4 @@
-import { chooseName } from '../../../config/chooseName.ts';
+import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ListeningHook } from '../../../hooks/listeningHook.ts';
@@ -16,7 +16,7 @@ export async function listeningHooks(
   only?: string,
 ): Promise<readonly ListeningHook[]> {
   const all = Object.entries(config.hooks);
-  const one = only === undefined && all.length > 0 ? undefined : chooseName(config, 'hooks', only);
+  const wanted = only === undefined && all.length > 0 ? all : [chooseEntry(config, 'hooks', only)];
   /** If the file has only a deployment's id, its name is read once. */
   const ids = new Map<string, Promise<string>>();
   const idOf = (target: string): Promise<string> => {
@@ -25,7 +25,6 @@ export async function listeningHooks(
     ids.set(target, known);
     return known;
   };
-  const wanted = all.filter(([name]) => one === undefined || name === one);
   return Promise.all(
     wanted.map(async ([name, hook]): Promise<ListeningHook> => {
       const promotions = new Map(

@@ -1,4 +1,4 @@
-import { chooseName } from '../../../config/chooseName.ts';
+import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
@@ -25,7 +25,7 @@ export async function chooseTargetSpec(
   wanted: string | undefined,
 ): Promise<ChosenTarget> {
   const config = withPreviewOf(file, wanted);
-  const name = chooseName(config, 'targets', wanted);
+  const [name] = chooseEntry(config, 'targets', wanted);
   const settings = releaseSettings(config, name);
   const deployment = settings.target.deployment ?? (await deploymentName(context, settings));
   return { name, settings, spec: { ...settings.target, deployment } };

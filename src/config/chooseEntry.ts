@@ -11,18 +11,25 @@ const PARTS = {
 
 /**
  * Chooses an entry of the file by its name, which may be left out if there is only one.
+ * @returns its name, and the entry.
  * @throws SLIPWAY_…_UNKNOWN; SLIPWAY_USAGE if the name is left out and there are several.
  */
-export function chooseName(config: Config, part: keyof typeof PARTS, wanted: string | undefined): string {
+export function chooseEntry<Part extends keyof typeof PARTS, Entry extends Config[Part][string]>(
+  config: Readonly<Record<Part, Readonly<Record<string, Entry>>>>,
+  part: Part,
+  wanted: string | undefined,
+): readonly [name: string, entry: Entry] {
+  const entries: Readonly<Record<string, Entry>> = config[part];
   // Before all names are listed, because `lint` calls this for each target.
-  if (wanted !== undefined && Object.hasOwn(config[part], wanted)) return wanted;
+  const named = wanted !== undefined && Object.hasOwn(entries, wanted) ? entries[wanted] : undefined;
+  if (wanted !== undefined && named !== undefined) return [wanted, named];
   const { what, unknown } = PARTS[part];
-  const names = Object.keys(config[part]);
-  const [only, ...others] = names;
+  const [only, ...others] = Object.entries(entries);
   if (only === undefined) {
     const hint = `docs/${part}.md describes how to write one`;
     throw new SlipwayError(unknown, `slipway.yaml has no ${part}`, { hint });
   }
+  const names = Object.keys(entries);
   if (wanted !== undefined) {
     const hint = meantWord(wanted, names, 'it has');
     throw new SlipwayError(unknown, `slipway.yaml has no ${what} "${wanted}"`, { hint });
