@@ -103,6 +103,7 @@ export function activitiesUnderTest(
   info: Partial<
     Pick<
       Info,
+      | 'activityId'
       | 'attempt'
       | 'activityType'
       | 'isLocal'

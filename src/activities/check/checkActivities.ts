@@ -30,7 +30,7 @@ export function checkActivities(
   pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: async ({ agentUrl, store, check, budget, restoring = false, ...revision }) => {
+    runCheck: async ({ agentUrl, store, check, budget, begunAt, restoring = false, ...revision }) => {
       await awaitActive(outside, pollUntil, revision);
       noteProgress(`check "${check.name}" runs`, knownSoFar());
       const agent = outside.agent(revision.target, agentUrl);
@@ -44,7 +44,9 @@ export function checkActivities(
           evaluating,
           dataset: restoring ? { ...check.dataset, undecided: 'pass' } : check.dataset,
           store: outside.openStore(store),
-          resultsId: resumes() ? activityUuid(check.name) : null,
+          resultsId: resumes()
+            ? executionUuid(begunAt ?? Context.current().info.activityId, check.name)
+            : null,
           confirm: () => requireActive(outside, revision),
           onAnswered: (answered) => shownRun(outside, store, check, answered),
         });
@@ -125,7 +127,7 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
 /** The thread of one repetition in one attempt. */
 function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
   return {
-    id: activityUuid(name, attempt, repetition),
+    id: executionUuid(Context.current().info.activityId, name, attempt, repetition),
     onLeft: (error) => {
       Context.current().log.warn('the thread of a check could not be removed', {
         error: scrubText(String(error)),
@@ -140,11 +142,10 @@ function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLe
   };
 }
 
-/** A UUID of this activity and the given parts: the same in each attempt. */
-function activityUuid(...parts: readonly (string | number)[]): string {
-  const { workflowExecution, activityId } = Context.current().info;
-  const { workflowId = '', runId = '' } = workflowExecution ?? {};
-  return uuidOf([workflowId, runId, activityId, ...parts].join('/'));
+/** A UUID of this run of the workflow and the given parts: the same in each attempt. */
+function executionUuid(...parts: readonly (string | number)[]): string {
+  const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {};
+  return uuidOf([workflowId, runId, ...parts].join('/'));
 }
 
 /** A deterministic version 8 UUID of a text. */

@@ -1,5 +1,6 @@
 import type { ChecksBudget } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
+import type { Instant } from '../../domain/scalars.ts';
 
 /** What a check calls and where it stores answers. */
 export interface CheckedAt {
@@ -13,6 +14,8 @@ export interface CheckInput extends CheckedAt {
   readonly check: Check;
   /** What the check may spend. Absent: no limit. */
   readonly budget?: ChecksBudget;
+  /** When the workflow first began this check over a dataset. It may begin again, and continues the results then. */
+  readonly begunAt?: Instant | undefined;
   /** Absent: not restored. When restored, undecided datasets pass and evaluators without a score are ignored. */
   readonly restoring?: true;
 }

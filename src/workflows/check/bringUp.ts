@@ -9,7 +9,7 @@ import { checkIdentity, type Finding } from '../../domain/restore/restoreDecisio
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { awaitDeployed } from '../deployment/awaitDeployed.ts';
 import { explain, pipelineFailure } from '../failure.ts';
-import type { Journal, StepDone } from '../journal.ts';
+import { type Journal, now, type StepDone } from '../journal.ts';
 
 /** A revision of a deployment, and its checks. */
 export interface Subject {
@@ -128,6 +128,7 @@ export async function runCheck(
       store: journal.store,
       check,
       budget,
+      begunAt: check.dataset && now(),
       restoring: (journal.restoring && (check.evaluators ?? check.dataset) !== undefined) || undefined,
     });
     asked.answers(spent);

@@ -160,6 +160,19 @@ describe('a check over a dataset', () => {
     expect(askedBy(silent)).toEqual([]);
   });
 
+  it('asks no row again if the workflow begins the check again, and each if it is another check', async () => {
+    const workflowExecution = { workflowId: 'target/release-2', runId: 'run-1' };
+    const asked = async (activityId: string, begunAt: string): Promise<number> => {
+      const stack = await startStack(squarer());
+      const activities = activitiesUnderTest({ activityType: 'runCheck', activityId, workflowExecution });
+      await activities.runCheck({ ...input(stack, checkOver()), begunAt });
+      return askedBy(stack).length;
+    };
+    expect(await asked('1', '2026-11-21T12:00:00.000Z')).toBe(ROWS);
+    expect(await asked('2', '2026-11-21T12:00:00.000Z')).toBe(0);
+    expect(await asked('3', '2026-11-21T12:30:00.000Z')).toBe(ROWS);
+  });
+
   it('has each row scored, with its reference: a low score fails the row, and a missing one is counted', async () => {
     const evaluator = await startService(({ body }, response) => {
       const { reference } = JSON.parse(body) as { reference: number };
