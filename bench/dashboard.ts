@@ -1,6 +1,6 @@
 // The page with many targets and releases: how soon a browser shows it, how soon it shows a change, and the cost of
-// many open pages. bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from
-// `dist/`.
+// many open pages. bench/README.md says what is measured and what is not. `npm run build` first: the worker and the page
+// that has just started run from `dist/`.
 //
 //   npx tsx --conditions=@slipway/source bench/dashboard.ts [--releases 1000] [--targets 50] [--pages 200] [--count 10]
 import { type ChildProcess, fork } from 'node:child_process';
@@ -27,7 +27,7 @@ import { kill } from './peers/processes.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type StandInDeployment, startStandIn } from './standIn.ts';
 import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
-import { startWorker } from './workerProcess.ts';
+import { startSlipway, startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 20;
 /** How many targets release at the same time. */
@@ -108,11 +108,11 @@ try {
   const first = all[0] as Target;
   const cold: Loaded[] = [];
   for (let turn = 0; turn < count; turn++) {
-    await dashboard?.end();
-    dashboard = await startDashboardProcess();
-    cold.push(await load(browser, dashboard.url, '/'));
+    const { child, event } = await startSlipway(engine, 'page', ['dashboard', '--port', '0']);
+    cold.push(await load(browser, (event as { readonly dashboard: string }).dashboard, '/'));
+    await kill(child);
   }
-  const running = dashboard as RunningDashboard;
+  const running = (dashboard = await startDashboardProcess());
   const targetPath = `/targets/${encodeURIComponent(first.workflowId)}`;
   const unwatched: Loaded[] = [];
   for (let turn = 0; turn < Math.min(count, UNWATCHED); turn++) {
