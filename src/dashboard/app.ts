@@ -7,7 +7,7 @@ import type { PageEnv } from './access/pageEnv.ts';
 import { protectiveHeaders } from './headers.ts';
 import { actionRoutes } from './actions/actionRoutes.tsx';
 import { historyRoutes } from './history/historyRoutes.tsx';
-import { measureRequests } from './metrics/measureRequests.ts';
+import { measureRequests } from './metrics/pageMetrics.ts';
 import { renderPages } from './page/layout.tsx';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';

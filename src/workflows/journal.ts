@@ -7,8 +7,7 @@ import type { Check } from '../domain/check/check.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
-import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
-import { startingProgress } from '../domain/release/startingProgress.ts';
+import { boundedSteps, boundedVerdicts, startingProgress } from '../domain/release/progress.ts';
 import type {
   Baseline,
   CheckVerdict,

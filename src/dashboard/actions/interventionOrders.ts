@@ -2,7 +2,7 @@ import { nameAndMark } from '../../domain/actor.ts';
 import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
-import { startingProgress } from '../../domain/release/startingProgress.ts';
+import { startingProgress } from '../../domain/release/progress.ts';
 import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './actionSubject.ts';

@@ -1,3 +1,6 @@
+import type { MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { Metric } from '../../domain/metrics/metrics.ts';
 import { TARGET_ACTIONS } from '../actions/actionAddresses.ts';
@@ -50,3 +53,22 @@ export type RecordOnPage = <Name extends RecordedName>(
   value: number,
   labels: { readonly [Label in keyof PageMetrics[Name]['labels']]: string },
 ) => void;
+
+/** Measures each request by its route's template. The page's files and requests without a route are `other`. */
+export function measureRequests(record: RecordOnPage): MiddlewareHandler {
+  return async (c, next) => {
+    const began = performance.now();
+    await next();
+    record('slipway_dashboard_http_request_duration_seconds', (performance.now() - began) / 1_000, {
+      method: c.req.method,
+      route: routeOf(routePath(c, -1)),
+      status: String(c.res.status),
+    });
+  };
+}
+
+/** If no route answers, the last pattern is a middleware's. A file's name changes with its content. */
+function routeOf(pattern: string): string {
+  if (pattern.endsWith('*') || pattern.startsWith('/files/')) return 'other';
+  return pattern.replaceAll(/:(\w+)/gu, '{$1}');
+}

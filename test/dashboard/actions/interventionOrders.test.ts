@@ -5,7 +5,7 @@ import { problemOf } from '../../../src/dashboard/actions/offers.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
-import { startingProgress } from '../../../src/domain/release/startingProgress.ts';
+import { startingProgress } from '../../../src/domain/release/progress.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 
 const PROMOTE = { step: 'promote', restoring: false, startedAt: NOW, status: 'running' } as const;

@@ -1,5 +1,21 @@
 import { fitting } from '../bounds.ts';
-import type { CheckVerdict, StepRecord } from './release.ts';
+import type { CheckVerdict, Progress, StepRecord } from './release.ts';
+
+export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'startedAt'>): Progress {
+  return {
+    ...of,
+    phase: 'starting',
+    deploymentId: null,
+    revisionId: null,
+    baseline: null,
+    steps: [],
+    verdicts: [],
+    outcome: null,
+    instructions: null,
+    waiting: null,
+    interventions: [],
+  };
+}
 
 /** The limits for steps and verdicts in a release's result, as JSON. Temporal's limit for all is 2 MB. */
 const STEPS_MAX_BYTES = 500_000;
