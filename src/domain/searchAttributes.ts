@@ -16,3 +16,12 @@ export const SEARCH_ATTRIBUTES = {
 } as const;
 
 export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[keyof typeof SEARCH_ATTRIBUTES];
+
+/** The longest value that all of Temporal's visibility stores accept. */
+const VALUE_MAX_CHARACTERS = 255;
+
+/** A search attribute and its value, as the SDK takes them. */
+export function attribute(name: keyof typeof SEARCH_ATTRIBUTES, value: string) {
+  const key = { name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' as const };
+  return { key, value: value.slice(0, VALUE_MAX_CHARACTERS) };
+}

@@ -1,5 +1,5 @@
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { attribute } from '../domain/searchAttributes.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
 /** The options with which every client starts a promotion. */
@@ -10,10 +10,7 @@ export function promotionStart(request: PromotionRequest, taskQueue: string) {
     taskQueue,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
     args: [{ request }] as [{ readonly request: PromotionRequest }],
-    typedSearchAttributes: [
-      { key: { name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' as const }, value: to.name },
-      { key: { name: SEARCH_ATTRIBUTES.outcome, type: 'KEYWORD' as const }, value: 'running' },
-    ],
+    typedSearchAttributes: [attribute('target', to.name), attribute('outcome', 'running')],
     staticSummary: `promotion ${name}: ${from.name} to ${to.name}`,
   };
 }

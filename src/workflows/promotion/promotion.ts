@@ -1,4 +1,3 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
 import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 import { SOAK } from '../../domain/intervention/intervention.ts';
@@ -6,7 +5,7 @@ import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeCon
 import { type Candidate, chooseCandidate, whySuperseded } from '../../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import { attribute } from '../../domain/searchAttributes.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { PromotionInput } from '../../messages/workflowTypes.ts';
 import { watchServing } from '../check/watchServing.ts';
@@ -150,10 +149,7 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
   const { outcome, reason, nothingToDo = false, code = null } = ending;
   journal.end(outcome, null);
   measure('slipway_promotions', 1, { outcome, target: request.to.name });
-  upsertSearchAttributes([
-    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
-    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
-  ]);
+  upsertSearchAttributes([attribute('target', request.to.name), attribute('outcome', outcome)]);
   const result = (text: string): PromotionResult => ({
     promotion: request.name,
     from: request.from.name,

@@ -1,4 +1,3 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
@@ -6,7 +5,7 @@ import { type PassedChecks, withDigests } from '../../domain/check/passedChecks.
 import { type Predicament, restoreInstructions } from '../../domain/release/instructions.ts';
 import { needsPerson } from '../../domain/release/outcome.ts';
 import type { ReleaseRequest, ReleaseResult, RollbackRequest } from '../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import { attribute } from '../../domain/searchAttributes.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 
@@ -76,10 +75,8 @@ export async function conclude(
   const { outcome, servingRevisionId, revisionId } = conclusion;
   const revision = revisionId ?? servingRevisionId;
   upsertSearchAttributes([
-    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
-    ...(revision === null
-      ? []
-      : [{ key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.revision, 'KEYWORD'), value: revision }]),
+    attribute('outcome', outcome),
+    ...(revision === null ? [] : [attribute('revision', revision)]),
   ]);
   const result = resultOf(journal, conclusion);
   try {

@@ -1,4 +1,4 @@
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import {
   ApplicationFailure,
   ChildWorkflowCancellationType,
@@ -12,7 +12,7 @@ import {
 
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../../domain/searchAttributes.ts';
+import { attribute } from '../../domain/searchAttributes.ts';
 import { lateBaselines } from '../../domain/target/lateRevisions.ts';
 import type { NextWork, Running, TargetState } from '../../domain/target/targetState.ts';
 import { workflowResult } from '../../domain/workflowResult.ts';
@@ -53,8 +53,8 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     staticSummary: shortSummary(`${releaseId} on ${lastRequest.target.name}`),
     typedSearchAttributes: new TypedSearchAttributes([
-      attribute(SEARCH_ATTRIBUTES.target, lastRequest.target.name),
-      attribute(SEARCH_ATTRIBUTES.outcome, 'running'),
+      attribute('target', lastRequest.target.name),
+      attribute('outcome', 'running'),
       ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
     ]),
   };
@@ -78,19 +78,12 @@ export function adoptWork(workflowId: string): WorkHandle {
   };
 }
 
-/** The longest value that all of Temporal's visibility stores accept. */
-const ATTRIBUTE_MAX_CHARACTERS = 255;
-
 function artifactAttributes(request: ReleaseRequest): ReturnType<typeof attribute>[] {
   const { artifact, commit } = request;
   return [
-    attribute(SEARCH_ATTRIBUTES.artifact, describeArtifact(artifact)),
-    ...(commit === undefined ? [] : [attribute(SEARCH_ATTRIBUTES.commit, commit)]),
+    attribute('artifact', describeArtifact(artifact)),
+    ...(commit === undefined ? [] : [attribute('commit', commit)]),
   ];
-}
-
-function attribute(name: SearchAttributeName, value: string) {
-  return { key: defineSearchAttributeKey(name, 'KEYWORD'), value: value.slice(0, ATTRIBUTE_MAX_CHARACTERS) };
 }
 
 /** Awaits the child's result. If the child was terminated or failed, its effect is unknown and a person is needed. */
