@@ -1,4 +1,5 @@
 import type { Actor } from '../domain/actor.ts';
+import { isRecord } from '../domain/scalars.ts';
 
 /**
  * Hand-written readers of messages, which return the message or what is wrong with it. They check everything, because a
@@ -57,7 +58,8 @@ export function readActor(fields: Readonly<Record<string, string>>, origin: stri
   return { who: who ?? 'unknown', from: from ?? origin, reason };
 }
 
-/** Whether a value is an object with fields. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Reads who sends a message that says nothing else. */
+export function readSender(raw: unknown, origin: string): Actor | string {
+  const fields = readTextFields(raw);
+  return typeof fields === 'string' ? fields : readActor(fields, origin);
 }

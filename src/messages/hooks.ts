@@ -17,13 +17,15 @@ import {
   nullable,
   number,
   object,
+  oneOf,
   optional,
   record,
   type Rule,
   text,
   whole,
 } from '../domain/release/shape.ts';
-import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { readActor, readTextFields, type Sender } from './fields.ts';
 
 /** Take events; answers when each is kept, or was before. */
 export const deliverEventsUpdate = defineUpdate<readonly HookAnswer[], [HookDelivery]>('deliverEvents');
@@ -102,7 +104,7 @@ const ORDER = object<{ target: string; workflowId: string; do: string; hold: unk
   () => ({
     target: TEXT,
     workflowId: TEXT,
-    do: choice(Object.fromEntries(HOOK_ACTIONS.map((action) => [action, true as const]))),
+    do: oneOf(HOOK_ACTIONS),
     hold: anything,
     request: optional(record),
   }),

@@ -1,6 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
-import type { Actor } from '../domain/actor.ts';
 import {
   previewWorkflowId,
   type PreviewAnswer,
@@ -9,8 +8,8 @@ import {
   type PreviewState,
 } from '../domain/preview/preview.ts';
 import { previewPushProblem } from '../domain/preview/previewProblem.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { readActor, readTextFields, type Sender } from './fields.ts';
+import { attribute } from '../domain/searchAttributes.ts';
+import type { Sender } from './fields.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
 /** Release a push as the preview, and renew its deadline; answers when the release is queued. */
@@ -25,12 +24,6 @@ export function readPush(raw: unknown): PreviewPush | string {
   return previewPushProblem(raw) ?? (raw as PreviewPush);
 }
 
-/** Reads who asked for a removal, and why. */
-export function readRemoval(raw: unknown): Actor | string {
-  const fields = readTextFields(raw);
-  return typeof fields === 'string' ? fields : readActor(fields, 'signal');
-}
-
 /** The options under which a preview's workflow is started, by the first message that is sent to it. */
 export function previewStart(spec: PreviewSpec, taskQueue: string) {
   const { target, pr, name } = spec;
@@ -40,9 +33,7 @@ export function previewStart(spec: PreviewSpec, taskQueue: string) {
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,
     args: [{ spec }] as [{ readonly spec: PreviewSpec }],
-    typedSearchAttributes: [
-      { key: { name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' as const }, value: target.name },
-    ],
+    typedSearchAttributes: [attribute('target', target.name)],
     staticSummary: `preview ${name} of #${pr}: ${target.deployment}`,
   };
 }

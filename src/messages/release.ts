@@ -8,7 +8,8 @@ import {
   type InterventionKind,
 } from '../domain/intervention/intervention.ts';
 import type { Preemption, Progress } from '../domain/release/release.ts';
-import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { readActor, readTextFields, type Sender } from './fields.ts';
 import { readRollbackMessage } from './target.ts';
 
 /** Sent only by the target: stop and restore a revision, or go on but never restore one. */

@@ -1,7 +1,7 @@
 import { defineSignal } from './define.ts';
 
+import { isRecord } from '../domain/scalars.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
-import { isRecord } from './fields.ts';
 
 /** A release or a rollback that waits until its revision is deployed or has failed. */
 export interface WaitingRevision {

@@ -4,7 +4,8 @@ import type { Actor } from '../domain/actor.ts';
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import type { GuardReport } from '../domain/guard/guarding.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { attribute } from '../domain/searchAttributes.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import type {
   Lookup,
@@ -15,7 +16,7 @@ import type {
   Undelivered,
 } from '../domain/target/targetState.ts';
 import { TRACEPARENT } from '@slipway/contract/traceparent';
-import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
+import { readActor, readTextFields, type Sender } from './fields.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
 /** Queues a release. Answers when the release is queued or joined. `releaseRequestProblem` validates it. */
@@ -138,12 +139,6 @@ export function readRestoring(raw: unknown): Restoring | string {
   return { releaseId, revisionId };
 }
 
-/** Reads who asked to set or release a hold, and why. */
-export function readHoldMessage(raw: unknown, origin: string): Actor | string {
-  const fields = readTextFields(raw);
-  return typeof fields === 'string' ? fields : readActor(fields, origin);
-}
-
 /** What to withdraw (a submission, or waiting releases: all if undefined), who asked, and why. */
 export interface Withdrawing {
   readonly release: string | undefined;
@@ -206,8 +201,6 @@ export function targetRun(workflowId: string, name: string, taskQueue: string) {
     taskQueue,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,
-    typedSearchAttributes: [
-      { key: { name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' as const }, value: name },
-    ],
+    typedSearchAttributes: [attribute('target', name)],
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readHoldMessage, readRollbackMessage, readUndelivered } from '../../src/messages/target.ts';
+import { readSender } from '../../src/messages/fields.ts';
+import { readRollbackMessage, readUndelivered } from '../../src/messages/target.ts';
 
 const GARBAGE: readonly unknown[] = [0, 7, true, '', 'rollback', [], [{}], () => undefined, Symbol('x'), 1n];
 
@@ -33,7 +34,7 @@ describe('a rollback message', () => {
 
   it.each(GARBAGE.map((garbage) => [typeof garbage, garbage]))('that is a %s is rejected', (_, garbage) => {
     expect(readRollbackMessage(garbage, 'signal', 'x')).toBe('the message is not an object');
-    expect(readHoldMessage(garbage, 'signal')).toBe('the message is not an object');
+    expect(readSender(garbage, 'signal')).toBe('the message is not an object');
   });
 
   it.each(['requestId', 'to', 'who', 'from', 'reason'])(
@@ -50,7 +51,7 @@ describe('a rollback message', () => {
 
 describe('a hold message', () => {
   it('has the person, the source and the reason', () => {
-    expect(readHoldMessage({ who: 'ada', reason: 'freeze' }, 'update')).toEqual({
+    expect(readSender({ who: 'ada', reason: 'freeze' }, 'update')).toEqual({
       who: 'ada',
       from: 'update',
       reason: 'freeze',

@@ -1,7 +1,5 @@
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
-
 import { DURATION_MAX_MS } from '../duration.ts';
-import { releaseRequestProblem, TARGET } from '../release/requestProblem.ts';
+import { REFERENCE, releaseRequestProblem, TARGET } from '../release/requestProblem.ts';
 import { choice, object, optional, record, text, textLike, textWhere, whole } from '../release/shape.ts';
 import { isRecord } from '../scalars.ts';
 import { serviceUrlProblem } from '../target/targetSpec.ts';
@@ -13,9 +11,7 @@ const PR_MAX = 999_999_999;
 const COMMENT = object<CommentSpec>(() => ({
   kind: choice<CommentSpec['kind']>({ github: true, gitlab: true }),
   apiUrl: textWhere(1_000, serviceUrlProblem),
-  token: object<CommentSpec['token']>(() => ({
-    from: textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"'),
-  })),
+  token: REFERENCE,
   repository: optional(textLike(REPOSITORY, 'the path of a repository')),
 }));
 

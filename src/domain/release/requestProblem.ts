@@ -44,6 +44,7 @@ import {
   nullable,
   number,
   object,
+  oneOf,
   optional,
   record,
   type Rule,
@@ -81,7 +82,7 @@ const INSTANT = textLike(
 const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
 const DIGEST = textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
-const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
+export const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
 export const TARGET = object<TargetSpec>(() => ({
   // The name of a folder of records.
@@ -175,7 +176,7 @@ const EVALUATOR = object<Evaluator>(() => ({
   secret: optional(REFERENCE),
   minScore: number(0, 1),
   timeoutMs: DURATION,
-  onNoScore: choice(wordsOf(ON_NO_SCORE)),
+  onNoScore: oneOf(ON_NO_SCORE),
 }));
 
 const DATASET = consistent(
@@ -293,7 +294,7 @@ const GUARD = object<GuardPolicy>(() => ({
   metrics: list(METRIC, METRICS_MAX),
 }));
 
-const NAMED = { name: TEXT, events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)) };
+const NAMED = { name: TEXT, events: optional(list(oneOf(NOTICE_EVENTS), NOTICE_EVENTS.length)) };
 const OF_GITHUB = {
   ...NAMED,
   apiUrl: URL_OF_SERVICE,
@@ -356,7 +357,3 @@ function inField<T>(field: string, problemOf: (value: T) => string | undefined) 
 }
 
 type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;
-
-function wordsOf<T extends string>(words: readonly T[]): Record<T, true> {
-  return Object.fromEntries(words.map((word) => [word, true])) as Record<T, true>;
-}

@@ -74,6 +74,11 @@ export function choice<T extends string>(words: Readonly<Record<T, true>>): Rule
     isWord(value) ? undefined : `"${path}" is none of ${Object.keys(words).join(', ')}`;
 }
 
+/** One of the words of a list. */
+export function oneOf(words: readonly string[]): Rule {
+  return choice(Object.fromEntries(words.map((word) => [word, true as const])));
+}
+
 /** A non-empty text with a maximum number of characters. */
 export function text(most: number): Rule {
   return (value, path) => {

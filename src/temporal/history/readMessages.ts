@@ -2,7 +2,8 @@ import { artifactIdentity } from '../../domain/artifact/artifact.ts';
 import type { MessageFact } from '../../domain/audit/facts.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
-import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../../messages/target.ts';
+import { readSender } from '../../messages/fields.ts';
+import { readQuarantineMessage, readRollbackMessage } from '../../messages/target.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /** Reads the messages that a target accepted, in order. Those that a reset run repeats count once. */
@@ -71,7 +72,7 @@ function factOfMessage(
   switch (name) {
     case 'hold':
     case 'unhold':
-      return typeof readHoldMessage(message, 'audit') === 'string' ? undefined : { kind: name, at };
+      return typeof readSender(message, 'audit') === 'string' ? undefined : { kind: name, at };
     case 'retire':
       return { kind: 'retired', at };
     case 'quarantine':

@@ -1,13 +1,8 @@
 import { CancellationScope, currentUpdateInfo, setHandler, workflowInfo } from '@temporalio/workflow';
 
 import { type PreviewResult, previewWorkflowId } from '../../domain/preview/preview.ts';
-import {
-  previewQuery,
-  pushPreviewUpdate,
-  readPush,
-  readRemoval,
-  removePreviewSignal,
-} from '../../messages/preview.ts';
+import { readSender } from '../../messages/fields.ts';
+import { previewQuery, pushPreviewUpdate, readPush, removePreviewSignal } from '../../messages/preview.ts';
 import type { PreviewInput } from '../../messages/workflowTypes.ts';
 import { refuse } from '../failure.ts';
 import { Preview } from './preview.ts';
@@ -50,7 +45,7 @@ function handlePreviewMessages(subject: Preview): void {
   setHandler(
     removePreviewSignal,
     (raw) => {
-      const by = readRemoval(raw);
+      const by = readSender(raw, 'signal');
       if (typeof by !== 'string') subject.askRemoval(by);
     },
     { description: 'Remove the preview now' },

@@ -30,9 +30,9 @@ import {
   retireDeployment,
   type TargetState,
 } from '../../domain/target/targetState.ts';
+import { readSender } from '../../messages/fields.ts';
 import { INTERVENTION_SIGNALS } from '../../messages/release.ts';
 import {
-  readHoldMessage,
   readQuarantineMessage,
   readRestoring,
   readRollbackMessage,
@@ -174,7 +174,7 @@ function handleHolds(target: Target): void {
     update: holdUpdate,
     signal: holdSignal,
     description: 'Take no release until "unhold"',
-    read: readHoldMessage,
+    read: readSender,
     take: (by) => {
       const note = 'no release is taken until "unhold"';
       const isChanged = say(target, setHold(target.state, by, now()), 'hold', by, note);
@@ -185,7 +185,7 @@ function handleHolds(target: Target): void {
     update: unholdUpdate,
     signal: unholdSignal,
     description: 'Take releases again',
-    read: readHoldMessage,
+    read: readSender,
     take: (by) => {
       const isChanged = say(target, releaseHold(target.state), 'unhold', by, 'releases are taken again');
       return { answer: false, unused: isChanged ? undefined : 'the target is not on hold' };
