@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -9,11 +6,11 @@ import { type Dashboard, startDashboard } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import { hookOf, ListenerUnderTest, SECRET } from '../hooks/hookRequests.ts';
 import { bundlePageFiles } from './bundlePageFiles.ts';
+import { useFolder } from '../support/temporaryFolder.ts';
 
-let folder: string;
+const folder = useFolder();
 let dashboard: Dashboard;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
   await bundlePageFiles(folder);
   dashboard = await startDashboard({
     temporal: {} as TemporalConnection,
@@ -25,10 +22,7 @@ beforeAll(async () => {
     filesFolder: folder,
   });
 });
-afterAll(async () => {
-  await dashboard.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => dashboard.close());
 
 it('every response forbids other hosts, inline scripts and frames', async () => {
   const { headers } = await fetch(`${dashboard.url}/nowhere`);

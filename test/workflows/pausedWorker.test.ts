@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 
 import { type Harness, openHarness } from './harness.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
+import { useFolder } from '../support/temporaryFolder.ts';
 
 /** Longer than the SDK lets workflow code run, but shorter than a workflow task's timeout. */
 const PAUSE_MS = 6_000;
@@ -15,11 +15,10 @@ const PAUSE = `
   if (input.activation.jobs?.some((job) => job.signalWorkflow?.signalName === 'hold'))
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${PAUSE_MS});`;
 
-let folder: string;
+const folder = useFolder();
 let harness: Harness;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-paused-'));
   const code = await readFile(inject('workflowBundle'), 'utf8');
   const pausing = code.replace(/QUERY_TOO_EARLY\);\s*\}\s*next\(input\);/, `$&${PAUSE}`);
   expect(pausing).not.toBe(code);
@@ -34,10 +33,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await harness.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => harness.close());
 
 /** The activities of a target, and the failures of its workflow tasks. */
 async function doneIn(target: TargetUnderTest): Promise<readonly unknown[]> {

@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { expect, it } from 'vitest';
 import { runTemporalInstallCommand } from '../../../src/cli/commands/temporalInstall.ts';
 import { cachedTemporalPath } from '../../../src/temporal/server/installation/executable.ts';
 import { testOutput } from '../testOutput.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 /** A fake `go` that builds a `temporal` that prints the cached version. */
 const GO = `#!/bin/sh
@@ -16,22 +16,18 @@ chmod +x "$GOBIN/temporal"
 `;
 
 it('an installation is an event with its origin', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-install-'));
-  try {
-    await writeFile(join(folder, 'go'), GO);
-    await chmod(join(folder, 'go'), 0o755);
-    const environment = {
-      PATH: [folder, '/usr/bin', '/bin'].join(delimiter),
-      XDG_CACHE_HOME: join(folder, 'cache'),
-      // The proxy blocks the SDK's download wherever the test runs.
-      HTTPS_PROXY: 'http://127.0.0.1:9',
-    };
-    const output = testOutput({ json: true });
-    expect(await runTemporalInstallCommand({ output, home: folder, environment })).toBe(0);
-    const [installed, ...before] = output.events.toReversed();
-    expect(new Set(before.map(({ event }) => event))).toEqual(new Set(['progress']));
-    expect(installed).toEqual({ event: 'installed', path: cachedTemporalPath(environment), origin: 'go' });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'go'), GO);
+  await chmod(join(folder, 'go'), 0o755);
+  const environment = {
+    PATH: [folder, '/usr/bin', '/bin'].join(delimiter),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    // The proxy blocks the SDK's download wherever the test runs.
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+  };
+  const output = testOutput({ json: true });
+  expect(await runTemporalInstallCommand({ output, home: folder, environment })).toBe(0);
+  const [installed, ...before] = output.events.toReversed();
+  expect(new Set(before.map(({ event }) => event))).toEqual(new Set(['progress']));
+  expect(installed).toEqual({ event: 'installed', path: cachedTemporalPath(environment), origin: 'go' });
 });

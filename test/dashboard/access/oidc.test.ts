@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Configuration } from 'oidc-provider';
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestBrowser } from './testBrowser.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startPage, type TestPage, tokenIn } from './testPage.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let issuer: TestIssuer;
 let page: TestPage;
@@ -15,13 +15,13 @@ let folder: string;
 
 beforeEach(async () => {
   issuer = await startIssuer();
-  folder = await mkdtemp(join(tmpdir(), 'slipway-access-'));
+  folder = await temporaryFolder();
 });
 
 afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
-  await Promise.all([issuer.close(), page.close(), rm(folder, { recursive: true })]);
+  await Promise.all([issuer.close(), page.close()]);
 });
 
 describe('signing in with OIDC', () => {

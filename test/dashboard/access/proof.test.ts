@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type { Configuration } from 'oidc-provider';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
@@ -10,6 +6,7 @@ import { activitiesUnderTest, failureOf } from '../../activities/activitiesUnder
 import { TestBrowser } from './testBrowser.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startPage, type TestPage, tokenIn } from './testPage.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 
@@ -19,7 +16,7 @@ let folder: string;
 
 beforeEach(async () => {
   issuer = await startIssuer();
-  folder = await mkdtemp(join(tmpdir(), 'slipway-page-proof-'));
+  folder = await temporaryFolder();
   vi.stubEnv('SLIPWAY_OIDC_ISSUER', issuer.url);
   vi.stubEnv('SLIPWAY_OIDC_TRUSTED_CLIENT_IDS', CLIENT_ID);
 });
@@ -27,7 +24,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  await Promise.all([issuer.close(), page.close(), rm(folder, { recursive: true })]);
+  await Promise.all([issuer.close(), page.close()]);
 });
 
 it('a person signed in to the dashboard proves their identity to the worker', async () => {

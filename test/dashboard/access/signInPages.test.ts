@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
@@ -9,12 +5,12 @@ import type { TemporalConnection } from '../../../src/temporal/client/connection
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { TestBrowser } from './testBrowser.ts';
 import { tokenIn } from './testPage.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 
 const KEY = 'a key that a small team shares';
-let folder: string;
+const folder = useFolder();
 let dashboard: Dashboard;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
   await bundlePageFiles(folder);
   dashboard = await startDashboard({
     temporal: {} as TemporalConnection,
@@ -26,10 +22,7 @@ beforeAll(async () => {
     filesFolder: folder,
   });
 });
-afterAll(async () => {
-  await dashboard.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => dashboard.close());
 
 it('the dashboard asks for the key, and then shows the person’s name as unverified', async () => {
   const browser = new TestBrowser();

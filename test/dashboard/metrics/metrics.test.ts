@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -11,14 +8,14 @@ import { openPageMetrics } from '../../../src/dashboard/metrics/openPageMetrics.
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 
 const HOST = '127.0.0.1';
 
-let folder: string;
+const folder = useFolder();
 let dashboard: Dashboard;
 let metrics: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
   await bundlePageFiles(folder);
   const port = await freePort();
   metrics = `http://${HOST}:${port}`;
@@ -33,10 +30,7 @@ beforeAll(async () => {
     filesFolder: folder,
   });
 });
-afterAll(async () => {
-  await dashboard.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => dashboard.close());
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -1,16 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { deploymentName, isVersioned, workerVersion } from '../../../src/temporal/versions/workerVersion.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-version-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = useFolder();
 
 async function buildIdOf(code: string): Promise<string> {
   const path = join(folder, 'bundle.cjs');

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
@@ -24,11 +23,12 @@ import { type Harness, openHarness } from '../harness.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { World } from '../world.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 
 const taskQueue = `queue-${randomUUID()}`;
 const world = new World(`world-${randomUUID()}`);
 const by = { who: 'ada', from: 'test' };
-let folder: string;
+const folder = useFolder();
 let temporal: TemporalConnection;
 let harness: Harness;
 let target: TargetUnderTest;
@@ -39,7 +39,6 @@ const workersWith = (workflowBundle: string): Promise<Harness> =>
 
 /** A target that has released once. Then its workers get code that cannot rebuild it. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-stuck-'));
   const settings = await temporalSettings('', {
     TEMPORAL_ADDRESS: inject('temporalAddress'),
     SLIPWAY_TASK_QUEUE: taskQueue,
@@ -72,7 +71,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await harness.close();
   await temporal.close();
-  await rm(folder, { recursive: true });
 });
 
 const followed = async (): Promise<void> => {

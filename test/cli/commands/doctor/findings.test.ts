@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,13 +9,14 @@ import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doc
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const KEY = 'a-secret-key';
 let folder: string;
 let server: Server;
 let port: number;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-doctor-'));
+  folder = await temporaryFolder();
   server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');
     response.statusCode = request.headers['x-api-key'] === KEY ? 200 : 401;
@@ -25,10 +25,9 @@ beforeEach(async () => {
   await new Promise((resolve) => server.once('listening', resolve));
   ({ port } = server.address() as AddressInfo);
 });
-afterEach(async () => {
+afterEach(() => {
   server.closeAllConnections();
   server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function examined(environment: Record<string, string>, yaml: string) {

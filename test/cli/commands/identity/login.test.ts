@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -16,6 +15,7 @@ import {
   type TestIssuer,
 } from '../../../dashboard/access/testIssuer.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 
@@ -26,7 +26,7 @@ let environment: Readonly<Record<string, string>>;
 beforeEach(async () => {
   issuer = await startIssuer();
   registerCommand(issuer);
-  folder = await mkdtemp(join(tmpdir(), 'slipway-login-'));
+  folder = await temporaryFolder();
   environment = {
     SLIPWAY_OIDC_ISSUER: issuer.url,
     SLIPWAY_OIDC_CLIENT_ID: COMMAND_CLIENT_ID,
@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  await Promise.all([issuer.close(), rm(folder, { recursive: true })]);
+  await issuer.close();
 });
 
 it('signs in with a browser, stores the sign-in only for its user, and a worker accepts it once', async () => {

@@ -1,21 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { logFileLines } from '../../../../src/cli/commands/logs/logFiles.ts';
-
-const folders: string[] = [];
-
-afterEach(async () => {
-  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
-});
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 /** A home whose worker has logged this. */
 async function homeWith(log: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'slipway-logs-'));
-  folders.push(home);
+  const home = await temporaryFolder();
   await mkdir(join(home, 'logs'));
   await writeFile(join(home, 'logs', 'worker.log'), log);
   return home;

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -11,6 +8,7 @@ import { breakGlass } from '../../../../src/cli/commands/rollback/breakGlass.ts'
 import { readLocalHold } from '../../../../src/cli/commands/target/localHold.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { testOutput } from '../../testOutput.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const KEY = 'a-secret-key';
 const PAGE = 100;
@@ -112,14 +110,11 @@ let home: string;
 let plane: ControlPlane;
 let url: string;
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-glass-'));
+  home = await temporaryFolder();
   plane = new ControlPlane();
   url = await plane.listen();
 });
-afterEach(async () => {
-  plane.close();
-  await rm(home, { recursive: true, force: true });
-});
+afterEach(() => plane.close());
 
 function target(): TargetSpec {
   return {

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -15,17 +14,15 @@ import {
   type WorkerRegistry,
 } from '../../../../src/temporal/server/predecessors/workerRegistry.ts';
 import { FROM_SOURCE } from '../../../support/fromSource.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 const SETTINGS = { namespace: 'default', taskQueue: 'slipway' };
 
 let home: string;
 const joined: WorkerRegistry[] = [];
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-workers-'));
-});
+beforeEach(async () => (home = await temporaryFolder()));
 afterEach(async () => {
   await Promise.all(joined.splice(0).map((worker) => worker.leave()));
-  await rm(home, { recursive: true, force: true });
 });
 
 async function worker(settings = SETTINGS): Promise<WorkerRegistry> {
