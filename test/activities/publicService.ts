@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-
 import { serve } from '@hono/node-server';
 
 import {
@@ -7,6 +5,7 @@ import {
   publicRequestProblems,
 } from '../../packages/contract/test/controlPlane/publicDocument.ts';
 import { TestPlatform } from '../../packages/platform/test/controlPlane/testPlatform.ts';
+import { urlOf } from '../support/listen.ts';
 
 /** A stand-in for the public service. */
 export interface PublicService {
@@ -61,7 +60,7 @@ export async function startPublicService(): Promise<PublicService> {
   const server = serve({ fetch: answer, port: 0, hostname: '127.0.0.1' });
   await new Promise((resolve) => server.once('listening', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: urlOf(server),
     platform,
     problems,
     requests,

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { truncate, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { inspect, promisify } from 'node:util';
@@ -12,6 +11,7 @@ import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { FROM_SOURCE } from '../support/fromSource.ts';
+import { listen } from '../support/listen.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 import { client as clientAt, KEY } from './controlPlaneUnderTest.ts';
 import { closedPort } from './faultyService.ts';
@@ -47,12 +47,12 @@ async function startStore(
       answer(response, request);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await listen(server);
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+  return { url, received };
 }
 
 function client(baseUrl = 'http://127.0.0.1:9'): ControlPlaneClient {

@@ -1,13 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { askEvaluator, type EvaluationRequest } from '../../src/clients/evaluator.ts';
 import { createAgent } from '../../src/clients/service.ts';
 import { signature } from '../../src/clients/signature.ts';
+import { listen } from '../support/listen.ts';
 
 const page = readFileSync(new URL('../../docs/evaluators.md', import.meta.url), 'utf8');
 
@@ -39,8 +39,7 @@ describe('the page of evaluators', () => {
     vi.stubEnv('EVALUATORS_SECRET', SECRET);
     const module = `data:text/javascript,${encodeURIComponent(blocks('js')[0] ?? '')}`;
     ({ server } = (await import(module)) as { server: Server });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    url = `${await listen(server)}/`;
   });
 
   afterAll(async () => {

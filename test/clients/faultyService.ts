@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { onTestFinished } from 'vitest';
 
 import { ServiceError } from '../../src/clients/serviceError.ts';
+import { freePort, listen } from '../support/listen.ts';
 
 /** A request, as the service received it. */
 export interface SeenRequest {
@@ -73,10 +74,7 @@ export function json(
 
 /** A loopback address on which no server listens. */
 export async function closedPort(): Promise<string> {
-  const server = createTcpServer();
-  const url = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return url;
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 /** The {@link ServiceError} of a failed call. */
@@ -107,12 +105,4 @@ function countSockets(server: { on(event: 'connection', listener: (socket: Socke
     socket.on('close', () => (open -= 1));
   });
   return { connections: () => opened, open: () => open };
-}
-
-async function listen(server: {
-  listen(port: number, host: string, done: () => void): unknown;
-  address(): AddressInfo | string | null;
-}): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

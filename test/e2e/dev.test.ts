@@ -14,7 +14,8 @@ import { freshFetch } from './freshFetch.ts';
 import { type Process, slipway } from './processes.ts';
 import { GREETS } from './project.ts';
 import { writeSmallAgent } from './smallAgent.ts';
-import { eventually, freePort } from './stack.ts';
+import { eventually } from './stack.ts';
+import { freePort } from '../support/listen.ts';
 
 const ANY_PORT = ['--port', '0', '--temporal-port', '0', '--temporal-ui-port', '0', '--dashboard-port', '0'];
 

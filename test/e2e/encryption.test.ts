@@ -11,7 +11,8 @@ import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { slipway } from './processes.ts';
 import { Project } from './project.ts';
-import { freePort, Stack } from './stack.ts';
+import { Stack } from './stack.ts';
+import { freePort } from '../support/listen.ts';
 
 const DEPLOYMENT = 'sealed';
 /** Reasons, answers and error texts. All pass through Temporal, and none is an id. */

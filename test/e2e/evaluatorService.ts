@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { listen, urlOf } from '../support/listen.ts';
 
 const SECRET = 'what only the evaluator and Slipway know';
 
@@ -47,17 +47,16 @@ export class EvaluatorService {
   /** @param folder - contains the file with its secret, for a reference. */
   static async start(folder: string): Promise<EvaluatorService> {
     const service = new EvaluatorService(folder);
-    await new Promise<void>((resolve) => service.#server.listen(0, '127.0.0.1', resolve));
+    await listen(service.#server);
     await writeFile(join(folder, 'evaluator-secret'), `${SECRET}\n`);
     return service;
   }
 
   /** Its entry for `evaluators` of a check. */
   entry(fields: Record<string, unknown> = {}): Record<string, unknown> {
-    const { port } = this.#server.address() as AddressInfo;
     return {
       name: 'tone',
-      url: `http://127.0.0.1:${port}/tone`,
+      url: `${urlOf(this.#server)}/tone`,
       secret: { from: `file:${join(this.#folder, 'evaluator-secret')}` },
       minScore: 0.8,
       timeout: '2s',

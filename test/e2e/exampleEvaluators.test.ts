@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { askEvaluator, type EvaluationRequest } from '../../src/clients/evaluator.ts';
 import { createAgent } from '../../src/clients/service.ts';
 import { Process } from './processes.ts';
+import { listen } from '../support/listen.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/evaluators/', import.meta.url));
 const SECRET = 'what only the evaluators and Slipway know';
@@ -111,14 +111,12 @@ describe('the evaluator in TypeScript, with a stand-in for the model', { timeout
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
       });
     });
-    await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve));
-    const { port } = model.address() as AddressInfo;
     evaluator = new Process('npm', ['start', '--prefix', example], {
       env: {
         EVALUATORS_SECRET: SECRET,
         MODEL: 'stand-in',
         OPENAI_API_KEY: 'the-key-of-the-model',
-        OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+        OPENAI_BASE_URL: `${await listen(model)}/v1`,
         PORT: '0',
       },
     });

@@ -1,12 +1,6 @@
-import {
-  createServer,
-  request as forward,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 
 /** A request as a rule sees it. */
 export interface ProxiedRequest {
@@ -234,12 +228,4 @@ async function sendChanged(
   const text = (await buffer(answer)).toString('utf8');
   outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
   outgoing.end(JSON.stringify(change(JSON.parse(text))));
-}
-
-function listen(server: Server): Promise<string> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    });
-  });
 }

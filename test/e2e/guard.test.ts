@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -7,6 +6,7 @@ import { exactText } from '../../src/domain/instant.ts';
 import { hasPrometheus, Prometheus } from './prometheus.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { eventually, Stack } from './stack.ts';
+import { listen } from '../support/listen.ts';
 
 const TOKEN = 'planted-token-of-prometheus-77c1';
 const QUERY = 'max(agent_error_rate{app="{deployment}"})';
@@ -21,8 +21,7 @@ async function startMetrics(): Promise<{ server: Server; address: string; errors
       response.end(`agent_error_rate{app="guarded-1"} ${metrics.errors}\n`);
     }),
   };
-  await new Promise<void>((resolve) => metrics.server.listen(0, '127.0.0.1', resolve));
-  metrics.address = `127.0.0.1:${(metrics.server.address() as AddressInfo).port}`;
+  metrics.address = new URL(await listen(metrics.server)).host;
   return metrics;
 }
 

@@ -11,7 +11,8 @@ import { type PeopleAtIssuer, peopleAtIssuer } from '../identity/peopleAtIssuer.
 import { Observer } from './observer.ts';
 import { type Process, slipway } from './processes.ts';
 import { GREETS, Project, QUICK_STEPS } from './project.ts';
-import { eventually, freePort, Stack } from './stack.ts';
+import { eventually, Stack } from './stack.ts';
+import { freePort } from '../support/listen.ts';
 
 /** The keys of all processes, in the order of docs/encryption.md, "Rotation". */
 const KEYS = {

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -10,7 +9,8 @@ import { slipway } from './processes.ts';
 import { GREETS, Project } from './project.ts';
 import { hasPrometheus, Prometheus } from './prometheus.ts';
 import { goodAgent } from './servingDeployment.ts';
-import { eventually, freePort, Stack } from './stack.ts';
+import { eventually, Stack } from './stack.ts';
+import { freePort, listen } from '../support/listen.ts';
 
 /** Planted where secrets are configured, and where other services may repeat them. */
 const PLANTED = {
@@ -178,13 +178,11 @@ describe.skipIf(!hasPrometheus)(
           response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
         });
       });
-      await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
-      const { port } = collector.address() as AddressInfo;
       const pushing = slipway(['worker', '--json'], {
         env: {
           ...stack.env,
           SLIPWAY_METRICS_ADDRESS: '',
-          OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+          OTEL_EXPORTER_OTLP_ENDPOINT: await listen(collector),
           OTEL_METRIC_EXPORT_INTERVAL: '500',
           TEAM_TOKEN: PLANTED.deployment,
         },

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 
 import protobuf from 'protobufjs';
+import { listen, urlOf } from '../support/listen.ts';
 
 /** A received span. Times are in milliseconds since 1970. */
 export interface ReceivedSpan {
@@ -39,14 +39,13 @@ export class OtlpReceiver {
 
   static async start(): Promise<OtlpReceiver> {
     const receiver = new OtlpReceiver();
-    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
+    await listen(receiver.#server);
     return receiver;
   }
 
   /** The environment of a process that sends its traces here. */
   get env(): Record<string, string> {
-    const { port } = this.#server.address() as AddressInfo;
-    return { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
+    return { OTEL_EXPORTER_OTLP_ENDPOINT: urlOf(this.#server) };
   }
 
   trace(traceId: string): readonly ReceivedSpan[] {

@@ -8,7 +8,8 @@ import { meet, REQUESTS } from './faultProxy.ts';
 import { OtlpReceiver } from './otlpReceiver.ts';
 import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
-import { eventually, freePort, Stack } from './stack.ts';
+import { eventually, Stack } from './stack.ts';
+import { freePort } from '../support/listen.ts';
 
 /** One secret for each place that can contain or repeat a secret. */
 const PLANTED = {

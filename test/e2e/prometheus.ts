@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
 
-import { eventually, freePort } from './stack.ts';
+import { eventually } from './stack.ts';
+import { freePort } from '../support/listen.ts';
 
 /** Whether the program is installed (Debian's package `prometheus`). */
 export const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;

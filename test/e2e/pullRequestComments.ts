@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { expect } from 'vitest';
+import { listen, urlOf } from '../support/listen.ts';
 
 /** The comments of a repository's pull requests, on a GitHub of this machine. */
 export class PullRequestComments {
@@ -33,12 +33,12 @@ export class PullRequestComments {
 
   static async start(): Promise<PullRequestComments> {
     const github = new PullRequestComments();
-    await new Promise<void>((resolve) => github.#server.listen(0, '127.0.0.1', resolve));
+    await listen(github.#server);
     return github;
   }
 
   get apiUrl(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return urlOf(this.#server);
   }
 
   /** The one comment of a pull request. */

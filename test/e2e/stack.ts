@@ -1,5 +1,4 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,6 +18,7 @@ import { evidenceOf } from './evidence.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 import { Process, slipway } from './processes.ts';
 import { type GateAccess, openTemporalGate, type TemporalGate } from './temporalGate.ts';
+import { freePort } from '../support/listen.ts';
 
 interface StackOptions {
   /** Whether the worker connects to Temporal through {@link Stack.gate}. Default: false. */
@@ -271,15 +271,6 @@ export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 6
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
-}
-
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function required<T>(value: T | undefined): T {

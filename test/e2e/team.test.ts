@@ -1,6 +1,5 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +9,7 @@ import { signature } from '../../src/clients/signature.ts';
 import { Process, slipway } from './processes.ts';
 import { PullRequestComments } from './pullRequestComments.ts';
 import { eventually, Stack } from './stack.ts';
+import { listen, urlOf } from '../support/listen.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/team', import.meta.url));
 const SECRETS = { EVALUATOR_SECRET: 'planted-evaluator', SLIPWAY_HOOK_SECRET: 'planted-hook' };
@@ -58,7 +58,7 @@ async function serving(target: string): Promise<unknown> {
 beforeAll(async () => {
   github = await PullRequestComments.start();
   support.server.on('request', (_, response) => response.end(JSON.stringify({ rate: support.rate })));
-  await new Promise<void>((resolve) => support.server.listen(0, '127.0.0.1', resolve));
+  await listen(support.server);
   evaluator = new Process(process.execPath, [join(EXAMPLE, 'evaluator/polite.mjs')], {
     env: { ...SECRETS, PORT: '0' },
   });
@@ -69,7 +69,7 @@ beforeAll(async () => {
   const places: readonly [string, string][] = [
     ['http://127.0.0.1:4700', stack.controlPlane],
     ['http://127.0.0.1:4710', evaluator.stdout.trim()],
-    ['http://127.0.0.1:4711', `http://127.0.0.1:${(support.server.address() as AddressInfo).port}`],
+    ['http://127.0.0.1:4711', urlOf(support.server)],
     ['kind: github,', `kind: github, apiUrl: '${github.apiUrl}', repository: ${github.repository},`],
     ['every: 1m', 'every: 1s'],
     ['soak: 5m', 'soak: 1s'],

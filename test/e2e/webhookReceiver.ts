@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 
 const SECRET = 'what only both sides know';
 /** A webhook's address is a credential: this part of it must not appear anywhere. */
@@ -39,9 +39,7 @@ export class WebhookReceiver {
   /** @param folder - contains the files with its address and its secret, for references. */
   static async start(folder: string): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(folder);
-    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
-    const { port } = receiver.#server.address() as AddressInfo;
-    await writeFile(join(folder, 'webhook-url'), `http://127.0.0.1:${port}/${TOKEN}`);
+    await writeFile(join(folder, 'webhook-url'), `${await listen(receiver.#server)}/${TOKEN}`);
     await writeFile(join(folder, 'webhook-secret'), SECRET);
     return receiver;
   }

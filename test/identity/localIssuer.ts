@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { listen } from '../support/listen.ts';
 
 /** An issuer like those of CI systems: discovery, keys, and tokens with any claims. */
 export interface LocalIssuer {
@@ -28,9 +28,7 @@ export async function startLocalIssuer(): Promise<LocalIssuer> {
       response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     })();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
   return {
     url,
     token: (claims, from = new Date()) => {

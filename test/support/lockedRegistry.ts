@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { create } from 'tar';
+import { listen } from './listen.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -51,9 +51,8 @@ export async function startLockedRegistry(): Promise<LockedRegistry> {
     const [latest] = Object.keys(versions).sort((one, other) => compare(other, one));
     response.statusCode = latest === undefined ? 404 : 200;
     response.end(JSON.stringify({ name: path, versions, 'dist-tags': { latest } }));
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  const url = `${await listen(server)}/`;
   return {
     url,
     close: async () => {

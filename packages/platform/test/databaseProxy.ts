@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../../../test/support/listen.ts';
 
 /** A proxy for a PostgreSQL. It can stop a connection at a statement, and break all connections. */
 export interface DatabaseProxy {
@@ -72,11 +73,8 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
       committing.happened();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const url = new URL(target);
-  url.hostname = '127.0.0.1';
-  url.port = String((server.address() as AddressInfo).port);
+  url.host = new URL(await listen(server)).host;
   return {
     url: url.href,
     hold: (moment, ...texts) =>

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -10,6 +9,7 @@ import type { Statement } from '../../../src/domain/identity/statement.ts';
 import { type Proof, statementAudience } from '../../../src/identity/proof.ts';
 import { GITLAB_AUDIENCE, Verifier } from '../../../src/identity/verifier.ts';
 import { type LocalIssuer, startLocalIssuer } from '../../identity/localIssuer.ts';
+import { listen } from '../../support/listen.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 /** It contains no credentials. */
@@ -43,11 +43,9 @@ beforeEach(async () => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
-  runner.listen(0, '127.0.0.1');
-  await once(runner, 'listening');
   github = {
     ...NO_HOME,
-    ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${(runner.address() as AddressInfo).port}/token?api-version=2.0`,
+    ACTIONS_ID_TOKEN_REQUEST_URL: `${await listen(runner)}/token?api-version=2.0`,
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'the-request-token',
   };
 });

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -15,6 +13,7 @@ import type { TemporalConnection } from '../../../src/temporal/client/connection
 import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { listen } from '../../support/listen.ts';
 
 const KEY = 'a key that a small team shares';
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -165,7 +164,5 @@ async function serve(html: string): Promise<{ readonly server: Server; readonly 
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end(html);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { server, url: await listen(server) };
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { type Configuration, Provider } from 'oidc-provider';
 import { vi } from 'vitest';
+import { listen } from '../../support/listen.ts';
 
 export const CLIENT_ID = 'slipway-page';
 export const CLIENT_SECRET = 'the-secret-of-the-client';
@@ -35,9 +35,7 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
     vi.spyOn(console, method).mockImplementation(() => undefined);
   // On a busy machine, the default of 5 s may pass just before the next request.
   const server = createServer({ keepAliveTimeout: 65_000 });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server, port);
   return {
     url,
     register(redirectUri, configuration = {}) {

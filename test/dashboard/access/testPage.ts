@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -11,6 +10,7 @@ import { readAccessSettings } from '../../../src/dashboard/access/accessSettings
 import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { SlipwayError } from '../../../src/domain/errors.ts';
+import { listen } from '../../support/listen.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -61,10 +61,8 @@ export async function startPage(environment: Environment): Promise<TestPage> {
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void getRequestListener(app.fetch)(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listen(server),
     async close() {
       const closed = once(server, 'close');
       server.close();

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -9,6 +8,7 @@ import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
+import { freePort, listen } from '../../support/listen.ts';
 
 const HOST = '127.0.0.1';
 
@@ -31,14 +31,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => dashboard.close());
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const read = async (url: string): Promise<string> => (await fetch(url)).text();
 
@@ -65,8 +57,7 @@ it('counts the open pages and their rooms', async () => {
   const rooms = new LiveRooms('v1');
   const { listener } = openPageMetrics(rooms);
   const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
-  const url = `http://${HOST}:${(server.address() as AddressInfo).port}/metrics`;
+  const url = `${await listen(server)}/metrics`;
   const open = (address: string) =>
     rooms.open(address, { name: 'ada', proved: false, role: 'view' }, () =>
       Promise.resolve({

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 import { Process } from '../processes.ts';
-import { eventually, freePort } from '../stack.ts';
+import { eventually } from '../stack.ts';
+import { freePort } from '../../support/listen.ts';
 
 const BIN = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'kubernetes-1.34.4', 'bin');
 const PROGRAMS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'helm'];

@@ -1,6 +1,5 @@
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -8,6 +7,7 @@ import { finished } from 'node:stream/promises';
 import S3rver from '@20minutes/s3rver';
 
 import { answerOnUploads } from './unfinishedUploads.ts';
+import { listen } from '../listen.ts';
 
 /** An S3 server on loopback. */
 export interface S3Server {
@@ -62,8 +62,7 @@ export async function startS3Server(): Promise<S3Server> {
       .catch(() => response.writeHead(500).end('<Error><Code>InternalError</Code></Error>'));
     if (method === 'POST') completing = carriedOut;
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const endpoint = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const endpoint = await listen(http);
   const running: S3Server = {
     endpoint,
     bucket,

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
 import { connectTemporal } from '../../../src/temporal/client/connection.ts';
 import type { TemporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
+import { freePort, listen } from '../../support/listen.ts';
 
 function settingsFor(address: string): TemporalSettings {
   return {
@@ -22,17 +22,14 @@ function settingsFor(address: string): TemporalSettings {
 
 describe('connecting to Temporal', () => {
   it('fails immediately if nothing listens', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => closed.once('listening', resolve));
-    const { port } = closed.address() as AddressInfo;
-    await new Promise((resolve) => closed.close(resolve));
-    const connecting = connectTemporal(settingsFor(`127.0.0.1:${port}`)).catch((error: unknown) => error);
+    const address = `127.0.0.1:${await freePort()}`;
+    const connecting = connectTemporal(settingsFor(address)).catch((error: unknown) => error);
     const first = await Promise.race([connecting, setTimeout(5_000, 'still waiting')]);
     expect(first).toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-      message: `Temporal at 127.0.0.1:${port} refuses connections`,
+      message: `Temporal at ${address} refuses connections`,
       exitCode: 6,
-      place: `127.0.0.1:${port}`,
+      place: address,
     });
   });
 
@@ -44,13 +41,12 @@ describe('connecting to Temporal', () => {
   });
 
   it('fails in time if the server never answers', async () => {
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    await new Promise((resolve) => silent.once('listening', resolve));
-    const { port } = silent.address() as AddressInfo;
+    const silent = createServer(() => undefined);
+    const address = new URL(await listen(silent)).host;
     const startedAt = Date.now();
-    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), { timeoutMs: 500 })).rejects.toMatchObject(
-      { code: 'SLIPWAY_TEMPORAL_UNREACHABLE' },
-    );
+    await expect(connectTemporal(settingsFor(address), { timeoutMs: 500 })).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    });
     expect(Date.now() - startedAt).toBeLessThan(5_000);
     silent.close();
   });
@@ -89,10 +85,8 @@ async function leavingTemporal() {
     // An empty message: not compressed, 0 bytes long.
     stream.end(isAway ? undefined : Buffer.alloc(5));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: new URL(await listen(server)).host,
     leave: () => void (isAway = true),
     refused: () => refused,
     close: () => server.close(),

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { expect, it, onTestFinished } from 'vitest';
@@ -8,6 +7,7 @@ import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { GREETS } from '../requests.ts';
+import { listen } from '../../support/listen.ts';
 
 /** A check with an evaluator that gives these scores, one after the other; `null`: it refuses to. */
 async function scoredWith(
@@ -23,13 +23,11 @@ async function scoredWith(
       response.end(JSON.stringify({ score }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `${await listen(server)}/`;
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/`;
   return { ...GREETS, evaluators: [{ name: 'tone', url, minScore: 0.8, timeoutMs: 30_000, onNoScore }] };
 }
 

@@ -1,7 +1,6 @@
 /* eslint-disable @typescript-eslint/no-unsafe-call -- answers are judged by what the tests expect of them */
-import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -9,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 
 import { apiOf, FIXTURE_AGENT, launchAgent } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
+import { listen } from '../../../../test/support/listen.ts';
 
 const agents = useAgentProcesses(FIXTURE_AGENT);
 
@@ -94,10 +94,9 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
       'graph.json': graphs('./bot.mjs:graph'),
       'bot.mjs': 'console.log("loading"); export const graph = {}',
     });
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    const agent = launchAgent({ dir, port });
+    const taken = createServer();
+    const { port } = new URL(await listen(taken));
+    const agent = launchAgent({ dir, port: Number(port) });
     expect((await agent.exited).code).toBe(1);
     taken.close();
     expect(agent.stderr()).toBe('');

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { describe, expect, it } from 'vitest';
 
 import { collectEvents, FIXTURE_AGENT, gate, until } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
+import { listen } from '../../../../test/support/listen.ts';
 
 /** How much a graph streams, in mebibytes. For a real gigabyte: `SLIPWAY_STREAMED_MIB=1024`. */
 const STREAMED_MIB = Number(process.env['SLIPWAY_STREAMED_MIB'] || 320);
@@ -53,8 +53,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
         response.end();
       });
     });
-    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
-    const { port } = hook.address() as AddressInfo;
+    const hookUrl = await listen(hook);
     const { api, ...agent } = await agents.start('signing', {
       SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
       SLIPWAY_AGENT_WEBHOOK_SECRET: 'whisper in the dark',
@@ -62,7 +61,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     const inside = await api.send('POST', '/runs', { ...echo, webhook: 'http://169.254.169.254/' });
     expect(inside.status).toBe(422);
     expect(await inside.json()).toMatchObject({ detail: [{ loc: ['body', 'webhook'] }] });
-    await api.wait(undefined, { ...echo, webhook: `http://127.0.0.1:${port}/` });
+    await api.wait(undefined, { ...echo, webhook: `${hookUrl}/` });
     const [{ body, signature }] = await until(
       () => Promise.resolve(told.length > 0 && (told as [(typeof told)[number]])),
       'the webhook was told',

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type RequestListener, type Server, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
+import { listen } from '../../../../test/support/listen.ts';
 
 /** An HTTP server on loopback. */
 export interface Served {
@@ -16,11 +16,8 @@ export interface Served {
 async function serve(listener: RequestListener, port = 0): Promise<Served> {
   // The platform's value: on a busy machine, a client may return later than the default of 5 s.
   const server = createServer({ keepAliveTimeout: 65_000 }, listener);
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${String(bound)}`,
+    url: await listen(server, port),
     server,
     kill: async () => {
       if (!server.listening) return;

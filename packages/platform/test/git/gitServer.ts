@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen, urlOf } from '../../../../test/support/listen.ts';
 
 /** A host of git repositories over http: git's `http-backend` behind a small server. */
 export class GitServer {
@@ -25,12 +25,12 @@ export class GitServer {
   /** @param root - the directory that holds the repositories. */
   static async start(root: string): Promise<GitServer> {
     const server = new GitServer(root);
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    await listen(server.#server);
     return server;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return urlOf(this.#server);
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -10,6 +9,7 @@ import { agentRoute } from '../../src/metrics/serveMetrics.ts';
 import { openMetrics } from '../../src/metrics/openMetrics.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
 import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
+import { freePort, listen } from '../../../../test/support/listen.ts';
 
 const SECRET = 'planted-secret-6d1f';
 const log = createLogger({ level: 'silent' });
@@ -133,9 +133,7 @@ describe('labels', () => {
         status: '200',
       });
     const server = createServer(listener);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const text = await (await fetch(`${await listen(server)}/metrics`)).text();
     server.close();
     expect(text).toContain('slipway_platform_run_duration_seconds_count{status="other"} 1');
     expect(text).toContain('slipway_platform_run_duration_seconds_count{status="success"} 1');
@@ -154,11 +152,3 @@ describe('labels', () => {
     expect(agentRoute(method, path)).toBe(route);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

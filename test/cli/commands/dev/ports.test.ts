@@ -1,15 +1,15 @@
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { choosePort } from '../../../../src/cli/commands/dev/ports.ts';
+import { listen } from '../../../support/listen.ts';
 
 let taken: Server;
 let port: number;
 beforeEach(async () => {
-  taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  ({ port } = taken.address() as AddressInfo);
+  taken = createServer();
+  port = Number(new URL(await listen(taken)).port);
 });
 afterEach(() => {
   taken.close();

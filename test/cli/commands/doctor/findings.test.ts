@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { listen } from '../../../support/listen.ts';
 
 const KEY = 'a-secret-key';
 let folder: string;
@@ -21,9 +21,8 @@ beforeEach(async () => {
     response.setHeader('content-type', 'application/json');
     response.statusCode = request.headers['x-api-key'] === KEY ? 200 : 401;
     response.end(response.statusCode === 200 ? '{"resources":[],"offset":0}' : '{"detail":"no"}');
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  ({ port } = server.address() as AddressInfo);
+  });
+  port = Number(new URL(await listen(server)).port);
 });
 afterEach(() => {
   server.closeAllConnections();

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -9,6 +8,7 @@ import { readLocalHold } from '../../../../src/cli/commands/target/localHold.ts'
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { listen } from '../../../support/listen.ts';
 
 const KEY = 'a-secret-key';
 const PAGE = 100;
@@ -66,9 +66,8 @@ class ControlPlane {
     this.#server.keepAliveTimeout = 0;
   }
 
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  listen(): Promise<string> {
+    return listen(this.#server);
   }
 
   close(): void {

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { chmod, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -13,6 +12,7 @@ import {
 } from '../../../../src/temporal/server/installation/installation.ts';
 import { elapsed } from '../../../../src/temporal/server/installation/installTask.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { listen } from '../../../support/listen.ts';
 
 /** A `temporal` that only answers `--version`. */
 const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';
@@ -153,13 +153,11 @@ describe('installing Temporal', () => {
 
   it('gives up on a download without progress', async () => {
     await goThatBuilds(STAND_IN);
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
+    const silent = createServer();
     try {
-      const { port } = silent.address() as AddressInfo;
       const lines: string[] = [];
       const installed = await installTemporal({
-        env: { ...env, HTTPS_PROXY: `http://127.0.0.1:${port}` },
+        env: { ...env, HTTPS_PROXY: await listen(silent) },
         downloadStallMs: 500,
         onProgress: (line) => lines.push(line),
       });

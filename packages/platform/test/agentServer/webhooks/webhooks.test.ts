@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { ReachableAddresses, Webhooks } from '../../../src/agentServer/webhooks/webhooks.ts';
 import { createLogger } from '../../../src/http/logger.ts';
+import { listen } from '../../../../../test/support/listen.ts';
 
 const logged: string[] = [];
 const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
@@ -24,8 +24,7 @@ beforeAll(async () => {
       response.writeHead(answer.status, answer.headers).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url = await listen(server);
 });
 
 beforeEach(() => {
