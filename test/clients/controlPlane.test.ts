@@ -4,6 +4,7 @@ import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoint
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
 import { json, type SeenRequest, startService } from './faultyService.ts';
+import { CREATES } from '../../packages/contract/test/controlPlane/requests.ts';
 
 const DEPLOYMENT = {
   id: ID,
@@ -35,25 +36,8 @@ const CALLS: [
 ][] = [
   [
     'createDeployment',
-    (plane) =>
-      plane.createDeployment({
-        name: 'agent',
-        source: 'internal_source',
-        source_config: {},
-        source_revision_config: { graph_config_path: 'graph.json' },
-        secrets: [],
-      }),
-    {
-      url: '/v2/deployments',
-      body: {
-        name: 'agent',
-        source: 'internal_source',
-        source_config: {},
-        source_revision_config: { graph_config_path: 'graph.json' },
-        secrets: [],
-      },
-      answer: DEPLOYMENT,
-    },
+    (plane) => plane.createDeployment(CREATES.internal_source),
+    { url: '/v2/deployments', body: CREATES.internal_source, answer: DEPLOYMENT },
   ],
   ['getDeployment', (plane) => plane.getDeployment(ID), { url: `/v2/deployments/${ID}`, answer: DEPLOYMENT }],
   [

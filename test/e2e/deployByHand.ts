@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { packSource } from '../../src/artifact/pack.ts';
 import { freshFetch } from './freshFetch.ts';
 import { eventually, type Stack } from './stack.ts';
+import { CREATES } from '../../packages/contract/test/controlPlane/requests.ts';
 
 interface Deployment {
   readonly id: string;
@@ -20,11 +21,8 @@ export async function deployByHand(
   source: string,
 ): Promise<{ readonly deploymentId: string; readonly revisionId: string }> {
   const created = (await stack.call('POST', '/v2/deployments', {
+    ...CREATES.internal_source,
     name,
-    source: 'internal_source',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
-    secrets: [],
   })) as Deployment;
   return { deploymentId: created.id, revisionId: await changeByHand(stack, created.id, source) };
 }

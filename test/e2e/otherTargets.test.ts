@@ -14,6 +14,7 @@ import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { writeSmallAgent } from './smallAgent.ts';
 import { Stack } from './stack.ts';
+import { CREATES } from '../../packages/contract/test/controlPlane/requests.ts';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -66,11 +67,8 @@ describe.concurrent('a release of a git ref, on a target with a tenant', () => {
   it('is built from the repository, serves, records its commit, and changes nothing of another tenant', async () => {
     // Another tenant has a deployment of that name.
     const { id: another } = (await stack.call('POST', '/v2/deployments', {
+      ...CREATES.internal_source,
       name: deployment,
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
     })) as { id: string };
     const before = await stack.call('GET', `/v2/deployments/${another}`);
 

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import { QUICK_START } from '../../../test/support/quickStart.ts';
 import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
+import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -37,11 +38,9 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     client = createControlPlaneClient({ baseUrl: url, apiKey });
     const fill = 'if [ -e fill ]; then head -c 400000000 /dev/zero > big; fi';
     ({ id } = await client.createDeployment({
+      ...CREATES.internal_source,
       name: 'full',
-      source: 'internal_source',
       source_config: { install_command: fill },
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
     }));
     await reaches(await release('good'), 'DEPLOYED');
   });

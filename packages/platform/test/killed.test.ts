@@ -14,6 +14,7 @@ import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
 import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
 import { useFolder } from '../../../test/support/temporaryFolder.ts';
+import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 
 // Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -47,10 +48,9 @@ class Subject {
     // The baseline's build and start find no gate.
     const waits = `[ ! -e '${this.gate}-build' ] || { touch '${this.gate}-build.met'; while [ -e '${this.gate}-build' ]; do sleep 0.05; done; }`;
     const { id } = await client.createDeployment({
+      ...CREATES.internal_source,
       name: this.name,
-      source: 'internal_source',
       source_config: { install_command: waits },
-      source_revision_config: { graph_config_path: 'graph.json' },
       secrets: [{ name: 'GATE', value: this.gate }],
     });
     this.id = id;

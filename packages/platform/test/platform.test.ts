@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 import { useFolder } from '../../../test/support/temporaryFolder.ts';
@@ -136,10 +137,9 @@ describe('a platform with real agents', () => {
 
   it('deploys an uploaded source, and its agent answers runs at the stable address', async () => {
     const created = await call('POST', '/v2/deployments', {
+      ...CREATES.internal_source,
       name: 'greeter',
-      source: 'internal_source',
       source_config: { install_command: `ln -s '${NODE_MODULES}' node_modules` },
-      source_revision_config: { graph_config_path: 'graph.json' },
       secrets: [
         { name: 'MARK', value: '!' },
         { name: 'my-key.x', value: 'a model key' },

@@ -6,6 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { startPlatform } from '../src/platform.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 import { temporaryFolder } from '../../../test/support/temporaryFolder.ts';
+import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 
 it('a restarted platform knows its deployments from its first answer on', async () => {
   const folder = await temporaryFolder();
@@ -16,13 +17,7 @@ it('a restarted platform knows its deployments from its first answer on', async 
   const created = await fetch(`${before.url}/v2/deployments`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({
-      name: 'restarted',
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
-    }),
+    body: JSON.stringify({ ...CREATES.internal_source, name: 'restarted' }),
   });
   const { id } = (await created.json()) as { id: string };
   await before.close();

@@ -16,6 +16,7 @@ import { eventually } from '../stack.ts';
 import { type Aims, INTRUDER, type Report } from './buildIntruder.ts';
 import { mustPodman, podman } from './engine.ts';
 import { PlatformApi } from './platformApi.ts';
+import { CREATES } from '../../../packages/contract/test/controlPlane/requests.ts';
 
 const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 const missing =
@@ -225,11 +226,9 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     buildCommand?: string,
   ): Promise<Build> {
     const { id } = await api.json<{ id: string }>('POST', '/v2/deployments', {
+      ...CREATES.internal_source,
       name,
-      source: 'internal_source',
       source_config: { build_command: buildCommand },
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
     });
     const upload = await api.json<{
       upload_url: string;

@@ -2,35 +2,15 @@ import { Deployment } from '../../src/controlPlane/deployment.ts';
 
 /** The smallest valid request to create a deployment of each source. */
 export const CREATES = {
-  repo_host: {
-    name: 'agent',
-    source: 'repo_host',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
-    secrets: [],
-  },
-  external_image: {
-    name: 'agent',
-    source: 'external_image',
-    source_config: {},
-    source_revision_config: {},
-    secrets: [],
-  },
-  internal_image: {
-    name: 'agent',
-    source: 'internal_image',
-    source_config: {},
-    source_revision_config: {},
-    secrets: [],
-  },
-  internal_source: {
-    name: 'agent',
-    source: 'internal_source',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
-    secrets: [],
-  },
-} as const;
+  repo_host: createOf('repo_host', { graph_config_path: 'graph.json' }),
+  external_image: createOf('external_image', {}),
+  internal_image: createOf('internal_image', {}),
+  internal_source: createOf('internal_source', { graph_config_path: 'graph.json' }),
+};
+
+function createOf<Source extends string, Config>(source: Source, source_revision_config: Config) {
+  return { name: 'agent', source, source_config: {}, source_revision_config, secrets: [] };
+}
 
 export type SourceName = keyof typeof CREATES;
 export const SOURCES = Object.keys(CREATES) as SourceName[];

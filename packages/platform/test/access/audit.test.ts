@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { AuditList } from '@slipway/contract/controlPlane/access';
 import { removeOldAudit } from '../../src/access/audit.ts';
 import { TestPlatform } from '../controlPlane/testPlatform.ts';
+import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 const platform = TestPlatform.use();
 
@@ -23,10 +24,9 @@ describe('the record of changes', () => {
       'POST',
       '/v2/deployments',
       {
+        ...CREATES.internal_source,
         name: 'audited',
-        source: 'internal_source',
         source_config: { build_command: 'echo hunter2-hunter2' },
-        source_revision_config: { graph_config_path: 'graph.json' },
         secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
         'hunter2-hunter2': 1,
       },

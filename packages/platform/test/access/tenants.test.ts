@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { type Answer, TestPlatform } from '../controlPlane/testPlatform.ts';
+import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 const ALICE = randomUUID();
 const BOB = randomUUID();
@@ -39,10 +40,8 @@ const as = (tenantId: string, method: string, path: string, body?: unknown): Pro
 
 async function deploy(tenantId: string, name: string) {
   const { status, json } = await as(tenantId, 'POST', '/v2/deployments', {
+    ...CREATES.internal_source,
     name,
-    source: 'internal_source',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
     secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
   });
   expect(status).toBe(201);
@@ -68,14 +67,6 @@ async function stored(tenantId: string): Promise<string> {
   ]);
 }
 
-const DEPLOYMENT = {
-  name: 'of another',
-  source: 'external_image',
-  source_config: {},
-  source_revision_config: {},
-  secrets: [],
-};
-
 /** The kinds of ids in paths, except for deployments. */
 const KINDS: Readonly<Record<string, string>> = {
   listener_id: 'Listener',
@@ -85,7 +76,9 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** The other tenant's requests to endpoints without ids in their paths, about the first tenant's objects. */
 const WITHOUT_IDS: Readonly<Record<string, () => { query?: string; body?: unknown }>> = {
-  createDeployment: () => ({ body: { ...DEPLOYMENT, source_config: { listener_id: listenerId } } }),
+  createDeployment: () => ({
+    body: { ...CREATES.external_image, source_config: { listener_id: listenerId } },
+  }),
   listDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),
   deleteDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),
   listIntegrations: () => ({}),
@@ -154,11 +147,8 @@ describe('the resources of a tenant', () => {
     const twin = await deploy(BOB, 'agent');
     expect(twin.deploymentId).not.toBe(deploymentId);
     const again = await as(ALICE, 'POST', '/v2/deployments', {
+      ...CREATES.internal_source,
       name: 'agent',
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
     });
     expect(again.status).toBe(409);
   });

@@ -10,6 +10,7 @@ import { type Platform, startPlatform } from '../../src/platform.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { emptyDatabaseUrl, useTestDatabase } from '../testDatabase.ts';
+import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
 const root = useFolder();
@@ -136,13 +137,7 @@ async function serve(): Promise<Place & { source: string }> {
     expect(answer.status).toBeLessThan(300);
     return (await answer.json()) as Record<string, string>;
   };
-  const { id = '' } = await call('/v2/deployments', {
-    name: 'kept',
-    source: 'internal_source',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
-    secrets: [],
-  });
+  const { id = '' } = await call('/v2/deployments', CREATES.internal_source);
   const { upload_url = '', object_path = '' } = await call(`/deployments/${id}/upload-url`, {});
   expect((await fetch(upload_url, { method: 'PUT', body: 'tarball' })).status).toBe(200);
   await platform.close();

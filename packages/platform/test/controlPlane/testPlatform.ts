@@ -24,6 +24,7 @@ import type { Database } from '../../src/store/databaseOwner.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
+import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 export const API_KEY = 'test-key';
 
@@ -316,11 +317,8 @@ export class TestPlatform {
 /** A request to create a deployment of source `internal_source`. */
 export function createBody(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
+    ...CREATES.internal_source,
     name: `d-${randomUUID()}`,
-    source: 'internal_source',
-    source_config: {},
-    source_revision_config: { graph_config_path: 'graph.json' },
-    secrets: [],
     ...more,
   };
 }

@@ -10,6 +10,7 @@ import { openMetrics } from '../../src/metrics/openMetrics.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
 import { temporaryFolder, useFolder } from '../../../../test/support/temporaryFolder.ts';
 import { freePort, listen } from '../../../../test/support/listen.ts';
+import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 const SECRET = 'planted-secret-6d1f';
 const log = createLogger({ level: 'silent' });
@@ -55,10 +56,8 @@ describe('the metrics of a platform', () => {
   it('count requests by the template of their route, builds and queries, without ids and secrets', async () => {
     const client = createControlPlaneClient({ baseUrl: platform.url, apiKey: SECRET });
     const { id } = await client.createDeployment({
+      ...CREATES.internal_source,
       name: 'measured',
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
       secrets: [{ name: 'TOKEN', value: SECRET }],
     });
     await client.getDeployment(id);

@@ -18,6 +18,7 @@ import {
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
+import { CREATES } from '../../../../packages/contract/test/controlPlane/requests.ts';
 
 const home = useFolder();
 let platform: Platform;
@@ -114,17 +115,7 @@ it('Bodies and uploads have the limits that the command line sets', async () => 
   expect((await send('POST', '/v2/deployments', large!)).status).toBe(422);
   expect((await send('POST', '/v2/deployments', tooLarge!)).status).toBe(413);
 
-  const made = await send(
-    'POST',
-    '/v2/deployments',
-    JSON.stringify({
-      name: 'uploads',
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
-    }),
-  );
+  const made = await send('POST', '/v2/deployments', JSON.stringify(CREATES.internal_source));
   const { id } = (await made.json()) as { id: string };
   const offer = async (body: object): Promise<Response> =>
     send('POST', `/deployments/${id}/upload-url`, JSON.stringify(body));

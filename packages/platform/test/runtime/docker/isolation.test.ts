@@ -13,6 +13,7 @@ import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { BUILT_COMMAND } from '../../../../../test/support/builtCommand.ts';
+import { CREATES } from '../../../../contract/test/controlPlane/requests.ts';
 import { startByCommand } from '../../simplePlatform.ts';
 import { PROBES } from './probes.ts';
 
@@ -182,11 +183,9 @@ describe.skipIf(!canRun)('an agent in a container', () => {
     const archive = await buffer(create({ gzip: true, cwd: directory }, ['graph.json', 'graph.mjs']));
     await rm(directory, { recursive: true });
     const { id } = await call<{ id: string }>('POST', '/v2/deployments', {
+      ...CREATES.internal_source,
       name,
-      source: 'internal_source',
       source_config: { install_command: `ln -s '${NODE_MODULES}' node_modules` },
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
     });
     const offer = await call<{
       upload_url: string;
