@@ -1,3 +1,5 @@
+import type { Output } from './output.ts';
+
 /** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
 export const INTERRUPTED = 130;
 
@@ -16,6 +18,16 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     process.off('SIGINT', take);
     process.off('SIGTERM', take);
   }
+}
+
+/** How long a command may take to stop before it says so, in milliseconds. */
+const SLOW_MS = 1_000;
+
+/** Says that a second interrupt ends the command at once, if the command still runs a second after the first. */
+export function sayIfSlow({ note }: Pick<Output, 'note'>, signal: AbortSignal): void {
+  const say = (): void =>
+    note('stopping; a second interrupt exits immediately, and what the target has accepted continues');
+  signal.addEventListener('abort', () => setTimeout(say, SLOW_MS).unref(), { once: true });
 }
 
 /** With `SLIPWAY_EXIT_WITH_PARENT=1`, this process ends when its stdin closes, which even a killed parent does. */

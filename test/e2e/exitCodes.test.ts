@@ -135,7 +135,8 @@ it('a second interrupt exits immediately, even if no worker takes the abort', ()
     try {
       command.child.kill('SIGINT');
       await eventually(() => {
-        expect(command.stderr).toMatch(/asking release-\d+ to abort; a second interrupt exits immediately/);
+        expect(command.stderr).toMatch(/asking release-\d+ to abort/);
+        expect(command.stderr).toContain('a second interrupt exits immediately');
       });
       command.child.kill('SIGINT');
       expect(await command.exited).toBe(130);

@@ -187,7 +187,7 @@ interface Abortable {
 
 /** Aborts what is followed, because the command was interrupted. @returns the result as text, for the last line. */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
-  output.note(`asking ${id} to abort; a second interrupt exits immediately`);
+  output.note(`asking ${id} to abort`);
   try {
     const taken = await ask();
     output.event({ event: 'intervention', kind: 'abort', ...taken });

@@ -9,7 +9,7 @@ import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
-import { interruptible } from '../../interruption.ts';
+import { interruptible, sayIfSlow } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
@@ -40,6 +40,7 @@ export async function runPromoteCommand(
   await makeHome(context.home);
   return interruptible((signal) =>
     withTemporal(context, async (temporal) => {
+      sayIfSlow(output, signal);
       await store();
       const proved = await withProof(context, request);
       const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
