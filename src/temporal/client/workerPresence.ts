@@ -1,4 +1,6 @@
+import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { exactText } from '../../domain/instant.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -59,10 +61,19 @@ export async function requireWorker(temporal: TemporalConnection, patienceMs = P
   const deadline = Date.now() + patienceMs;
   while ((await pollingWorkers(temporal)).length === 0) {
     if (Date.now() >= deadline) {
-      throw noWorker(temporal.settings, `no worker polls the task queue "${temporal.settings.taskQueue}"`);
+      const what = `no worker polls the task queue "${temporal.settings.taskQueue}"`;
+      throw noWorker(temporal.settings, `${what}${lastPollText(await lastPoll(temporal), Date.now())}`);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+}
+
+/** Names both clocks, because only their difference makes a worker that polls look gone. */
+function lastPollText(at: number, now: number): string {
+  if (at === 0 || now - at < SEEN_WITHIN_MS) return '';
+  const ago = formatDuration(now - at);
+  const [polled, here] = [at, now].map((time) => exactText(new Date(time).toISOString()));
+  return `; one did ${ago} ago, at ${polled} by Temporal's clock (it is ${here} by this machine's)`;
 }
 
 export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {

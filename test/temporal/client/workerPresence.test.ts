@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { pollingWorkers } from '../../../src/temporal/client/workerPresence.ts';
+import { pollingWorkers, requireWorker } from '../../../src/temporal/client/workerPresence.ts';
 
 /** A Temporal where these workers poll these task queues. */
-function polledBy(pollers: Readonly<Record<string, readonly string[]>>): TemporalConnection {
-  const lastAccessTime = { seconds: Math.floor(Date.now() / 1_000) };
+function polledBy(
+  pollers: Readonly<Record<string, readonly string[]>>,
+  now = Date.now(),
+): TemporalConnection {
+  const lastAccessTime = { seconds: Math.floor(now / 1_000) };
   const describeTaskQueue = ({ taskQueue }: { readonly taskQueue: { readonly name: string } }) =>
     Promise.resolve({
       pollers: (pollers[taskQueue.name] ?? []).map((identity) => ({ identity, lastAccessTime })),
@@ -24,4 +27,14 @@ it('counts only workers that poll the task queue, and those of the waiting activ
     'slipway-restore-polls': ['whole', 'without polls'],
   });
   expect(await pollingWorkers(temporal)).toEqual(['whole']);
+});
+
+it('names the last poll and both clocks if no worker polls, because one of them may be wrong', async () => {
+  const temporal = polledBy({ slipway: ['whole'] }, Date.now() - 100_000);
+  await expect(requireWorker(temporal, 0)).rejects.toMatchObject({
+    code: 'SLIPWAY_NO_WORKER',
+    message: expect.stringMatching(
+      /^no worker polls the task queue "slipway"; one did 1m4\ds ago, at \S+ \S+Z by Temporal's clock \(it is \S+ \S+Z by this machine's\)$/,
+    ) as string,
+  });
 });
