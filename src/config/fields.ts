@@ -96,7 +96,9 @@ export function approvalFields(byDefault: string) {
   return {
     required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
     approvers: z.array(Text).min(1).max(100).optional().describe(`Who may approve. Default: ${byDefault}`),
-    within: Duration.default(DAY_MS).describe('How long to wait for approval. Default: 24h'),
+    within: Duration.default(DAY_MS).describe(
+      'How long to wait for approval. While no worker runs, the wait goes on, and an approval counts. Default: 24h',
+    ),
   };
 }
 
