@@ -78,7 +78,11 @@ export async function applySchedules(
           .getHandle(scheduleId)
           .update(({ state }) => ({ ...optionsOf(temporal, wanted), state }));
       }
-      if (kind === 'undeclared' && prune) await client.schedule.getHandle(scheduleId).delete();
+      if (kind === 'undeclared' && prune) {
+        const handle = client.schedule.getHandle(scheduleId);
+        await endWaitingRuns(client, handle);
+        await handle.delete();
+      }
     }
   });
 }
@@ -106,9 +110,11 @@ async function endWaitingRuns(client: Client, schedule: ScheduleHandle): Promise
     const run = client.workflow.getHandle(workflow.workflowId);
     const { pendingChildren } = (await run.describe()).raw;
     if ((pendingChildren ?? []).length > 0) continue;
-    await run.terminate('its schedule was paused before a worker began it').catch((error: unknown) => {
-      if (!isGone(error)) throw error;
-    });
+    await run
+      .terminate('its schedule was paused or removed before a worker began it')
+      .catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+      });
   }
 }
 

@@ -1,6 +1,11 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { pauseSchedule, triggerSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
+import {
+  applySchedules,
+  pauseSchedule,
+  triggerSchedule,
+} from '../../../../src/temporal/client/schedule/schedules.ts';
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 it('a promotion that is triggered while Temporal does not answer may still start, and the error says so', async () => {
@@ -26,13 +31,19 @@ it('no promotion is triggered if no worker could start it: it would start whenev
   expect(start).not.toHaveBeenCalled();
 });
 
-it('a paused schedule starts no promotion that waits for a worker, and ends none that has begun', async () => {
+const removal = { scheduleId: 's', name: 'up', kind: 'undeclared', differences: [] } as const;
+
+it.each<[string, (temporal: TemporalConnection) => Promise<void>]>([
+  ['paused', (temporal) => pauseSchedule(temporal, 's', true, 'bo: not yet')],
+  ['removed', (temporal) => applySchedules(temporal, [], [removal], true)],
+])('a schedule that is %s starts no promotion that waits, and ends none that has begun', async (_, end) => {
   const terminated: string[] = [];
   const runs = { waits: [], begun: [{ workflowId: 'promotion:a' }] };
   const temporal = answeringTemporal({
     schedule: {
       getHandle: () => ({
         pause: () => Promise.resolve(),
+        delete: () => Promise.resolve(),
         describe: () => {
           const runningActions = Object.keys(runs).map((workflowId) => ({ workflow: { workflowId } }));
           return Promise.resolve({ info: { runningActions } });
@@ -46,6 +57,6 @@ it('a paused schedule starts no promotion that waits for a worker, and ends none
       }),
     },
   });
-  await pauseSchedule(temporal, 's', true, 'bo: not yet');
+  await end(temporal);
   expect(terminated).toEqual(['waits']);
 });
