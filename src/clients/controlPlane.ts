@@ -19,7 +19,7 @@ import { z } from 'zod';
 
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
 import { type CallOptions, createService, notSent, type Service, type ServiceOptions } from './service.ts';
-import { ServiceError } from './serviceError.ts';
+import { isDeploymentGone, ServiceError } from './serviceError.ts';
 
 /** A request body without its computed fields, as callers write it. */
 type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
@@ -176,21 +176,14 @@ function uploadUrlRequester(service: Service, isVersioned: boolean) {
       try {
         return await service.call(ENDPOINTS.createUploadUrl, parts, options);
       } catch (error) {
-        if (!isUnknownPath(error, deploymentId)) throw error;
+        const isNotFound = error instanceof ServiceError && error.status === 404;
+        if (!isNotFound || isDeploymentGone(error, deploymentId)) throw error;
       }
     }
     const upload = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
     versioned = true;
     return upload;
   };
-}
-
-/** A 404 about a deployment names it in the detail (contract 000, "Errors"). One about an unknown path does not. */
-function isUnknownPath(error: unknown, deploymentId: string): boolean {
-  if (!(error instanceof ServiceError) || error.status !== 404) return false;
-  return !(
-    typeof error.detail === 'string' && error.detail.toLowerCase().includes(deploymentId.toLowerCase())
-  );
 }
 
 /**

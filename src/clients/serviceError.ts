@@ -56,6 +56,13 @@ export class ServiceError extends SlipwayError {
   }
 }
 
+/** Whether a service answers that it does not have a deployment: its 404 names it, unlike one for an unknown path. */
+export function isDeploymentGone(error: unknown, deploymentId: string): boolean {
+  if (!(error instanceof ServiceError) || error.status !== 404 || typeof error.detail !== 'string')
+    return false;
+  return error.detail.toLowerCase().includes(deploymentId.toLowerCase());
+}
+
 const HINTS: Readonly<Partial<Record<ServiceErrorCode, string>>> = {
   SLIPWAY_UNREACHABLE: 'Check the address, and whether the service runs there.',
   SLIPWAY_NO_ANSWER: 'Check whether the service works, then try again.',

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { notOffered, ServiceError } from '../../clients/serviceError.ts';
+import { isDeploymentGone, notOffered } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { cutText } from '../../domain/bounds.ts';
@@ -140,7 +140,7 @@ export function deploymentActivities(
         return { offered: true };
       } catch (error) {
         if (!notOffered(error)) throw error;
-        return { offered: namesIt(error, deploymentId) };
+        return { offered: isDeploymentGone(error, deploymentId) };
       }
     },
 
@@ -150,13 +150,6 @@ export function deploymentActivities(
       return {};
     },
   };
-}
-
-/** A 404 for a deployment that is gone names it (contract 000, "Errors"); one for a call that there is not does not. */
-function namesIt(error: unknown, deploymentId: string): boolean {
-  if (!(error instanceof ServiceError) || error.status !== 404 || typeof error.detail !== 'string')
-    return false;
-  return error.detail.toLowerCase().includes(deploymentId.toLowerCase());
 }
 
 /**
