@@ -10,7 +10,6 @@ import type { ErrorPolicy } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
-import { TARGET_NAME } from '../domain/target/targetSpec.ts';
 import { Check, ChecksBudget } from './checkSchema.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
@@ -18,6 +17,7 @@ import {
   Duration,
   durationField,
   enoughApprovers,
+  EntryName,
   FreezeList,
   Origin,
   present,
@@ -283,7 +283,7 @@ export const Config = z
       .describe('Files to merge below this one, relative to it. Later files override earlier ones'),
     targets: z
       .record(
-        z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes'),
+        EntryName,
         Target.describe('A deployment that releases go to, by a name that you choose'),
         typeProblem(TARGETS_EXPECTED),
       )

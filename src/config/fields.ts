@@ -6,7 +6,7 @@ import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
 import { ORIGIN } from '../domain/target/origin.ts';
-import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
+import { serviceUrlProblem, TARGET_NAME } from '../domain/target/targetSpec.ts';
 import type { FieldProblem } from './configProblem.ts';
 
 /** Fields that several parts of `slipway.yaml` share. */
@@ -19,6 +19,9 @@ export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclu
 }
 
 export const Text = z.string().trim().min(1, 'must not be empty');
+
+/** The name of a target, a promotion or a preview. */
+export const EntryName = z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes');
 
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 

@@ -5,7 +5,7 @@ import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { Duration, SecretReference, ServiceUrl, Text } from './fields.ts';
-import { meantWord } from './nearestWord.ts';
+import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
 const SCORES_MAX = 1_000;
@@ -159,8 +159,7 @@ export function* guardProblems(targets: object, metrics: unknown): Iterable<Fiel
     for (const [index, name] of chosen.entries()) {
       if (typeof name !== 'string') continue;
       if (!names.includes(name)) {
-        const message = `slipway.yaml has no metric of that name; ${meantWord(name, names)}`;
-        yield { path: [...path, 'metrics', index], message };
+        yield { path: [...path, 'metrics', index], message: unknownName('metric', name, names) };
         continue;
       }
       if (isRecord(settings) && settings['deployment'] === undefined && namesDeployment(defined[name]))

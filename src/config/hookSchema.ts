@@ -5,7 +5,7 @@ import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { possibleFreeze, SecretReference, Text, TimeLimit, TimeZone, unless, unlessAny } from './fields.ts';
-import { meantWord, namedTwice } from './nearestWord.ts';
+import { namedTwice, unknownName } from './nearestWord.ts';
 
 /** The forms of payloads, named after the products that send them. */
 const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
@@ -131,8 +131,7 @@ export function hookProblems(
     instead?: string,
   ): readonly FieldProblem[] => {
     if (typeof target !== 'string' || names.length === 0) return [];
-    if (!names.includes(target))
-      return [{ path, message: `slipway.yaml has no target of that name; ${meantWord(target, names)}` }];
+    if (!names.includes(target)) return [{ path, message: unknownName('target', target, names) }];
     if (instead === undefined || !asksForProof(targets, target)) return [];
     const problem = `"${target}" has approval.identity, and an event cannot prove who asks`;
     return [{ path, message: `${problem}: remove the rule, and have a person run "${instead}"` }];
@@ -140,8 +139,7 @@ export function hookProblems(
   const ofPromotion = (name: string, path: FieldProblem['path']): readonly FieldProblem[] => {
     const known = Object.keys(promotions);
     if (known.includes(name)) return ofTarget(promotions[name]?.to, path, `slipway promote ${name}`);
-    const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
-    return [{ path, message: `slipway.yaml has no promotion of that name${meant}` }];
+    return [{ path, message: unknownName('promotion', name, known) }];
   };
   const ofRule = (rule: unknown, path: FieldProblem['path']): readonly FieldProblem[] => {
     if (!isRecord(rule)) return [];

@@ -28,6 +28,12 @@ export function meantWord(word: string, words: readonly string[], otherwise = 't
   return near === undefined ? `${otherwise}: ${words.join(', ')}` : `did you mean "${near}"?`;
 }
 
+/** The problem of a name of a target, check or the like that `slipway.yaml` does not have. */
+export function unknownName(what: string, name: string, known: readonly string[]): string {
+  const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
+  return `slipway.yaml has no ${what} of that name${meant}`;
+}
+
 export function namedTwice(items: readonly ({ readonly name?: unknown } | null)[], what: string) {
   const names = items.map((item) => item?.name);
   return names.flatMap((name, index) =>

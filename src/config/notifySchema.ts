@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
-import { meantWord, namedTwice } from './nearestWord.ts';
+import { namedTwice, unknownName } from './nearestWord.ts';
 
 const OF_KIND = {
   slack: { needs: ['url'], takes: [] },
@@ -70,8 +70,7 @@ export function notifyProblems(notify: unknown, targets: readonly string[]): rea
   const unknown = receivers.flatMap((receiver, index) =>
     (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {
       if (typeof target !== 'string' || targets.length === 0 || targets.includes(target)) return [];
-      const message = `slipway.yaml has no target of that name; ${meantWord(target, targets)}`;
-      return [{ path: ['notify', index, 'targets', at], message }];
+      return [{ path: ['notify', index, 'targets', at], message: unknownName('target', target, targets) }];
     }),
   );
   return [...twice, ...unknown];

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { Duration, EntryName, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
-import { meantWord } from './nearestWord.ts';
+import { unknownName } from './nearestWord.ts';
 
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = 1_000;
@@ -52,10 +52,7 @@ const Preview = z.strictObject({
   comment: Comment.optional().describe('The comment on the pull request. Absent: Slipway writes none'),
 });
 
-export const Previews = z.record(
-  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
-  Preview,
-);
+export const Previews = z.record(EntryName, Preview);
 export type PreviewConfig = z.infer<typeof Preview>;
 
 export type LoosePreviews = Readonly<
@@ -84,8 +81,7 @@ export function* previewProblems(
     const { from, checks: wanted, resources, deployment } = preview ?? {};
     const path = ['previews', name];
     if (typeof from === 'string' && names.length > 0 && !names.includes(from)) {
-      const message = `slipway.yaml has no target of that name; ${meantWord(from, names)}`;
-      yield { path: [...path, 'from'], message };
+      yield { path: [...path, 'from'], message: unknownName('target', from, names) };
     }
     const target: unknown = typeof from === 'string' ? targets[from] : undefined;
     if (resources !== undefined && isRecord(target) && target['source'] !== 'external_image')
@@ -95,8 +91,7 @@ export function* previewProblems(
       };
     for (const [index, check] of (Array.isArray(wanted) ? (wanted as unknown[]) : []).entries()) {
       if (typeof check !== 'string' || known.includes(check)) continue;
-      const message = `slipway.yaml has no check of that name; ${meantWord(check, known)}`;
-      yield { path: [...path, 'checks', index], message };
+      yield { path: [...path, 'checks', index], message: unknownName('check', check, known) };
     }
     if (typeof deployment !== 'string') continue;
     const same = patterns.get(deployment);

@@ -3,9 +3,18 @@ import { z } from 'zod';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone, unless } from './fields.ts';
+import {
+  approvalFields,
+  Duration,
+  enoughApprovers,
+  EntryName,
+  FreezeList,
+  Text,
+  TimeZone,
+  unless,
+} from './fields.ts';
 import { Judge } from './judgeSchema.ts';
-import { meantWord } from './nearestWord.ts';
+import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
 /** The least catch-up window that Temporal accepts. */
@@ -78,10 +87,7 @@ const Promotion = z.strictObject({
   ),
 });
 
-export const Promotions = z.record(
-  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
-  Promotion,
-);
+export const Promotions = z.record(EntryName, Promotion);
 export type PromotionConfig = z.infer<typeof Promotion>;
 
 export type LoosePromotions = Readonly<
@@ -101,7 +107,7 @@ export function promotionProblems(
       .filter(([, target]) => targets.length > 0 && !targets.includes(target))
       .map(([end, target]) => ({
         path: ['promotions', name, end],
-        message: `slipway.yaml has no target of that name; ${meantWord(target, targets)}`,
+        message: unknownName('target', target, targets),
       })),
     ...(from === to
       ? [{ path: ['promotions', name, 'to'], message: 'expected a target other than from' }]

@@ -136,6 +136,12 @@ describe('previews of slipway.yaml', () => {
     expect(problemsOf(`  pr: ${preview}`)).toContain(problem);
   });
 
+  it('are rejected without a suggestion for a check if there are none', () => {
+    const file = previews('  pr: { from: staging, deployment: "a-{pr}", checks: [greets] }');
+    const without = file.replace(/checks:\n[^]*?(?=notify:)/, '');
+    expect(() => parseConfig(without, 'slipway.yaml', {})).toThrow(/has no check of that name$/m);
+  });
+
   it.each([
     ['deployment: images', 'deployment: agent-7', 'images'],
     ['  images:', '  agent-7:', 'agent-7'],

@@ -5,7 +5,12 @@ import type { JudgeVerdict } from '../judge/verdict.ts';
 import type { Outcome } from '../release/outcome.ts';
 import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
-import { type SecretReference, type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
+import {
+  type SecretReference,
+  TARGET_NAME,
+  type TargetSpec,
+  targetWorkflowId,
+} from '../target/targetSpec.ts';
 
 export interface CommentSpec {
   readonly kind: 'github' | 'gitlab';
@@ -226,7 +231,7 @@ const PLACE = '{pr}';
 export function patternProblem(pattern: string): string | undefined {
   const parts = pattern.split(PLACE);
   if (parts.length !== 2) return `expected a name with ${PLACE} once, such as greeter-pr-${PLACE}`;
-  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/u.test(deploymentOf(pattern, 1))
+  return TARGET_NAME.test(deploymentOf(pattern, 1))
     ? undefined
     : `expected letters, digits, dots and dashes around ${PLACE}`;
 }
