@@ -8,7 +8,6 @@ import type { Access } from '../access/access.ts';
 import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DRAIN_MS } from '../draining.ts';
-import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitCommand.ts';
 import type { Containers } from '../runtime/docker/containers.ts';
 import type { AgentStorage } from '../store/agentStorage.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
@@ -77,8 +76,6 @@ export interface ControlPlaneOptions {
   readonly bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
-  /** Limits for reading a git repository. Default: `DEFAULT_GIT_LIMITS`. */
-  readonly gitLimits?: GitLimits;
   /** How often to poll the branches that deployments follow, in ms; 0: never. Default: 60,000. */
   readonly gitPollMs?: number;
   /** How many uploaded sources of a deployment to keep, see `removeOldSources`. Default: 20. */
@@ -128,8 +125,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     drainTimeoutMs: options.drainTimeoutMs ?? DRAIN_MS,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
-  const gitLimits = options.gitLimits ?? DEFAULT_GIT_LIMITS;
-  const sources = createSources({ kysely, home, gitLimits, containers: options.containers });
+  const sources = createSources({ kysely, home, containers: options.containers });
   const work = createRevisionWork({
     kysely,
     home,
@@ -200,7 +196,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const branchPoller = createBranchPoller({
     kysely,
     home,
-    limits: gitLimits,
     log,
     intervalMs: options.gitPollMs ?? POLL_INTERVAL_MS,
     onRevisionsCreated: () => orchestrator.requestPass(),

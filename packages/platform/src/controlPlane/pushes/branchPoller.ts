@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
-import type { GitLimits } from '../../git/gitCommand.ts';
+import { DEFAULT_GIT_LIMITS } from '../../git/gitCommand.ts';
 import { readRemoteRefs } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
 import { remoteOf } from '../integrations.ts';
@@ -27,7 +27,6 @@ interface RepositoryState {
 export function createBranchPoller(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
-  limits: GitLimits;
   log: Logger;
   /** Milliseconds between two queries of one repository, a fifth more or less; 0: only on request. */
   intervalMs: number;
@@ -86,7 +85,7 @@ export function createBranchPoller(options: {
         readRemoteRefs(remote, [...new Set(branches.map(({ ref }) => ref))], {
           scratch,
           knownHosts: options.home.knownHosts,
-          limits: options.limits,
+          limits: DEFAULT_GIT_LIMITS,
           signal: stopping.signal,
         }),
       );

@@ -1,27 +1,20 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
-import { GitFailure, type GitLimits, type GitContext, requireGit } from '../../git/gitCommand.ts';
+import { DEFAULT_GIT_LIMITS, type GitContext, GitFailure, requireGit } from '../../git/gitCommand.ts';
 import type { Remote } from '../../git/gitUrl.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
+import type { HomeLayout } from '../homeLayout.ts';
 import { remoteOf, repositoryOf } from '../integrations.ts';
 import type { TreeSource } from './source.ts';
-
-/** Options of `repo_host`. */
-export interface RepoHostOptions {
-  readonly kysely: Kysely<Schema>;
-  /** See `GitContext`. */
-  readonly knownHosts: string;
-  readonly limits: GitLimits;
-}
 
 /**
  * `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). A revision with a
  * `repo_commit_sha` (from a push or an earlier build) is built from that commit. Any other takes the current commit
  * of its `repo_ref`, or of the default branch, and stores it before fetching.
  */
-export function repoHost({ kysely, knownHosts, limits }: RepoHostOptions): TreeSource {
+export function repoHost(kysely: Kysely<Schema>, { knownHosts }: HomeLayout): TreeSource {
   const commitOf = async (
     revision: Selectable<RevisionsTable>,
     ref: string | null,
@@ -48,7 +41,7 @@ export function repoHost({ kysely, knownHosts, limits }: RepoHostOptions): TreeS
     kind: 'tree',
     hasSource: ({ source_config: config }) => repositoryOf(config) !== undefined,
     fetch: async (revision, { scratch, log, signal }) => {
-      const surroundings = { scratch, knownHosts, limits, signal };
+      const surroundings = { scratch, knownHosts, limits: DEFAULT_GIT_LIMITS, signal };
       const repository = repositoryOf(revision.source_config);
       const asked = revision.source_revision_config['repo_ref'];
       const ref = typeof asked === 'string' ? asked : null;

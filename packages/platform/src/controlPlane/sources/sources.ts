@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
 
-import type { GitLimits } from '../../git/gitCommand.ts';
 import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../../runtime/docker/containers.ts';
 import { type HomeLayout, pathExists } from '../homeLayout.ts';
@@ -15,13 +14,12 @@ export type Sources = (name: string) => Source;
 export function createSources(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
-  gitLimits: GitLimits;
   containers: Containers;
 }): Sources {
   const { kysely, home, containers } = options;
   const sources: Readonly<Record<string, Source>> = {
     internal_source: internalSource(home),
-    repo_host: repoHost({ kysely, knownHosts: home.knownHosts, limits: options.gitLimits }),
+    repo_host: repoHost(kysely, home),
     external_image: image({ kysely, containers, isPulled: true }),
     internal_image: image({ kysely, containers, isPulled: false }),
   };
