@@ -18,6 +18,9 @@ function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardP
   };
 }
 
+/** The guard measures once, so that it cannot find another revision before it ends. */
+const ONE_ROUND = { everyMs: 60_000 };
+
 function guardOf(target: TargetUnderTest, releaseId: string): Promise<GuardResult> {
   return target.workflow(`guard:${target.workflowId}/${releaseId}`).result() as Promise<GuardResult>;
 }
@@ -96,7 +99,7 @@ describeWorkflows('a guard', (harness) => {
 
     test('makes way for the next release, whose own guard begins with its end', async () => {
       const { target } = harness.newServingTarget();
-      const first = await target.release('b', guardedBy());
+      const first = await target.release('b', guardedBy(ONE_ROUND));
       await target.world.called('guardRevision');
       const second = await target.release('c', guardedBy());
       expect(second.outcome).toBe('released');
@@ -108,7 +111,7 @@ describeWorkflows('a guard', (harness) => {
 
     test('makes way for a rollback, and begins none of its own', async () => {
       const { target, good } = harness.newServingTarget();
-      const { releaseId } = await target.release('b', guardedBy());
+      const { releaseId } = await target.release('b', guardedBy(ONE_ROUND));
       await target.world.called('guardRevision');
       const { requestId } = await target.rollback({ reason: 'a person saw it first' });
       await target.ended(requestId);
