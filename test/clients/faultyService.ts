@@ -72,6 +72,12 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
+/** Gives the items one after the other, and then the last one again and again. */
+export function inTurn<T>(items: readonly T[]): () => T | undefined {
+  let given = 0;
+  return () => items[Math.min(given++, items.length - 1)];
+}
+
 /** A loopback address on which no server listens. */
 export async function closedPort(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;

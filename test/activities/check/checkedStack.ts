@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Check } from '../../../src/domain/check/check.ts';
-import { type FaultyService, json } from '../../clients/faultyService.ts';
+import { type FaultyService, inTurn, json } from '../../clients/faultyService.ts';
 import {
   DEPLOYMENT_PATH,
   deploymentAnswer,
@@ -38,16 +38,10 @@ export function startStack(
     ...routes
   }: { active?: readonly (string | null)[] } & Record<string, unknown> = {},
 ): Promise<FaultyService> {
-  let looks = 0;
+  const activeNow = inTurn(active);
   return startRoutes({
-    [`GET ${DEPLOYMENT_PATH}`]: (response) => {
-      json(
-        response,
-        200,
-        deploymentAnswer({ active_revision_id: active[Math.min(looks, active.length - 1)] }),
-      );
-      looks += 1;
-    },
+    [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+      json(response, 200, deploymentAnswer({ active_revision_id: activeNow() })),
     'POST /runs/stream': run,
     ...(routes as Routes),
   });

@@ -11,6 +11,7 @@ import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import {
   closedPort,
   type FaultyService,
+  inTurn,
   json,
   type SeenRequest,
   startService,
@@ -40,12 +41,9 @@ const status = (code: number, headers: Record<string, string> = {}): Answer => {
 const never: Answer = () => undefined;
 
 /** An evaluator that answers so, one call after the other; then as the last one. */
-async function evaluatorThat(...answers: readonly Answer[]): Promise<FaultyService> {
-  let calls = 0;
-  return startService((request, response) => {
-    answers[Math.min(calls, answers.length - 1)]?.(request, response);
-    calls += 1;
-  });
+function evaluatorThat(...answers: readonly Answer[]): Promise<FaultyService> {
+  const answer = inTurn(answers);
+  return startService((request, response) => answer()?.(request, response));
 }
 
 function of({ url }: { readonly url: string }, fields: Partial<Evaluator> = {}): Evaluator {

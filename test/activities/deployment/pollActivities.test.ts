@@ -5,7 +5,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
 import { pausesUntil, pollsUntilShutdown } from '../../../src/activities/polling.ts';
-import { closedPort, type FaultyService, json, until } from '../../clients/faultyService.ts';
+import { closedPort, type FaultyService, inTurn, json, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   AGENT_KEY,
@@ -23,13 +23,9 @@ import {
 
 /** A control plane that answers these statuses of its revision, one per read, and then repeats the last. */
 function planeWithStatuses(...statuses: readonly string[]): Promise<FaultyService> {
-  let looks = 0;
+  const status = inTurn(statuses);
   return startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => {
-      const status = statuses[Math.min(looks, statuses.length - 1)] ?? '';
-      looks += 1;
-      json(response, 200, revisionAnswer(status));
-    },
+    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer(status() ?? '')),
     [`GET ${DEPLOYMENT_PATH}`]: (response) =>
       json(response, 200, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
   });
@@ -40,13 +36,11 @@ function planeWithActive(
   agentUrl: string | null,
   ...active: readonly (string | null)[]
 ): Promise<FaultyService> {
-  let looks = 0;
+  const activeNow = inTurn(active);
   return startRoutes({
     [`GET ${DEPLOYMENT_PATH}`]: (response) => {
-      const activeNow = active[Math.min(looks, active.length - 1)];
-      looks += 1;
       const config = { source_config: { custom_url: agentUrl } };
-      json(response, 200, deploymentAnswer({ ...config, active_revision_id: activeNow }));
+      json(response, 200, deploymentAnswer({ ...config, active_revision_id: activeNow() }));
     },
     [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer('DEPLOYING')),
   });
@@ -54,13 +48,8 @@ function planeWithActive(
 
 /** An agent whose `GET /ok` answers these statuses in turn, and then repeats the last. */
 function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService> {
-  let calls = 0;
-  return startRoutes({
-    'GET /ok': (response) => {
-      json(response, statuses[Math.min(calls, statuses.length - 1)] ?? 0, { ok: true });
-      calls += 1;
-    },
-  });
+  const status = inTurn(statuses);
+  return startRoutes({ 'GET /ok': (response) => json(response, status() ?? 0, { ok: true }) });
 }
 
 const { revisionId: REVISION } = revisionOn('http://plane.example');

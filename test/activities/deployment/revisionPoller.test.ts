@@ -8,7 +8,7 @@ import { RequestRates } from '../../../src/activities/deployment/requestRates.ts
 import { revisionPollerActivities } from '../../../src/activities/deployment/revisionPoller.ts';
 import { pausesUntil } from '../../../src/activities/polling.ts';
 import { UNREADABLE, type WaitingRevision, waitingKey } from '../../../src/messages/revisionPoller.ts';
-import { json, until } from '../../clients/faultyService.ts';
+import { inTurn, json, until } from '../../clients/faultyService.ts';
 import {
   DEPLOYMENT_ID,
   failureOf,
@@ -92,11 +92,9 @@ function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
 
 /** A control plane that answers these statuses of its revision, one per read, and then repeats the last. */
 function planeThat(statuses: readonly string[]) {
-  let looks = 0;
+  const status = inTurn(statuses);
   return startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => {
-      json(response, 200, revisionAnswer(statuses[Math.min(looks++, statuses.length - 1)] ?? ''));
-    },
+    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer(status() ?? '')),
   });
 }
 

@@ -1,32 +1,20 @@
-import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
-
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 
 import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { GREETS } from '../requests.ts';
-import { listen } from '../../support/listen.ts';
+import { inTurn, json, startService } from '../../clients/faultyService.ts';
 
 /** A check with an evaluator that gives these scores, one after the other; `null`: it refuses to. */
 async function scoredWith(
   scores: readonly (number | null)[],
   onNoScore: Evaluator['onNoScore'] = 'fail',
 ): Promise<Check> {
-  let calls = 0;
-  const server = createServer((request, response) => {
-    void text(request).then(() => {
-      const score = scores[Math.min(calls, scores.length - 1)];
-      calls += 1;
-      response.statusCode = score === null ? 400 : 200;
-      response.end(JSON.stringify({ score }));
-    });
-  });
-  const url = `${await listen(server)}/`;
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
+  const next = inTurn(scores);
+  const { url } = await startService((_, response) => {
+    const score = next();
+    json(response, score === null ? 400 : 200, { score });
   });
   return { ...GREETS, evaluators: [{ name: 'tone', url, minScore: 0.8, timeoutMs: 30_000, onNoScore }] };
 }
