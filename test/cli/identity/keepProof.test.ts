@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { memoryStore } from '../../../src/artifact/memoryStore.ts';
@@ -9,7 +6,7 @@ import type { Statement } from '../../../src/domain/identity/statement.ts';
 import { type Proof, statementAudience } from '../../../src/identity/proof.ts';
 import { GITLAB_AUDIENCE, Verifier } from '../../../src/identity/verifier.ts';
 import { type LocalIssuer, startLocalIssuer } from '../../identity/localIssuer.ts';
-import { listen } from '../../support/listen.ts';
+import { closedPort, type FaultyService, json, startService } from '../../clients/faultyService.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 /** It contains no credentials. */
@@ -17,14 +14,12 @@ const NO_HOME = { XDG_CONFIG_HOME: '/nonexistent' };
 
 let issuer: LocalIssuer;
 /** Issues tokens to GitHub's jobs. */
-let runner: Server;
-let asked: IncomingMessage[];
+let runner: FaultyService;
 let answer: (audience: string) => Promise<[status: number, body: unknown]>;
 let github: Record<string, string>;
 
 beforeEach(async () => {
   issuer = await startLocalIssuer();
-  asked = [];
   answer = async (aud) => [
     200,
     {
@@ -35,31 +30,24 @@ beforeEach(async () => {
       }),
     },
   ];
-  // On a busy machine, the default of 5 s may pass just before the next request.
-  runner = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-    asked.push(request);
-    const audience = new URL(request.url!, 'http://runner').searchParams.get('audience') ?? '';
-    void answer(audience).then(([status, body]) => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    });
+  runner = await startService(({ url }, response) => {
+    const audience = new URL(url, 'http://runner').searchParams.get('audience') ?? '';
+    void answer(audience).then(([status, body]) => json(response, status, body));
   });
   github = {
     ...NO_HOME,
-    ACTIONS_ID_TOKEN_REQUEST_URL: `${await listen(runner)}/token?api-version=2.0`,
+    ACTIONS_ID_TOKEN_REQUEST_URL: `${runner.url}/token?api-version=2.0`,
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'the-request-token',
   };
 });
-afterEach(async () => {
-  runner.closeAllConnections();
-  runner.close();
-  await issuer.close();
-});
+afterEach(() => issuer.close());
 
 describe('a job of GitHub', () => {
   it('requests a token for this statement, which the worker accepts', async () => {
     const proof = await kept(github);
-    expect(asked[0]!.headers.authorization).toBe('bearer the-request-token');
-    const { searchParams } = new URL(asked[0]!.url!, 'http://runner');
+    const [asked] = runner.requests;
+    expect(asked!.headers.authorization).toBe('bearer the-request-token');
+    const { searchParams } = new URL(asked!.url, 'http://runner');
     expect(Object.fromEntries(searchParams)).toEqual({
       'api-version': '2.0',
       audience: statementAudience(STATEMENT),
@@ -82,10 +70,8 @@ describe('a job of GitHub', () => {
   });
 
   it('reports that GitHub does not answer', async () => {
-    runner.closeAllConnections();
-    runner.close();
-    await once(runner, 'close');
-    await expect(kept(github)).rejects.toMatchObject({ code: 'SLIPWAY_UNREACHABLE' });
+    const away = { ...github, ACTIONS_ID_TOKEN_REQUEST_URL: `${await closedPort()}/token` };
+    await expect(kept(away)).rejects.toMatchObject({ code: 'SLIPWAY_UNREACHABLE' });
   });
 });
 

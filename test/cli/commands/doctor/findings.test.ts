@@ -1,32 +1,24 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
-import { listen } from '../../../support/listen.ts';
+import { json, startService } from '../../../clients/faultyService.ts';
 
 const KEY = 'a-secret-key';
 let folder: string;
-let server: Server;
-let port: number;
+let plane: string;
 beforeEach(async () => {
   folder = await temporaryFolder();
-  server = createServer((request, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.statusCode = request.headers['x-api-key'] === KEY ? 200 : 401;
-    response.end(response.statusCode === 200 ? '{"resources":[],"offset":0}' : '{"detail":"no"}');
-  });
-  port = Number(new URL(await listen(server)).port);
-});
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
+  ({ url: plane } = await startService(({ headers }, response) => {
+    if (headers['x-api-key'] === KEY) json(response, 200, { resources: [], offset: 0 });
+    else json(response, 401, { detail: 'no' });
+  }));
 });
 
 async function examined(environment: Record<string, string>, yaml: string) {
@@ -42,7 +34,7 @@ async function examined(environment: Record<string, string>, yaml: string) {
   return { exitCode, of, events: output.events, text: JSON.stringify(output.events) };
 }
 
-function yaml(url = `http://127.0.0.1:${port}`): string {
+function yaml(url = plane): string {
   return `targets:
   production:
     controlPlane: ${url}
@@ -98,13 +90,11 @@ describe('the doctor', () => {
 });
 
 describe('the origins of keys', () => {
-  const origin = (): string => `http://127.0.0.1:${port}`;
-
   it('are listed for each target', async () => {
     const { of } = await examined({ KEY }, `${yaml()}    agentOrigins: ['https://*.example.com']\n`);
     expect(of('keys of production')).toMatchObject({
       state: 'ok',
-      detail: `env:KEY may be sent to ${origin()}, every https host below example.com`,
+      detail: `env:KEY may be sent to ${plane}, every https host below example.com`,
     });
   });
 
@@ -126,11 +116,11 @@ describe('the origins of keys', () => {
 
   it('list the secrets that the file forbids, and exit 1', async () => {
     const file = join(folder, 'origins.yaml');
-    await writeFile(file, `env:KEY: ['${origin()}']\n`);
+    await writeFile(file, `env:KEY: ['${plane}']\n`);
     const { of, exitCode } = await examined({ KEY, SLIPWAY_SECRET_ORIGINS: file }, yaml());
     expect(of('secret origins')).toMatchObject({
       state: 'missing',
-      detail: `SLIPWAY_SECRET_REFUSED: the secret "env:MODEL_KEY" must not be sent to ${origin()} (production: sent to ${origin()})`,
+      detail: `SLIPWAY_SECRET_REFUSED: the secret "env:MODEL_KEY" must not be sent to ${plane} (production: sent to ${plane})`,
       fix: expect.stringContaining('list the origin below "env:MODEL_KEY"') as string,
     });
     expect(of('target production')).toMatchObject({ state: 'ok' });
@@ -174,7 +164,7 @@ notify:
     yaml().replace(
       'targets:',
       `targets:
-  staging: { controlPlane: 'http://127.0.0.1:${port}', apiKey: { from: env:KEY }, deployment: staging }`,
+  staging: { controlPlane: '${plane}', apiKey: { from: env:KEY }, deployment: staging }`,
     ) + USES;
   const VALUES = {
     ...{ KEY, AGENT: 'a', METRICS: 'm', EVALUATORS: 'e', JUDGE: 'j', GITLAB: 'g', HOOK: 'h', SIGNS: 's' },
@@ -199,7 +189,7 @@ notify:
       'set; receiver "bot": sent to the webhook',
       'set; receiver "commits": sent to https://api.github.com',
       undefined,
-      `set; metric "kindness": sent to http://127.0.0.1:${port}`,
+      `set; metric "kindness": sent to ${plane}`,
     ]);
     expect(text).not.toContain('secret-path');
     expect(exitCode).toBe(1);
@@ -221,8 +211,8 @@ notify:
   it('are compared with the file of origins, except those of hooks, which are sent nowhere', async () => {
     const origins = join(folder, 'origins.yaml');
     const allowed = {
-      'env:KEY': [`http://127.0.0.1:${port}`],
-      'env:MODEL_KEY': [`http://127.0.0.1:${port}`],
+      'env:KEY': [plane],
+      'env:MODEL_KEY': [plane],
       'env:METRICS': ['https://*.example.com'],
       'env:SLACK': ['https://slack.example.com'],
       'env:WEBHOOK': ['https://evil.example.com'],

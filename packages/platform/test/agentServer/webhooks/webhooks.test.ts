@@ -1,44 +1,27 @@
 import { createHmac } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ReachableAddresses, Webhooks } from '../../../src/agentServer/webhooks/webhooks.ts';
 import { createLogger } from '../../../src/http/logger.ts';
-import { listen } from '../../../../../test/support/listen.ts';
+import { type FaultyService, startService } from '../../../../../test/clients/faultyService.ts';
 
 const logged: string[] = [];
 const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
-const got: { url: string; body: string; headers: IncomingHttpHeaders }[] = [];
-let server: Server;
-let url: string;
+let receiver: FaultyService;
 let answer: { status: number; headers?: Record<string, string> };
 
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      got.push({ url: request.url ?? '', body, headers: request.headers });
-      response.writeHead(answer.status, answer.headers).end();
-    });
-  });
-  url = await listen(server);
-});
-
-beforeEach(() => {
-  got.length = 0;
+beforeEach(async () => {
   logged.length = 0;
   answer = { status: 200 };
+  receiver = await startService((_, response) => response.writeHead(answer.status, answer.headers).end());
 });
-
-afterAll(() => server.close());
 
 it('a webhook with a secret carries a valid signature', async () => {
   const webhooks = new Webhooks({ allow: ['127.0.0.1'], secret: 'whisper', log });
-  await webhooks.deliver(`${url}/hook`, '{"a":1}', 'run');
-  const [sent] = got;
+  await webhooks.deliver(`${receiver.url}/hook`, '{"a":1}', 'run');
+  const [sent] = receiver.requests;
   expect(sent).toMatchObject({ url: '/hook', body: '{"a":1}' });
   const [, at = '', mac] =
     /^t=(\d+),v1=([\da-f]{64})$/.exec(String(sent?.headers['x-slipway-signature'])) ?? [];
@@ -46,24 +29,24 @@ it('a webhook with a secret carries a valid signature', async () => {
   expect(Math.abs(Date.now() / 1_000 - Number(at))).toBeLessThan(60);
   await webhooks.close();
   const plain = new Webhooks({ allow: ['127.0.0.1'], log });
-  await plain.deliver(url, '{}', 'run');
-  expect(got[1]?.headers).not.toHaveProperty('x-slipway-signature');
+  await plain.deliver(receiver.url, '{}', 'run');
+  expect(receiver.requests[1]?.headers).not.toHaveProperty('x-slipway-signature');
   await plain.close();
 });
 
 it('a webhook is not sent to a forbidden address, directly, by a redirect or by a name', async () => {
-  const { port } = new URL(url);
+  const { port } = new URL(receiver.url);
   const closed = new Webhooks({ log, retryAfterMs: [1] });
   await Promise.all([
-    closed.deliver(url, '{}', 'r1'),
+    closed.deliver(receiver.url, '{}', 'r1'),
     closed.deliver(`http://a.b.localhost:${port}`, '{}', 'r2'),
   ]);
-  expect(got).toEqual([]);
+  expect(receiver.requests).toEqual([]);
   await closed.close();
   const open = new Webhooks({ allow: ['127.0.0.1'], log, retryAfterMs: [1, 1] });
   answer = { status: 307, headers: { location: `http://localhost:${port}/inside` } };
-  await open.deliver(`${url}/secret-path`, '{}', 'r3');
-  expect(got.map((each) => each.url)).toEqual(['/secret-path', '/secret-path', '/secret-path']);
+  await open.deliver(`${receiver.url}/secret-path`, '{}', 'r3');
+  expect(receiver.requests.map((each) => each.url)).toEqual(['/secret-path', '/secret-path', '/secret-path']);
   await open.close();
   expect(logged.join('')).toContain('it answered 307, and redirects are not followed');
   expect(logged.join('')).not.toContain('secret-path');
