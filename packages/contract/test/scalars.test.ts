@@ -123,7 +123,7 @@ describe('A boolean of a query', () => {
     expect(QueryBoolean.parse(value)).toBe(false);
   });
 
-  it.each(['2', 'maybe', 'null', 1, null])('is absent as %s', (value) => {
+  it.each(['2', 'maybe', 'null', 1, null])('is rejected as %s', (value) => {
     expect(QueryBoolean.safeParse(value).success).toBe(false);
   });
 });
