@@ -29,7 +29,8 @@ const inContainers = ['test/e2e/{containers,kubernetes}/*.test.ts'];
 const nightly = [
   'test/e2e/**/*.test.ts',
   'test/docs/siteBuild.test.ts',
-  'packages/platform/test/publicDeployCommand.test.ts',
+  'packages/platform/test/{fullDisk,publicDeployCommand}.test.ts',
+  'packages/platform/test/agentServer/{databaseOutage,handedOverRuns,killedAgents}.test.ts',
 ];
 /** What stands on a platform: their processes have the database's engine compiled. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];

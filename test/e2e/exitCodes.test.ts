@@ -70,6 +70,29 @@ describe.concurrent('a release that cannot be rolled back', () => {
     }));
 });
 
+describe.concurrent('an abort', () => {
+  it('ends with 4 the commands that follow the release and watch the target, and later stops nothing', () =>
+    onDeployment(async (on) => {
+      const watching = on.project.run('watch', 'staging', '--json');
+      await watching.line(({ event }) => event === 'idle');
+      const polling = meet(on, poll);
+      const following = on.project.run('release', 'staging');
+      await polling;
+      const abort = await on.project.ran('abort', 'staging', '--reason', 'changed my mind');
+      expect(abort.code, abort.text).toBe(0);
+      expect(abort.text).toContain('the release stops');
+      expect(await following.exited).toBe(4);
+      expect(following.stdout + following.stderr).toContain('changed my mind');
+      expect(await watching.exited).toBe(4);
+      expect(watching.lines.at(-1)).toMatchObject({ event: 'ended', outcome: 'aborted' });
+      for (const meant of [[], ['--release', 'release-1']]) {
+        const late = await on.project.ran('abort', 'staging', ...meant);
+        expect(late.code).toBe(4);
+        expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
+      }
+    }));
+});
+
 describe.concurrent('a command that is interrupted while it follows a release', () => {
   /** Follows a release that polls for its revision until the proxy's rule changes. */
   async function following(on: ServingDeployment, ...flags: string[]): Promise<Process> {

@@ -272,31 +272,6 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
   });
 
-  it('accepts an abort while a release runs, and rejects it when none does', async () => {
-    await project.touch('one more change');
-    const watching = project.run('watch', 'staging', '--json');
-    await eventually(() => {
-      expect(watching.stdout).toContain('"idle"');
-    });
-    const running = project.run('release', 'staging');
-    const said = await eventually(async () => {
-      const { code, text } = await project.ran('abort', 'staging', '--reason', 'changed my mind');
-      expect(code).toBe(0);
-      return text;
-    });
-    expect(said).toContain('the release stops');
-    expect(await running.exited).toBe(4);
-    expect(running.stdout + running.stderr).toContain('changed my mind');
-    expect(await watching.exited).toBe(4);
-    expect(watching.stdout).toMatch(/"event":"ended".*"outcome":"aborted"/);
-    expect(eventsOf(watching)).toEqual(expect.arrayContaining(['idle', 'started', 'step', 'ended']));
-    for (const meant of [[], ['--release', 'release-1']]) {
-      const late = await project.ran('abort', 'staging', ...meant);
-      expect(late.code).toBe(4);
-      expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
-    }
-  });
-
   it('is audited: no rule was violated', async () => {
     const { code, text } = await project.ran('audit', 'staging');
     expect(text).toContain('no rule was violated');
