@@ -3,31 +3,35 @@ import type { Output } from './output.ts';
 /** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
 export const INTERRUPTED = 130;
 
-/** Runs work whose signal the first SIGINT or SIGTERM aborts. A second one ends the process at once. */
-export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** How long a command may take to stop before it says so, in milliseconds. */
+const SLOW_MS = 1_000;
+
+/**
+ * Runs work whose signal the first SIGINT or SIGTERM aborts. A second one ends the process at once.
+ * @param output - of a command whose request continues without it: it says so if the work takes over a second to stop.
+ */
+export async function interruptible<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  output?: Pick<Output, 'note'>,
+): Promise<T> {
   const controller = new AbortController();
+  let slow: NodeJS.Timeout | undefined;
   const take = (): void => {
     if (controller.signal.aborted) process.exit(INTERRUPTED);
     controller.abort();
+    const say = () =>
+      output?.note('stopping; a second interrupt exits immediately, and what was accepted continues');
+    slow = setTimeout(say, SLOW_MS);
   };
   process.on('SIGINT', take);
   process.on('SIGTERM', take);
   try {
     return await work(controller.signal);
   } finally {
+    clearTimeout(slow);
     process.off('SIGINT', take);
     process.off('SIGTERM', take);
   }
-}
-
-/** How long a command may take to stop before it says so, in milliseconds. */
-const SLOW_MS = 1_000;
-
-/** Says that a second interrupt ends the command at once, if the command still runs a second after the first. */
-export function sayIfSlow({ note }: Pick<Output, 'note'>, signal: AbortSignal): void {
-  const say = (): void =>
-    note('stopping; a second interrupt exits immediately, and what the target has accepted continues');
-  signal.addEventListener('abort', () => setTimeout(say, SLOW_MS).unref(), { once: true });
 }
 
 /** With `SLIPWAY_EXIT_WITH_PARENT=1`, this process ends when its stdin closes, which even a killed parent does. */

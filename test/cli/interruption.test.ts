@@ -1,15 +1,33 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { sayIfSlow } from '../../src/cli/interruption.ts';
+import { interruptible } from '../../src/cli/interruption.ts';
 
 it('a command that does not stop within a second of Ctrl-C says that a second one exits immediately', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const [note, interrupt] = [vi.fn(), new AbortController()];
-  sayIfSlow({ note }, interrupt.signal);
-  interrupt.abort();
+  const note = vi.fn();
+  let stop = (): void => undefined;
+  const work = new Promise<void>((resolve) => (stop = resolve));
+  const command = interruptible(() => work, { note });
+  process.emit('SIGINT');
   await vi.advanceTimersByTimeAsync(999);
   expect(note).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   expect(note.mock.calls).toEqual([[expect.stringContaining('a second interrupt exits immediately')]]);
+  stop();
+  await command;
+});
+
+it('a command that stops within a second of Ctrl-C says nothing', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const note = vi.fn();
+  const command = interruptible(
+    (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+    { note },
+  );
+  process.emit('SIGINT');
+  await command;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(note).not.toHaveBeenCalled();
 });

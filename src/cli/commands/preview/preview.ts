@@ -43,8 +43,9 @@ export async function runPreviewCommand(
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
   const run = what === 'up' ? releasePreview : takeDown;
-  return interruptible((signal) =>
-    withTemporal(context, (temporal) => run(context, temporal, file, { ...options, pr }, signal)),
+  return interruptible(
+    (signal) => withTemporal(context, (temporal) => run(context, temporal, file, { ...options, pr }, signal)),
+    context.output,
   );
 }
 

@@ -9,7 +9,7 @@ import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
-import { interruptible, sayIfSlow } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
@@ -38,62 +38,63 @@ export async function runPromoteCommand(
   const overrideFreeze = options.overrideFreeze ?? false;
   announceFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
-  return interruptible((signal) =>
-    withTemporal(context, async (temporal) => {
-      sayIfSlow(output, signal);
-      await store();
-      const proved = await withProof(context, request);
-      const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
-      const { workflowId, disposition } = await startPromotion(temporal, asked);
-      const { from, to, differences } = settings;
-      describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
-      const dashboardUrl = pageLink(temporal.settings.dashboard, promotionAddress(workflowId));
-      output.event({
-        event: 'promotion',
-        name,
-        from,
-        to,
-        disposition,
-        workflowId,
-        dashboardUrl,
-        differences,
-      });
-      const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
-      const onPage = onPageLines(dashboardUrl);
-      const tell = options.wait ? output.info : output.print;
-      for (const line of [started, ...onPage]) tell(line);
-      for (const difference of differences) output.info(`  differs: ${difference}`);
-      if (!options.wait) {
-        const title = `${name}, ${from} to ${to}: ${disposition}`;
-        const why = [`See it: slipway status ${to}`, ...onPage];
-        await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
-        return 0;
-      }
-      return followPromotionInCi(
-        context,
-        temporal,
-        {
+  return interruptible(
+    (signal) =>
+      withTemporal(context, async (temporal) => {
+        await store();
+        const proved = await withProof(context, request);
+        const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
+        const { workflowId, disposition } = await startPromotion(temporal, asked);
+        const { from, to, differences } = settings;
+        describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
+        const dashboardUrl = pageLink(temporal.settings.dashboard, promotionAddress(workflowId));
+        output.event({
+          event: 'promotion',
           name,
+          from,
+          to,
+          disposition,
           workflowId,
-          targetId: targetWorkflowId(request.to),
           dashboardUrl,
-          timeoutMs: options.timeout,
-          onStopped:
-            options.abortOnInterrupt === true
-              ? () =>
-                  abortOnInterrupt(output, {
-                    id: name,
-                    command: `slipway abort --promotion ${name}`,
-                    ask: () =>
-                      intervenePromotion(temporal, workflowId, 'abort', {
-                        ...by,
-                        reason: INTERRUPTED_REASON,
-                      }),
-                  })
-              : undefined,
-        },
-        signal,
-      );
-    }),
+          differences,
+        });
+        const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
+        const onPage = onPageLines(dashboardUrl);
+        const tell = options.wait ? output.info : output.print;
+        for (const line of [started, ...onPage]) tell(line);
+        for (const difference of differences) output.info(`  differs: ${difference}`);
+        if (!options.wait) {
+          const title = `${name}, ${from} to ${to}: ${disposition}`;
+          const why = [`See it: slipway status ${to}`, ...onPage];
+          await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
+          return 0;
+        }
+        return followPromotionInCi(
+          context,
+          temporal,
+          {
+            name,
+            workflowId,
+            targetId: targetWorkflowId(request.to),
+            dashboardUrl,
+            timeoutMs: options.timeout,
+            onStopped:
+              options.abortOnInterrupt === true
+                ? () =>
+                    abortOnInterrupt(output, {
+                      id: name,
+                      command: `slipway abort --promotion ${name}`,
+                      ask: () =>
+                        intervenePromotion(temporal, workflowId, 'abort', {
+                          ...by,
+                          reason: INTERRUPTED_REASON,
+                        }),
+                    })
+                : undefined,
+          },
+          signal,
+        );
+      }),
+    output,
   );
 }

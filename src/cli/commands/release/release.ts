@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { interruptible, sayIfSlow } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { type ReleaseOrder, releaseTarget } from './releaseTarget.ts';
@@ -24,7 +24,6 @@ export async function runReleaseCommand(
   printProblems(context.output, file.warnings, 'note');
   const order = { ...options, file, target };
   return interruptible(async (signal) => {
-    sayIfSlow(context.output, signal);
     try {
       return await withTemporal(context, async (temporal) => {
         const { exitCode } = await releaseTarget(context, temporal, order, signal);
@@ -35,7 +34,7 @@ export async function runReleaseCommand(
       if (signal.aborted && !(error instanceof SlipwayError)) return interrupted(context);
       throw error;
     }
-  });
+  }, context.output);
 }
 
 function interrupted({ output }: CommandContext): number {

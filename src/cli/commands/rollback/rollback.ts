@@ -10,7 +10,7 @@ import { UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import { describeSpan } from '../../../traces/trace.ts';
-import { interruptible, sayIfSlow } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { readRequester } from '../../provenance.ts';
@@ -46,7 +46,6 @@ export async function runRollbackCommand(
   const { name, spec, settings } = await chooseTargetSpec(context, file.config, wanted);
   const requestedBy = await readRequester(context, file.folder, options.reason);
   return interruptible(async (signal) => {
-    sayIfSlow(output, signal);
     if (options.breakGlass === true) {
       const verified = await recordedRevisions(artifactStoreOf(file, context), name);
       const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
@@ -110,7 +109,7 @@ export async function runRollbackCommand(
     } finally {
       await temporal.close();
     }
-  });
+  }, output);
 }
 
 function answerText(
