@@ -103,7 +103,7 @@ export class Disturbances {
         this.#left.shift();
         await this.#disturb(next[1]);
       } else {
-        await this.#fleets[Math.floor(Math.random() * this.#fleets.length)]?.killOne();
+        await this.#killWorker();
       }
       await this.#retireDrained();
     }
@@ -116,6 +116,18 @@ export class Disturbances {
 
   async stop(): Promise<void> {
     await Promise.all(this.#fleets.map((fleet) => fleet.kill()));
+  }
+
+  /** @throws Error with Temporal's output, and where each of its goroutines is, if no worker can start any more. */
+  async #killWorker(): Promise<void> {
+    try {
+      await this.#fleets[Math.floor(Math.random() * this.#fleets.length)]?.killOne();
+    } catch (error) {
+      const { temporal } = this.#on.stack;
+      temporal.child.kill('SIGQUIT');
+      await temporal.exited;
+      throw new Error(temporal.stderr, { cause: error });
+    }
   }
 
   async #disturb(what: Disturbance): Promise<void> {
