@@ -104,28 +104,38 @@ async function abort(
   { workflowId }: HookOrder,
   { requestId, running: meant, by }: Asking,
 ): Promise<HookEffect> {
-  const view = await viewTarget(client, workflowId);
-  const running = view?.running ?? null;
-  const asked = askedBefore();
-  if (asked !== undefined && asked !== running?.releaseId)
-    return carriedOut(`${asked} was asked to abort, and has ended`);
-  if (running === null) return notMet('no release runs');
-  const { releaseId, kind } = running;
-  if (meant !== undefined && meant !== releaseId) return notMet(`${meant} does not run any more`);
-  if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
-  const handle = client.workflow.getHandle(running.workflowId);
-  const { startTime } = await handle.describe();
-  // A later attempt, or a late one, is meant for what ran when the rule acted.
-  if (startTime.getTime() > Context.current().info.scheduledTimestampMs)
-    return notMet(`${releaseId} began after the rule had acted`);
-  // If this worker dies now, the next attempt reports what this one has done.
+  const releaseId = askedBefore() ?? (await toAbort(client, workflowId, meant));
+  if (typeof releaseId !== 'string') return releaseId;
+  // If this worker dies now, the next attempt asks the same release again.
   reportProgress(`aborts ${releaseId}`, { releaseId });
   const answer = await ifThere(
-    handle.executeUpdate(INTERVENTION_UPDATES.abort, { args: [{ ...by, requestId }] }),
+    client.workflow.getHandle(`${workflowId}/${releaseId}`).executeUpdate(INTERVENTION_UPDATES.abort, {
+      args: [{ ...by, requestId }],
+      // With it, Temporal repeats its answer, even if the release has ended.
+      updateId: requestId,
+    }),
   );
   return answer === undefined
     ? notMet(`${releaseId} has just ended`)
     : carriedOut(`${releaseId}: ${answer.note}`);
+}
+
+/** The release that the order means; its effect if there is none. */
+async function toAbort(
+  client: Client,
+  workflowId: string,
+  meant: string | undefined,
+): Promise<string | HookEffect> {
+  const running = (await viewTarget(client, workflowId))?.running ?? null;
+  if (running === null) return notMet('no release runs');
+  const { releaseId, kind } = running;
+  if (meant !== undefined && meant !== releaseId) return notMet(`${meant} does not run any more`);
+  if (kind === 'rollback') return notMet(`${releaseId} restores an earlier revision, which is not stopped`);
+  const { startTime } = await client.workflow.getHandle(running.workflowId).describe();
+  // A later attempt, or a late one, is meant for what ran when the rule acted.
+  if (startTime.getTime() > Context.current().info.scheduledTimestampMs)
+    return notMet(`${releaseId} began after the rule had acted`);
+  return releaseId;
 }
 
 /** The release that an earlier attempt asked to abort; `undefined`: none. */
@@ -154,12 +164,13 @@ async function promote(
   { by }: Asking,
 ): Promise<HookEffect> {
   const { name } = request;
+  const { taskQueue, scheduledTimestampMs } = Context.current().info;
+  const start = promotionStart({ ...request, requestedBy: by }, taskQueue);
+  // An earlier attempt may have started it, and it may have ended since.
+  const last = await ifThere(client.workflow.getHandle(start.workflowId).describe());
+  const isStarted = last !== undefined && last.startTime.getTime() >= scheduledTimestampMs;
   try {
-    const asked = { ...request, requestedBy: by };
-    await client.workflow.start(
-      WORKFLOW_TYPES.promotion,
-      promotionStart(asked, Context.current().info.taskQueue),
-    );
+    if (!isStarted) await client.workflow.start(WORKFLOW_TYPES.promotion, start);
     return carriedOut(`the promotion ${name} has begun`);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)

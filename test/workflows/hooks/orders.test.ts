@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 
+import { reportProgress } from '../../../src/activities/heartbeat.ts';
+import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import { EMPTY_HOOK } from '../../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
 import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
 import { describeHooks } from './describeHooks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -159,6 +162,40 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     expect(note).toContain(first.releaseId);
     expect((await target.ended(first.releaseId)).outcome).toBe('aborted');
     expect((await target.view()).running?.releaseId).toBe(next.releaseId);
+  });
+
+  test('starts one promotion, even if its answer is lost and the promotion has ended', async () => {
+    const [{ target: canary }, { target }] = [harness.newServingTarget(), harness.newServingTarget()];
+    const promotion = promotionRequest(canary, target);
+    const rules = '      - { name: next, do: promotion, promotion: to-production }';
+    const hook = hooks.make({ target, rules, requests: { promotion } });
+    const handle = target.workflow(promotionWorkflowId(promotion));
+    let started: string | undefined;
+    target.world.next('carryOutOrder', async (perform) => {
+      await perform();
+      started = (await handle.describe()).runId;
+      await handle.result();
+      return unansweredButTaken(() => Promise.resolve(), target.world);
+    });
+    const { events } = await hook.send([{}]);
+    expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    expect((await handle.describe()).runId).toBe(started);
+  });
+
+  test('is not met if the worker died before it asked, and the release has ended by itself', async () => {
+    const { target, hook } = await released(`${ABORT} }`);
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('c');
+    await target.world.called('uploadArtifact', 2);
+    target.world.next('carryOutOrder', async () => {
+      reportProgress('', { releaseId });
+      gate.open();
+      await target.ended(releaseId);
+      return unansweredAndLost(() => Promise.resolve(), target.world);
+    });
+    const { events } = await hook.send([{}]);
+    expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'not_met' });
+    expect((await target.ended(releaseId)).outcome).toBe('released');
   });
 
   test('aborts no release that began after its rule had acted, if the worker died before it asked', async () => {
