@@ -122,8 +122,8 @@ function byText({ by, at }: InterventionRecord): string {
 }
 
 function untilText(until: string, now: number): string {
-  const left = formatDuration(Math.max(Date.parse(until) - now, 0));
-  return `until ${exactText(until)} (${left} left)`;
+  const left = Date.parse(until) - now;
+  return `until ${exactText(until)}${left > 0 ? ` (${formatDuration(left)} left)` : ''}`;
 }
 
 function label(word: string): string {

@@ -31,7 +31,7 @@ export async function watchServing(
 ): Promise<void> {
   const { name } = revision.target;
   const left = Math.max(watch.until - Date.now(), 0);
-  const subject = `${name} for ${formatDuration(left)}`;
+  const subject = left === 0 ? name : `${name} for ${formatDuration(left)}`;
   const overrides = watchOverrides(step, journal.overrides, watch.checks, left);
   journal.note({ watchUntil: new Date(watch.until).toISOString() });
   await journal.step(step, subject, async () => {

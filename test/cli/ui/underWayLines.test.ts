@@ -47,10 +47,13 @@ describe('a wait', () => {
     );
   });
 
-  it('shows the remaining soak time', () => {
+  it('shows the remaining soak time, and none for a soak that only has its last checks to pass', () => {
     const progress = { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
       'soak     until 2026-11-21 12:40:00Z (30m00s left); slipway skip production --soak',
+    ]);
+    expect(waitingLines(progress, 'production', Date.parse(until))).toEqual([
+      'soak     until 2026-11-21 12:40:00Z; slipway skip production --soak',
     ]);
   });
 
