@@ -1,10 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { writeJobSummary } from '../../src/cli/ci/reportInCi.ts';
 import { buildProgram } from '../../src/cli/program/program.ts';
+import { testOutput } from '../cli/testOutput.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): unknown => parse(readFileSync(`${ROOT}${path}`, 'utf8'));
@@ -69,11 +75,17 @@ describe.each(readdirSync(`${ROOT}templates/github`))('the workflow %s', (file) 
   });
 });
 
+const jobs = read('templates/gitlab/release.gitlab-ci.yml') as Record<
+  string,
+  {
+    readonly variables: Record<string, string>;
+    readonly environment?: { readonly action?: string; readonly url?: string };
+    readonly after_script?: readonly string[];
+    readonly artifacts?: { readonly reports: { readonly dotenv: string } };
+  }
+>;
+
 it('the GitLab template runs existing commands, with variables that the script reads', () => {
-  const jobs = read('templates/gitlab/release.gitlab-ci.yml') as Record<
-    string,
-    { readonly variables: Record<string, string> }
-  >;
   const script = readFileSync(`${ROOT}packages/action/run.sh`, 'utf8');
   const told = Object.values(jobs).flatMap(({ variables }) => Object.entries(variables));
   const inputs = told.filter(([name]) => name.startsWith('SLIPWAY_INPUT_'));
@@ -82,4 +94,27 @@ it('the GitLab template runs existing commands, with variables that the script r
     expect(script).toContain(name);
     if (name === 'SLIPWAY_INPUT_COMMAND') expect(commands).toContain(value);
   }
+});
+
+it.each([
+  ['the address of its agent', 'https://agent.example.com/a', 'AGENT_URL=https://agent.example.com/a\n'],
+  ['no address if there is none', '', ''],
+])('the GitLab template gives an environment %s', async (_, url, variables) => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, '.slipway'));
+  const environment = { GITHUB_OUTPUT: join(folder, '.slipway/outputs') };
+  await writeJobSummary({ output: testOutput(), home: folder, environment }, '', {
+    outcome: 'released',
+    'agent-url': url,
+  });
+  const { after_script: script = [], artifacts } = jobs['.slipway'] ?? {};
+  execFileSync('bash', ['-e', '-c', script.join('\n')], {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+  });
+  expect(readFileSync(join(folder, artifacts?.reports.dotenv ?? ''), 'utf8')).toBe(variables);
+  const deploying = Object.values(jobs).flatMap(({ environment: named }) =>
+    named === undefined || named.action === 'stop' ? [] : [named.url],
+  );
+  expect(deploying).toEqual(['$AGENT_URL', '$AGENT_URL', '$AGENT_URL']);
 });
