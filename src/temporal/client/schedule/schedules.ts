@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import {
   type Client,
+  ScheduleAlreadyRunning,
   type ScheduleDescription,
   type ScheduleHandle,
   ScheduleNotFoundError,
@@ -70,14 +71,7 @@ export async function applySchedules(
   await asking(temporal, async () => {
     for (const { scheduleId, kind } of changes) {
       const wanted = declared.find((other) => other.scheduleId === scheduleId);
-      if (kind === 'create' && wanted !== undefined) {
-        await client.schedule.create({ scheduleId, ...optionsOf(temporal, wanted) });
-      }
-      if (kind === 'update' && wanted !== undefined) {
-        await client.schedule
-          .getHandle(scheduleId)
-          .update(({ state }) => ({ ...optionsOf(temporal, wanted), state }));
-      }
+      if (wanted !== undefined && kind !== 'unchanged') await putSchedule(temporal, wanted);
       if (kind === 'undeclared' && prune) {
         const handle = client.schedule.getHandle(scheduleId);
         await endWaitingRuns(client, handle);
@@ -85,6 +79,19 @@ export async function applySchedules(
       }
     }
   });
+}
+
+/** Creates a schedule, or changes it. Another person may have done so since it was read. */
+async function putSchedule(temporal: TemporalConnection, wanted: DeclaredSchedule): Promise<void> {
+  const { scheduleId } = wanted;
+  const { schedule } = temporal.client;
+  const options = optionsOf(temporal, wanted);
+  try {
+    await schedule.create({ scheduleId, ...options });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await schedule.getHandle(scheduleId).update(({ state }) => ({ ...options, state }));
+  }
 }
 
 /** Pauses or continues a schedule. Its runs that wait for a worker end with a pause: they would start a promotion later. */
@@ -105,16 +112,17 @@ export async function pauseSchedule(
 
 /** Ends the runs of a schedule that have started no promotion yet. */
 async function endWaitingRuns(client: Client, schedule: ScheduleHandle): Promise<void> {
-  const { runningActions } = (await schedule.describe()).info;
-  for (const { workflow } of runningActions) {
-    const run = client.workflow.getHandle(workflow.workflowId);
-    const { pendingChildren } = (await run.describe()).raw;
-    if ((pendingChildren ?? []).length > 0) continue;
-    await run
-      .terminate('its schedule was paused or removed before a worker began it')
-      .catch((error: unknown) => {
-        if (!isGone(error)) throw error;
-      });
+  // Temporal's running actions lack those that its own trigger has started beside another.
+  const { recentActions } = (await schedule.describe()).info;
+  for (const { action } of recentActions) {
+    const run = client.workflow.getHandle(action.workflow.workflowId);
+    try {
+      const { pendingChildren } = (await run.describe()).raw;
+      if ((pendingChildren ?? []).length > 0) continue;
+      await run.terminate('its schedule was paused or removed before a worker began it');
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { ScheduleAlreadyRunning, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import {
@@ -5,6 +6,7 @@ import {
   pauseSchedule,
   triggerSchedule,
 } from '../../../../src/temporal/client/schedule/schedules.ts';
+import type { DeclaredSchedule } from '../../../../src/domain/schedule/schedule.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
@@ -38,25 +40,56 @@ it.each<[string, (temporal: TemporalConnection) => Promise<void>]>([
   ['removed', (temporal) => applySchedules(temporal, [], [removal], true)],
 ])('a schedule that is %s starts no promotion that waits, and ends none that has begun', async (_, end) => {
   const terminated: string[] = [];
-  const runs = { waits: [], begun: [{ workflowId: 'promotion:a' }] };
+  const runs = { waits: [], begun: [{ workflowId: 'promotion:a' }], triggered: [] };
   const temporal = answeringTemporal({
     schedule: {
       getHandle: () => ({
         pause: () => Promise.resolve(),
         delete: () => Promise.resolve(),
         describe: () => {
-          const runningActions = Object.keys(runs).map((workflowId) => ({ workflow: { workflowId } }));
-          return Promise.resolve({ info: { runningActions } });
+          const actions = ['forgotten', ...Object.keys(runs)].map((workflowId) => ({
+            workflow: { workflowId },
+          }));
+          // Temporal's own trigger starts runs that it does not list as running.
+          const runningActions = actions.slice(0, 3);
+          return Promise.resolve({
+            info: { runningActions, recentActions: actions.map((action) => ({ action })) },
+          });
         },
       }),
     },
     workflow: {
       getHandle: (id: keyof typeof runs) => ({
-        describe: () => Promise.resolve({ raw: { pendingChildren: runs[id] } }),
+        describe: () =>
+          id in runs
+            ? Promise.resolve({ raw: { pendingChildren: runs[id] } })
+            : Promise.reject(new WorkflowNotFoundError('not found', id, undefined)),
         terminate: () => Promise.resolve(void terminated.push(id)),
       }),
     },
   });
   await end(temporal);
-  expect(terminated).toEqual(['waits']);
+  expect(terminated).toEqual(['waits', 'triggered']);
+});
+
+it('a schedule that another person has created since it was read is changed, and keeps its pause', async () => {
+  const change = { ...removal, kind: 'create' } as const;
+  const declared = {
+    scheduleId: 's',
+    request: {},
+    schedule: { overlap: 'skip' },
+  } as unknown as DeclaredSchedule;
+  const updated = vi.fn();
+  const temporal = answeringTemporal({
+    schedule: {
+      create: () => Promise.reject(new ScheduleAlreadyRunning('exists', 's')),
+      getHandle: () => ({
+        update: (change: (before: object) => object) =>
+          Promise.resolve(updated(change({ state: { paused: true } }))),
+      }),
+    },
+    workflow: {},
+  });
+  await applySchedules(temporal, [declared], [change], false);
+  expect(updated).toHaveBeenCalledWith(expect.objectContaining({ state: { paused: true } }));
 });
