@@ -27,6 +27,26 @@ export const WORKFLOW_TYPES = {
   guard: 'guard',
 } as const;
 
+export type WorkflowName = keyof typeof WORKFLOW_TYPES;
+
+/**
+ * How the workflow ids of each type begin. In a shared namespace, another application may have types of the same names.
+ */
+export const ID_PREFIXES: Readonly<Record<WorkflowName, string>> = {
+  target: 'target:',
+  release: 'target:',
+  rollback: 'target:',
+  deployment: 'deployment:',
+  revisionPoller: 'revision-poller:',
+  notice: 'notice:',
+  preview: 'preview:',
+  promotion: 'promotion:',
+  promotionPlaces: 'promotion-places:',
+  promotionTurn: 'promotion:',
+  hook: 'hook:',
+  guard: 'guard:',
+};
+
 /**
  * The workflow task timeout of every workflow, in milliseconds: after it, another worker gets the task. Every start
  * sets it. It limits the delay after a worker is killed during a task (Temporal's default is 10 s). A restarted

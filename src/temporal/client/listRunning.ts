@@ -1,5 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 
+import { ID_PREFIXES, type WorkflowName } from '../../messages/workflowTypes.ts';
 import { type TemporalConnection, callTemporal } from './connection.ts';
 
 const LIST_TIMEOUT_MS = 10_000;
@@ -10,12 +11,19 @@ const LIST_TIMEOUT_MS = 10_000;
  */
 export function eachRunning(
   { client }: Pick<TemporalConnection, 'client'>,
-  types: readonly string[],
+  types: readonly WorkflowName[],
   taskQueue?: string,
 ): AsyncIterable<WorkflowExecutionInfo> {
-  const ofTypes = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')})`;
   const ofQueue = taskQueue === undefined ? '' : ` AND TaskQueue = ${JSON.stringify(taskQueue)}`;
-  return client.workflow.list({ query: `${ofTypes} AND ExecutionStatus = 'Running'${ofQueue}` });
+  return client.workflow.list({ query: `${ofTypes(types)} AND ExecutionStatus = 'Running'${ofQueue}` });
+}
+
+/** The query for Slipway's workflows of some types. */
+export function ofTypes(types: readonly WorkflowName[]): string {
+  const prefixes = [...new Set(types.map((type) => ID_PREFIXES[type]))];
+  const named = types.map((type) => `'${type}'`).join(', ');
+  const begun = prefixes.map((prefix) => `WorkflowId STARTS_WITH '${prefix}'`).join(' OR ');
+  return `WorkflowType IN (${named}) AND (${begun})`;
 }
 
 /**
@@ -24,7 +32,7 @@ export function eachRunning(
  */
 export function listRunning<T>(
   temporal: TemporalConnection,
-  type: string,
+  type: WorkflowName,
   read: (workflow: WorkflowExecutionInfo) => T | undefined,
 ): Promise<T[]> {
   const list = async (): Promise<T[]> => {

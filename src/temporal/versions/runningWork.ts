@@ -1,4 +1,4 @@
-import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { WORKFLOW_TYPES, type WorkflowName } from '../../messages/workflowTypes.ts';
 import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
 import { eachRunning } from '../client/listRunning.ts';
 import { isGone } from '../client/temporalError.ts';
@@ -10,7 +10,7 @@ export interface PinnedWork {
   readonly buildId: string | undefined;
 }
 
-const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
+const PINNED: readonly WorkflowName[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
 export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
@@ -42,7 +42,10 @@ export interface Execution {
   readonly runId: string;
 }
 
-function running(temporal: TemporalConnection, types: readonly string[]): Promise<readonly Execution[]> {
+function running(
+  temporal: TemporalConnection,
+  types: readonly WorkflowName[],
+): Promise<readonly Execution[]> {
   return callTemporal(temporal, async () => {
     const found: Execution[] = [];
     for await (const { workflowId, runId } of eachRunning(temporal, types, temporal.settings.taskQueue))

@@ -2,6 +2,7 @@ import { promotionWorkflowId, type PromotionRequest } from '../../../domain/prom
 import { WORKFLOW_TYPES, type PromotionInput } from '../../../messages/workflowTypes.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
 import { type TemporalConnection, callTemporal } from '../connection.ts';
+import { ofTypes } from '../listRunning.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { type PromotionView, viewPromotion } from './promotionClient.ts';
 
@@ -23,7 +24,7 @@ export async function listPromotions(temporal: TemporalConnection): Promise<read
     const ids = new Set(schedules.map(({ scheduleId }) => scheduleId));
     let looked = 0;
     for await (const { workflowId } of temporal.client.workflow.list({
-      query: `WorkflowType = '${WORKFLOW_TYPES.promotion}'`,
+      query: ofTypes([WORKFLOW_TYPES.promotion]),
     })) {
       ids.add(workflowId);
       if (++looked >= RUNS_MAX) break;
