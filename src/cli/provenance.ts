@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 import type { Environment } from '../config/environment.ts';
 import { userName } from '../config/userName.ts';
-import type { Actor } from '../domain/actor.ts';
+import { type Actor, reasonLine } from '../domain/actor.ts';
 import { ciRun } from './ci/ciRun.ts';
 import type { CommandContext } from './context.ts';
 
@@ -18,7 +18,9 @@ export async function readRequester(
 ): Promise<Actor> {
   const ci = ciRun(environment);
   const who = ci?.who ?? (await gitIn(folder)('config', 'user.email')) ?? userName();
-  return { who, from: ci?.from ?? 'cli', reason };
+  // A job may pass on a whole commit message, or an empty variable.
+  const line = reasonLine(reason ?? '');
+  return { who, from: ci?.from ?? 'cli', reason: line === '' ? undefined : line };
 }
 
 /**

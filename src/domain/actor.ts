@@ -1,3 +1,5 @@
+import { cutText } from './bounds.ts';
+
 /** Who asked, from where, and why. */
 export interface Actor {
   /** A person or a machine: `ada@example.com`, `ci`. */
@@ -33,6 +35,15 @@ export function nameAndMark({ who, proved }: Actor): string {
 /** `ada: a bad answer`, or `ada` without a reason. */
 export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;
+}
+
+/** The longest reason that targets accept, in characters. */
+const REASON_MAX = 1_000;
+
+/** A reason as one line of a length that targets accept: for the sake of its reason, no message is rejected. */
+export function reasonLine(reason: string): string {
+  const line = reason.replaceAll(/\s+/gu, ' ').trim();
+  return line.length <= REASON_MAX ? line : cutText(line, REASON_MAX);
 }
 
 /** Whether two actors are the same: by name, one issuer's subject, or verified e-mail address across issuers. */

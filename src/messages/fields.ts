@@ -1,4 +1,4 @@
-import type { Actor } from '../domain/actor.ts';
+import { type Actor, reasonLine } from '../domain/actor.ts';
 import { isRecord } from '../domain/scalars.ts';
 
 /**
@@ -32,7 +32,7 @@ export interface Sender {
   readonly reason?: string;
 }
 
-/** The text fields of a message, trimmed, without empty ones. Unknown fields are ignored. */
+/** The text fields of a message, trimmed, without empty ones; the reason as one line. Unknown fields are ignored. */
 export function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
   if (raw === undefined || raw === null) return {};
   if (!isRecord(raw)) return 'the message is not an object';
@@ -41,7 +41,7 @@ export function readTextFields(raw: unknown): Readonly<Record<string, string>> |
     const value = raw[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== 'string') return `"${name}" is not text`;
-    const text = value.trim();
+    const text = name === 'reason' ? reasonLine(value) : value.trim();
     if (text.length > TEXT_MAX_CHARACTERS)
       return `"${name}" is longer than ${TEXT_MAX_CHARACTERS} characters`;
     if (text !== '') fields[name] = text;

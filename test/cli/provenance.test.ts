@@ -44,6 +44,16 @@ describe('the requester', () => {
     expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
   });
 
+  it.each([
+    ['a whole commit message', `a title\n\n- ${'und so weiter, '.repeat(99)}`, /^a title - und so .*…$/u],
+    ['no text', ' \n', undefined],
+  ])('gives %s as a reason that targets accept', async (_, given, kept) => {
+    const { reason } = await readRequester({ environment: { CI: '1' } }, '.', given);
+    if (kept === undefined) expect(reason).toBeUndefined();
+    else expect(reason).toMatch(kept);
+    expect(reason?.length ?? 0).toBeLessThanOrEqual(1_000);
+  });
+
   it('is the system’s user if git does not answer', async () => {
     const actor = await readRequester({ environment: {} }, '/no/such/folder', undefined);
     expect(actor.who).not.toBe('');

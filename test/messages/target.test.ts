@@ -37,16 +37,23 @@ describe('a rollback message', () => {
     expect(readSender(garbage, 'signal')).toBe('the message is not an object');
   });
 
-  it.each(['requestId', 'to', 'who', 'from', 'reason'])(
-    'whose "%s" is not text, or too long, is rejected',
-    (name) => {
-      for (const value of [7, false, [], {}, ['x']]) {
-        expect(readRollbackMessage({ [name]: value }, 'signal', 'x')).toBe(`"${name}" is not text`);
-      }
-      expect(readRollbackMessage({ [name]: 'x'.repeat(1_000) }, 'signal', 'x')).toBeTypeOf('object');
-      expect(readRollbackMessage({ [name]: 'x'.repeat(1_001) }, 'signal', 'x')).toContain('longer than 1000');
-    },
-  );
+  it.each(['requestId', 'to', 'who', 'from', 'reason'])('whose "%s" is not text is rejected', (name) => {
+    for (const value of [7, false, [], {}, ['x']]) {
+      expect(readRollbackMessage({ [name]: value }, 'signal', 'x')).toBe(`"${name}" is not text`);
+    }
+  });
+
+  it.each(['requestId', 'to', 'who', 'from'])('whose "%s" is too long is rejected', (name) => {
+    expect(readRollbackMessage({ [name]: 'x'.repeat(1_000) }, 'signal', 'x')).toBeTypeOf('object');
+    expect(readRollbackMessage({ [name]: 'x'.repeat(1_001) }, 'signal', 'x')).toContain('longer than 1000');
+  });
+
+  it('is taken with a long reason in lines, of which it keeps the beginning as one line', () => {
+    const reason = `an incident\n  at once: ${'x'.repeat(5_000)}`;
+    expect(readRollbackMessage({ reason }, 'signal', 'x')).toMatchObject({
+      requestedBy: { reason: expect.stringMatching(/^an incident at once: x{970,980}…$/u) as string },
+    });
+  });
 });
 
 describe('a hold message', () => {

@@ -14,7 +14,7 @@ export function announceFreezes(
   freezes: readonly FreezeWindow[],
   { overrideFreeze, reason }: { readonly overrideFreeze: boolean; readonly reason: string | undefined },
 ): void {
-  if (overrideFreeze && reason === undefined) {
+  if (overrideFreeze && (reason ?? '').trim() === '') {
     const hint = 'add --reason "…": the record keeps it';
     throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', { hint });
   }

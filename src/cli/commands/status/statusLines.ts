@@ -220,9 +220,10 @@ function runningByHistory({ workflowId, startedAt, activities }: WorkFact, now: 
   ];
 }
 
+/** A raw signal may contain texts of any length. */
 function messageLine({ message, at, who, reason }: KeptMessage, now: number): string {
-  const by = who === null ? '' : ` by ${who}`;
-  const why = reason === null ? '' : ` (${reason})`;
+  const by = who === null ? '' : ` by ${fitLine(who, REASON_MAX_CHARACTERS)}`;
+  const why = reason === null ? '' : ` (${fitLine(reason, REASON_MAX_CHARACTERS)})`;
   return `  kept     ${message}${by}${why}, sent ${elapsed(Date.parse(at), now)} ago: it waits for a worker`;
 }
 

@@ -59,7 +59,7 @@ describe('the status of a target without a worker', () => {
     const at = new Date(NOW - 5_000).toISOString();
     const said = { workflowId: 'target:x:greeter', at, reason: null };
     const messages = [
-      { ...said, message: 'rollback', who: 'ada', reason: 'it lies' },
+      { ...said, message: 'rollback', who: 'ada', reason: 'it\n  lies' },
       { ...said, message: 'hold', who: null },
     ];
     expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(3, 7)).toEqual([
