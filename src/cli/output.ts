@@ -11,8 +11,11 @@ export const SCHEMA_VERSION = 1;
 
 const DEFAULT_COLUMNS = 100;
 
-/** Control characters, apart from ends of lines, tabs, colors, and the erasing that GitLab's sections need. */
-const CONTROL = /(?<kept>\r?\n|\r$|\t|\u001b\[[\d;]*m|\r?\u001b\[0K)|\p{Cc}/gu;
+/**
+ * Control characters, apart from ends of lines, tabs, colors, and the erasing that GitLab's sections need; and those that
+ * reorder the rest of a line.
+ */
+const CONTROL = /(?<kept>\r?\n|\r$|\t|\u001b\[[\d;]*m|\r?\u001b\[0K)|[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
  * Makes the output of one command. It uses colors and rewrites lines only on a terminal, and never with `NO_COLOR` or

@@ -75,12 +75,12 @@ describe('the output of a command', () => {
     expect([stdout(), stderr()]).toEqual(['{"event":"queued","schemaVersion":1,"reason":"a\\nb"}\n', '']);
   });
 
-  it('shows the control characters of what it prints, but keeps colors, tabs and ends of lines', () => {
+  it('shows the characters of what it prints that command the terminal or reorder lines, but keeps colors, tabs and ends of lines', () => {
     const { output, stdout, stderr } = made({}, {});
-    const text = '\u001b]0;title\u0007\u001b[2J\u009b1A\rover\tand\r\n' + output.style.bad('out');
+    const text = '\u001b]0;title\u0007\u001b[2J\u009b1A\u202e\rover\tand\r\n' + output.style.bad('out');
     output.print(text);
     output.note(text);
-    const shown = '\\x1b]0;title\\x07\\x1b[2J\\x9b1A\\x0dover\tand\r\n\u001b[31mout\u001b[39m\n';
+    const shown = '\\x1b]0;title\\x07\\x1b[2J\\x9b1A\\x202e\\x0dover\tand\r\n\u001b[31mout\u001b[39m\n';
     expect(stdout()).toBe(shown);
     expect(stderr()).toBe(shown);
   });
