@@ -25,6 +25,7 @@ export function buildProgram({ version, versionText = version, onExit }: Program
     .exitOverride()
     // The caller reports usage errors like all other errors. Subcommands inherit this and the exit override.
     .configureOutput({ outputError: () => undefined })
+    .hook('preAction', (_, command) => refuseEmptyOptions(command))
     .addHelpText('after', EXIT_CODES);
   const table = commandTable(program, version, onExit);
   program.commandsGroup('Release, roll back, inspect:');
@@ -39,6 +40,18 @@ export function buildProgram({ version, versionText = version, onExit }: Program
   addHookCommands(table);
   program.helpCommand('help [command]', 'Show the help of a command');
   return program;
+}
+
+/**
+ * Rejects empty values: `rollback --to "$GOOD"` with a variable that is not set must not roll back to another revision.
+ * A reason may be empty, because it decides nothing.
+ */
+function refuseEmptyOptions(command: Command): void {
+  for (const option of command.options) {
+    const name = option.attributeName();
+    const isEmpty = command.getOptionValueSource(name) === 'cli' && command.getOptionValue(name) === '';
+    if (isEmpty && name !== 'reason') command.error(`error: option '${option.flags}' has an empty value`);
+  }
 }
 
 const EXIT_CODES = `

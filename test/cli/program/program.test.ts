@@ -65,6 +65,7 @@ describe('the command line', () => {
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],
+    [['rollback', '--to', ''], "option '--to <revision>' has an empty value"],
     [['abort', '--promotion', 'nightly', '--release', 'release-1'], 'cannot be used with option'],
   ])('rejects %j', async (args, message) => {
     const error = await failure(...args);
