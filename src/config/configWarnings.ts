@@ -10,7 +10,7 @@ import { nearestWord } from './nearestWord.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Finds fields of a `slipway.yaml` that have no effect, or disclose a key. Reads the raw file, so that errors elsewhere hide no warning. */
+/** Finds fields of a `slipway.yaml` that have no effect, disclose a key, or name one deployment twice. Reads the raw file, so that errors elsewhere hide no warning. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
   const file = fieldsOf(raw);
   const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({
@@ -24,6 +24,7 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
       ...targetWarnings(path, target, hasChecks),
       ...freezeWarnings(path, target['freezes'], now),
     ]),
+    ...sharedDeployments(targets),
     ...artifactWarnings(fieldsOf(file['artifact']), sources),
     ...Object.entries(fieldsOf(file['steps'])).flatMap(([step, policy]) =>
       stepWarnings(step, fieldsOf(policy)),
@@ -67,6 +68,29 @@ function targetWarnings(path: readonly string[], target: Fields, hasChecks: bool
       return message === undefined ? [] : { path: [...path, 'agentOrigins', index], message };
     }),
   ];
+}
+
+/** Two names for one deployment are one target: a copied target whose deployment was not changed. */
+function sharedDeployments(
+  targets: readonly { readonly path: readonly string[]; readonly target: Fields }[],
+): FieldProblem[] {
+  const names = new Map<string, string>();
+  return targets.flatMap(({ path, target }) => {
+    const {
+      controlPlane,
+      controlPlaneId = controlPlane,
+      tenantId,
+      deployment,
+      deploymentId = deployment,
+    } = target;
+    if (deploymentId === undefined) return [];
+    const key = JSON.stringify([controlPlaneId, tenantId, deploymentId]);
+    const other = names.get(key);
+    names.set(key, other ?? path.join('.'));
+    const field = deployment === undefined ? 'deploymentId' : 'deployment';
+    const both = 'both names mean one target, with one queue and one history';
+    return warn(path, field, other !== undefined && `is that of ${other}, too: ${both}`);
+  });
 }
 
 function resourceProblem(field: string, isPublic: boolean): string | false {

@@ -52,7 +52,7 @@ export async function runAuditCommand(
     }
     for (const { name, spec, target } of looked) {
       const observed = await observedRevisions(context, spec);
-      const others = looked.map((other) => other.target).filter((other) => other !== target);
+      const others = looked.map((other) => other.target);
       const violations = audit({ target, others, observed, secrets: secretsOf(context, config, name) });
       broken += violations.length;
       for (const violation of violations) {

@@ -149,7 +149,7 @@ export type Breach = Omit<Violation, 'rule'>;
 
 export interface Evidence {
   readonly target: TargetFacts;
-  /** Other targets, none of which may change the same deployment; absent if none were read. */
+  /** All targets: no other one may change the same deployment. Absent if no other was read. */
   readonly others?: readonly TargetFacts[];
   /** The control plane's revisions; `null` if it was not asked. */
   readonly observed: readonly ObservedRevision[] | null;

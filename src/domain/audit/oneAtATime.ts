@@ -63,7 +63,9 @@ function changingSpan(work: WorkFact) {
  */
 export const oneOwner: Rule = ({ target, others = [] }) => [
   ...repeatedNumbers(target.works),
-  ...others.flatMap((other) => changedByTurns(target, other)),
+  ...others
+    .filter((other) => other.workflowId !== target.workflowId)
+    .flatMap((other) => changedByTurns(target, other)),
 ];
 
 function repeatedNumbers(works: readonly WorkFact[]): Breach[] {

@@ -97,6 +97,8 @@ describe('an audit', () => {
     expect(held(at('one', 0, 200), at('two', 100))).toEqual([{ rule: 1, workflowId: 'two/release-1', what }]);
     expect(held(at('one', 0, 100), at('two', 200))).toEqual([]);
     expect(held(at('two', 200), at('one', 0, 100))).toEqual([]);
+    // Two names of one target in a file.
+    expect(held(at('one', 0, 100, 200), at('one', 0, 100, 200))).toEqual([]);
   });
 
   it('finds an earlier revision that a release adopted because its PATCH’s answer named it', () => {
