@@ -34,13 +34,13 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   const [, promotion] = chooseEntry(config, 'promotions', choosePromotion(config, name));
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
-  const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify } = target;
+  const { checks, checksBudget, steps, soakMs, pauseMs, graphConfigPath, onError, guard, notify } = target;
   return {
     name,
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify },
+    release: { checks, checksBudget, steps, soakMs, pauseMs, graphConfigPath, onError, guard, notify },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,

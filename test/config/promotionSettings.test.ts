@@ -10,6 +10,7 @@ const target = (name: string): string => `
     apiKey: { from: env:SLIPWAY_API_KEY }
     deployment: ${name}
     approval: { required: 2 }
+    pauseFor: 1h
     freezes: [{ name: nights, from: "22:00", until: "06:00" }]`;
 const TARGETS = `targets:${['staging', 'canary', 'production'].map(target).join('')}`;
 const CHAIN = `${TARGETS}
@@ -39,7 +40,7 @@ function problemsOf(text: string): string {
 describe('a promotion of slipway.yaml', () => {
   const config = parseConfig(CHAIN, 'slipway.yaml');
 
-  it('has its own approval, the freezes of both, and a schedule with explicit settings', () => {
+  it('has its own approval, the freezes of both, its target’s longest pause, and a schedule with explicit settings', () => {
     const settings = promotionSettings(config, 'to-production');
     expect(settings).toMatchObject({
       from: 'canary',
@@ -51,6 +52,7 @@ describe('a promotion of slipway.yaml', () => {
       judge: { inputs: 'inputs.jsonl', onInconclusive: 'fail', confidence: 0.95 },
       approval: { required: 1, approvers: ['bo'], withinMs: 86_400_000, otherwise: 'approve' },
       schedule: { jitter: 60_000, overlap: 'skip', catchUp: 600_000 },
+      release: { pauseMs: 3_600_000 },
     });
     expect(settings.freezes.map(({ name }) => name)).toEqual(['nights', 'weekend']);
   });
@@ -88,7 +90,7 @@ it.each([
   ],
   [
     'from: canary, to: production, schedule: { cron: "0 25 * * *" }',
-    /:21:\d+ .*\.schedule\.cron: "25" is no hour/,
+    /:24:\d+ .*\.schedule\.cron: "25" is no hour/,
   ],
   ['from: canary, to: production, checkEvery: 10ms', /expected at least 1s/],
 ])('a promotion with { %s } is rejected with its place', (fields, problem) => {

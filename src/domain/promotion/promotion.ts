@@ -29,7 +29,15 @@ export interface PromotionRequest {
   /** The settings of the release on `to`. Its artifact and commit come from the candidate. */
   readonly release: Pick<
     ReleaseRequest,
-    'checks' | 'checksBudget' | 'steps' | 'soakMs' | 'graphConfigPath' | 'onError' | 'guard' | 'notify'
+    | 'checks'
+    | 'checksBudget'
+    | 'steps'
+    | 'soakMs'
+    | 'pauseMs'
+    | 'graphConfigPath'
+    | 'onError'
+    | 'guard'
+    | 'notify'
   >;
   /** How long the candidate must have been verified on `from`, in milliseconds. */
   readonly soakMs: number;
