@@ -54,8 +54,9 @@ export function configurationDifference(
 function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | string {
   if (request === null) return `${past.releaseId}: Temporal no longer keeps its request`;
   if (!('artifact' in request)) return `${past.releaseId}: a rollback has no configuration of its own`;
-  const how = ['checks', 'steps', 'soakMs', 'queue', 'onError', 'pauseMs', 'approval', 'freezes'] as const;
-  return pick(request, 'target', 'graphConfigPath', ...how);
+  const checked = ['checks', 'checksBudget', 'guard'] as const;
+  const how = ['steps', 'soakMs', 'queue', 'onError', 'pauseMs', 'approval', 'freezes', 'notify'] as const;
+  return pick(request, 'target', 'graphConfigPath', ...checked, ...how);
 }
 
 async function filesOf(

@@ -5,10 +5,14 @@ import { beforeEach, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../../src/artifact/pack.ts';
-import { releaseDifference } from '../../../src/inspection/release/releaseDifference.ts';
+import {
+  configurationDifference,
+  releaseDifference,
+} from '../../../src/inspection/release/releaseDifference.ts';
 import type { FoundRelease } from '../../../src/inspection/release/findRelease.ts';
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
-import { result } from '../../domain/target/targets.ts';
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import { request, result } from '../../domain/target/targets.ts';
 import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
@@ -62,6 +66,27 @@ it('names an artifact that is no longer in the store', async () => {
     recorded('release-2', pruned),
   );
   expect(files).toBe('release-2: its artifact is not in this artifact store');
+});
+
+it.each<[string, Partial<ReleaseRequest>, string]>([
+  ['the budget of the checks', { checksBudget: { runs: 9 } }, 'checksBudget.runs'],
+  [
+    'the guard',
+    { guard: { forMs: 1, everyMs: 1, afterMs: 1, noData: 'continue', metrics: [] } },
+    'guard.forMs',
+  ],
+  [
+    'the receivers of notices',
+    { notify: [{ kind: 'slack', name: 'ops', url: { from: 'env:OPS' } }] },
+    'notify',
+  ],
+])('compares %s', (_, changes, path) => {
+  const of = (releaseId: string, changed: Partial<ReleaseRequest>): FoundRelease => ({
+    ...recorded(releaseId, `sha256:${'a'.repeat(64)}`),
+    request: { ...request('a'.repeat(64)), ...changed },
+  });
+  const differences = configurationDifference(of('release-1', {}), of('release-2', changes));
+  expect(JSON.stringify(differences)).toContain(path);
 });
 
 it('finds the rows of a dataset that changed sides', async () => {
