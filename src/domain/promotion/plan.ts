@@ -69,14 +69,14 @@ interface DecidedTurn {
 }
 
 function decideTurn(
-  { request, judge, paused, from: fromName, to: toName, downstream }: Planned,
+  { request, judge, paused, schedule, from: fromName, to: toName, downstream }: Planned,
   targets: ReadonlyMap<string, TargetSeen>,
   at: number,
   busyUntil: number,
 ): DecidedTurn {
   const only = (what: string): DecidedTurn => ({ decisions: [{ at, what }] });
   if (paused !== null) return only(`does not begin: the schedule is paused (${paused})`);
-  if (busyUntil > at) return only('is left out: the promotion of an earlier time still runs');
+  if (busyUntil > at) return only(OVERLAPS[schedule.overlap]);
   const [from, to] = [targets.get(fromName), targets.get(toName)];
   if (from === undefined || to === undefined) return only('does not begin: its targets are not known');
   const after = downstream.flatMap((name) => targets.get(name) ?? []);
@@ -130,6 +130,11 @@ function decideTurn(
   }
   return { decisions, endsAt: now, released };
 }
+
+const OVERLAPS: Readonly<Record<PromotionSchedule['overlap'], string>> = {
+  skip: 'is left out: the promotion of an earlier time still runs',
+  buffer_one: 'begins after the promotion of an earlier time, unless another one waits for that',
+};
 
 function judgeWords(onInconclusive: OnInconclusive, to: string): string {
   const otherwise = { wait: 'it is judged again later', ask: 'a person is asked', fail: 'it ends failed' };

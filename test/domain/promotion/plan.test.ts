@@ -119,6 +119,10 @@ describe('a plan', () => {
       '11-17T12:00 one is left out: the promotion of an earlier time still runs',
       '11-18T12:00 one is left out: the promotion of an earlier time still runs',
     ]);
+    const buffered = { ...planned, schedule: { ...planned.schedule, overlap: 'buffer_one' } as const };
+    expect(week([buffered])).toContain(
+      '11-17T12:00 one begins after the promotion of an earlier time, unless another one waits for that',
+    );
   });
 
   it('shows why a time leads to no release', () => {
