@@ -36,7 +36,9 @@ export async function runPromoteCommand(
   const by = await readRequester(context, file.folder, options.reason);
   const { request, settings, store } = await promotionRequest(context, file, name, by);
   const overrideFreeze = options.overrideFreeze ?? false;
-  announceFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
+  // After a soak, other freezes are in force than now.
+  const freezes = request.soakMs > 0 ? [] : request.freezes;
+  announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
   return interruptible(
     (signal) =>
