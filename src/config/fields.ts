@@ -21,7 +21,9 @@ export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclu
 export const Text = z.string().trim().min(1, 'must not be empty');
 
 /** The name of a target, a promotion or a preview. */
-export const EntryName = z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes');
+export const EntryName = z
+  .string()
+  .regex(TARGET_NAME, 'expected letters, digits, dots and dashes, 128 at most');
 
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 

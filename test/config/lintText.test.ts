@@ -36,6 +36,11 @@ it('a valid slipway.yaml has no problems', () => {
   expect(config?.targets['staging']?.deployment).toBe('greeter');
 });
 
+it('rejects a name of a target that is too long for the names of files', () => {
+  expect(problemsOf(RIGHT.replace('staging', 's'.repeat(128)))).toEqual([]);
+  expect(problemsOf(RIGHT.replace('staging', 's'.repeat(129))).join()).toContain('128 at most');
+});
+
 describe('a field without effect', () => {
   const PROMOTED = `${RIGHT}promotions: { p: { from: staging, to: production, checkEvery: 1m } }\n`.replace(
     'checks:',
@@ -82,6 +87,13 @@ describe('a field without effect', () => {
     [
       `${RIGHT}steps: { deployed: { retry: { maximumAttempts: 3 } } }\n`,
       'steps.deployed.retry.maximumAttempts: has no effect: the step polls until its deadline. Set scheduleToClose instead',
+    ],
+    [
+      RIGHT.replace(
+        'checks:',
+        '  copied: { controlPlane: "http://localhost:8000", apiKey: { from: env:K }, deployment: greeter }\nchecks:',
+      ),
+      'targets.copied.deployment: is that of targets.staging, too: both names mean one target, with one queue and one history',
     ],
     [PROMOTED, 'promotions.p.checkEvery: has no effect: the promotion has neither soak nor bake'],
   ])('is a warning in a valid file: $1', (text, expected) => {

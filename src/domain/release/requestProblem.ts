@@ -86,7 +86,7 @@ export const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
 export const TARGET = object<TargetSpec>(() => ({
   // The name of a folder of records.
-  name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
+  name: textLike(TARGET_NAME, 'letters, digits, dots and dashes, 128 at most'),
   controlPlane: URL_OF_SERVICE,
   controlPlaneId: optional(TEXT),
   vocabulary: optional(choice<NonNullable<TargetSpec['vocabulary']>>({ contract: true, public: true })),

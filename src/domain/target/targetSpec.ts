@@ -90,7 +90,7 @@ export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Recor
 }
 
 /** The allowed names of targets. They are also names of files and of a folder of records. */
-export const TARGET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+export const TARGET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** What is wrong with the base URL of a service; `undefined` if nothing. */
 export function serviceUrlProblem(url: string): string | undefined {

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 
+import { TARGET_NAME } from '../../../domain/target/targetSpec.ts';
 import { CI_KINDS, type CiKind } from './ciKinds.ts';
 import type { RepositoryFacts } from './repositoryFacts.ts';
 
@@ -29,7 +30,7 @@ export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAns
 export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<InitAnswers> {
   const offered = defaultAnswers(facts);
   const target = await asked(ask, 'What is the name of the first target?', offered.target, (text) =>
-    /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text) ? undefined : 'use letters, digits, dots and dashes only',
+    TARGET_NAME.test(text) ? undefined : 'use letters, digits, dots and dashes only',
   );
   const controlPlane = await asked(
     ask,
