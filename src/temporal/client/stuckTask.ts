@@ -73,7 +73,11 @@ export async function terminateStuck(
   await temporal.client.workflow
     .getHandle(workflowId, runId)
     // Temporal does not encrypt the reason. The failure itself is in the history.
-    .terminate('its workflow task failed again and again');
+    .terminate('its workflow task failed again and again')
+    .catch((error: unknown) => {
+      // Another person was faster.
+      if (!isGone(error)) throw error;
+    });
   if (isTarget) await startAgain(temporal, workflowId);
 }
 

@@ -1,3 +1,5 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 
 /** A workflow, as Temporal describes it. */
@@ -6,6 +8,8 @@ export interface ToldWorkflow {
   readonly status?: string;
   /** The attempt of its workflow task; absent: no task is pending. */
   readonly attempt?: number;
+  /** Another person terminates it just before this one does. */
+  readonly isGone?: true;
   /** Oldest first. */
   readonly events?: readonly object[];
 }
@@ -42,6 +46,8 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>)
             return Promise.resolve({ raw, status: { name }, type, typedSearchAttributes, runId });
           },
           terminate: (reason?: string) => {
+            if (told(workflowId).isGone)
+              return Promise.reject(new WorkflowNotFoundError('gone', workflowId, runId));
             terminated.push([workflowId, runId, reason]);
             return Promise.resolve();
           },

@@ -48,4 +48,10 @@ describe('the doctor', () => {
     ]);
     expect(started).toEqual(['target:a']);
   });
+
+  it('starts a target again that another person has just terminated', async () => {
+    const { temporal, started } = stuckTemporal({ 'target:a': { ...STUCK, isGone: true } });
+    expect(await found(stuckFindings(temporal, true))).toMatchObject([{ state: 'ok' }]);
+    expect(started).toEqual(['target:a']);
+  });
 });
