@@ -65,9 +65,11 @@ const DESCRIPTION_MAX_CHARACTERS = 140;
 /** A notice in one short line. It begins with the release's name, which identifies the release's statuses. */
 export function shortText({ name, reason }: Notice): string {
   const text = `${name ?? ''}: ${reason}`.replaceAll(/\s+/gu, ' ');
-  return text.length <= DESCRIPTION_MAX_CHARACTERS
+  // Half a character, such as that of an emoji, would be refused.
+  const characters = Array.from(text);
+  return characters.length <= DESCRIPTION_MAX_CHARACTERS
     ? text
-    : `${text.slice(0, DESCRIPTION_MAX_CHARACTERS - 1)}…`;
+    : `${characters.slice(0, DESCRIPTION_MAX_CHARACTERS - 1).join('')}…`;
 }
 
 /** Escapes Slack's three special characters. */

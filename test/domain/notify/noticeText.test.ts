@@ -67,6 +67,9 @@ it('external text cannot mention a channel, nor end a block of code', () => {
 it('a description for GitHub begins with the release, is one line, and fits the limit', () => {
   expect(shortText(notice({ reason: 'all\n went  well' }))).toBe('release-3: all went well');
   expect(shortText(notice({ reason: 'x'.repeat(500) }))).toHaveLength(140);
+  const emojis = shortText(notice({ reason: '🎉'.repeat(500) }));
+  expect(Array.from(emojis)).toHaveLength(140);
+  expect(emojis).not.toMatch(/\p{Surrogate}/u);
 });
 
 const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
