@@ -142,7 +142,9 @@ const Target = z
     secrets: z
       .array(NamedSecretReference, typeProblem(SECRET_EXPECTED))
       .optional()
-      .describe('All secrets of the deployment. Absent: it keeps the secrets that it has'),
+      .describe(
+        'All secrets of the deployment. Absent: it keeps the secrets that it has. A new value is set by the release of the next commit',
+      ),
     resources: z
       .record(z.string(), z.unknown())
       .optional()
