@@ -5,7 +5,7 @@ import { LongestFirst } from './test/support/longestFirst.ts';
 import { QUICK_START } from './test/support/quickStart.ts';
 
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
-/** What would find nothing more where each workflow is rebuilt from its history at each task. */
+/** Tests that find nothing more if each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [
   'bundleBudget',
   'schedule/cronTimes',
@@ -19,12 +19,12 @@ const withCacheAlone = [
   'target/stuckTarget',
   'taskBoundaries',
 ].map((name) => `test/workflows/${name}.test.ts`);
-/** What takes long: one test with very many inputs, and one that needs many rounds, since chance decides what meets. */
+/** Long tests: one with very many inputs, and one that needs many rounds because its timing is random. */
 const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
 const inBrowsers = ['test/dashboard/browser/*.test.{ts,tsx}', 'test/dashboard/access/chromium.test.ts'];
 /** The main job under kills, and each exit code of the command. The other end-to-end tests run at night. */
 const mainJob = ['test/e2e/{mainJob,withoutWorker,exitCodes}.test.ts'];
-/** What needs a container engine, or a Kubernetes API server: skipped, with the reason, where there is none. */
+/** Tests that need a container engine or a Kubernetes API server. Without one they are skipped, with the reason. */
 const inContainers = ['test/e2e/{containers,kubernetes}/*.test.ts'];
 const nightly = [
   'test/e2e/**/*.test.ts',
@@ -32,9 +32,9 @@ const nightly = [
   'packages/platform/test/{fullDisk,publicDeployCommand}.test.ts',
   'packages/platform/test/agentServer/{databaseOutage,handedOverRuns,killedAgents}.test.ts',
 ];
-/** What stands on a platform: their processes have the database's engine compiled. */
+/** Tests of the platform. They share processes, so that the database's engine is compiled once for several files. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
-/** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
+/** Tests that change their process or replace a module: each file has its own process. */
 const alone = [
   'test/activities/{slowServices,check/evaluators,target/recoveryActivities}.test.ts',
   'test/artifact/s3/traces.test.ts',
@@ -42,7 +42,7 @@ const alone = [
   'test/temporal/codec/decodeHistory.test.ts',
   'packages/platform/test/access/constantTime.test.ts',
 ];
-/** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
+/** Tests of the platform's database: they run on the embedded one, and again on a real PostgreSQL. */
 const onPostgresToo = [
   'packages/platform/test/store/{agentStorage,database}.test.ts',
   'packages/platform/test/controlPlane/{deletion,idempotency,instance,interruption,restart,revisionWork,retention,uploads}.test.ts',
@@ -51,7 +51,7 @@ const onPostgresToo = [
   'packages/platform/test/controlPlane/fuzz/*.test.ts',
   'packages/platform/test/agentServer/{agentData,agentProcesses,threadBusy}.test.ts',
 ];
-/** What only a real PostgreSQL has. */
+/** Tests that need a real PostgreSQL. */
 const onPostgresOnly = [
   'packages/platform/test/store/{databaseOwner,pool}.test.ts',
   'packages/platform/test/killed.test.ts',
@@ -78,7 +78,7 @@ const CONDITIONS = [SOURCE_CONDITION, 'node', 'development|production'];
 const ON_TEMPORAL = {
   isolate: false,
   globalSetup: 'test/support/temporalServer.ts',
-  // Each test waits for most of its time, on a target and a world of its own.
+  // Each test has its own target and services, and spends most of its time waiting.
   maxConcurrency: 12,
   testTimeout: 240_000,
   hookTimeout: 60_000,
@@ -86,8 +86,8 @@ const ON_TEMPORAL = {
 
 const END_TO_END = {
   setupFiles: 'test/e2e/printedLines.ts',
-  // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of them, so
-  // that nothing runs beside them. One of three waits for who does not answer.
+  // Each file runs about ten processes, with its own Temporal, platform and worker. Nothing else runs meanwhile. On average
+  // one of three files waits for a service that does not answer.
   maxWorkers: 3,
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
@@ -95,16 +95,16 @@ const END_TO_END = {
 };
 
 export default defineConfig({
-  // No test needs a build of the packages beside this one, and neither does a global setup (`__vitest__`), for which Vite
-  // would have Node load them, without this condition.
+  // Tests and global setups (`__vitest__`) load the packages from their sources. Without this condition, Vite would let Node
+  // load their builds.
   ssr: { resolve: { conditions: CONDITIONS } },
   environments: { __vitest__: { resolve: { conditions: CONDITIONS, noExternal: [/^@slipway\//] } } },
   test: {
-    // Temporal's native library does not live in worker threads.
+    // Temporal's native library does not work in worker threads.
     pool: 'forks',
     execArgv: [...QUICK_START, `--conditions=${SOURCE_CONDITION}`],
     maxWorkers: 3,
-    // Also where an engine is found: agents in containers take longer, and have a test of their own.
+    // Also if a container engine is found: agents in containers take longer, and have separate tests.
     env: { SLIPWAY_ISOLATION: 'process' },
     coverage: {
       include: ['src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
@@ -128,7 +128,7 @@ export default defineConfig({
             ...nightly,
             ...alone,
           ],
-          // They leave nothing behind in their process: it is the next file's, with the modules that it has.
+          // The files leave nothing behind in their process, so the next file uses it with its loaded modules.
           isolate: false,
           testTimeout: 30_000,
           hookTimeout: 60_000,
@@ -169,7 +169,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Without threads of the workers' own, which those of `rebuilt` have.
+          // Workers run workflows without threads; those of `rebuilt` use threads.
           name: 'workflows',
           ...ON_TEMPORAL,
           include: needsTemporal,
@@ -180,7 +180,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // The same, rebuilt from history at each task, by whichever worker comes first.
+          // The same tests; several workers without a cache rebuild a workflow from its history at each task.
           name: 'rebuilt',
           ...ON_TEMPORAL,
           include: needsTemporal,

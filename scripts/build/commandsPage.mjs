@@ -2,9 +2,9 @@
 
 const INTRODUCTION = `# Commands
 
-The build generates this page from the command line's own definitions (\`npm run build\`). \`slipway COMMAND --help\` prints the
-same. What each exit code means: [Exit codes](exit-codes.md). If you leave out a target or a promotion, the command uses the only one of
-\`slipway.yaml\`.
+\`npm run build\` makes this page from the definitions of the command line. \`slipway COMMAND --help\` prints the same. If you leave
+out a target or a promotion, the command uses the only one of \`slipway.yaml\`. [Exit codes](exit-codes.md) says what each exit
+code means.
 
 Every command takes these options, too:
 

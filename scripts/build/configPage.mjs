@@ -2,9 +2,9 @@
 
 const INTRODUCTION = `# \`slipway.yaml\`
 
-One file in the root of an agent's repository. \`npm run build\` makes this page from the schema that the file is checked
-against. Editors read the same schema as \`docs/slipway.schema.json\`. \`slipway lint\` lists what is wrong in a file, with line
-and column, and what has no effect. A field that is not on this page is refused.
+One file in the root of an agent's repository. \`npm run build\` makes this page from the schema that validates the file. Editors
+read the same schema as \`docs/slipway.schema.json\`. \`slipway lint\` lists the errors in a file with line and column, and fields
+without effect. A field that is not on this page is refused.
 
 Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. The file contains no secrets. It says where
 they come from on the worker's machine: \`env:NAME\` or \`file:/absolute/path\`.
@@ -16,7 +16,7 @@ extends: ../shared/agents.yaml # or a list: later files override earlier ones
 targets:
   staging:
     deployment: greeter # the other file has the rest of staging
-    freezes: null # none, whatever the other file says
+    freezes: null # none, even if the other file has some
 \`\`\`
 
 A file overrides what it extends. Fields below names are merged. A list or a value is replaced as a whole; \`null\` removes it.
@@ -33,7 +33,7 @@ targets:
 
 \`\${vars.STAGE}\` becomes the value of \`SLIPWAY_VAR_STAGE\` where the command runs. If that is not set or empty, it becomes the
 text after \`:-\`. No other variable of the environment can be used. A value that is also the value of a variable named like a secret
-is refused, because what the file says gets into histories. Within braces or brackets, quote a text with a variable. A whole
+is refused, because histories contain the file's values. Within braces or brackets, quote a text with a variable. A whole
 value without quotes becomes a number, \`true\` or \`false\` if it reads as one. All other dollar signs are left alone.
 `;
 
@@ -95,9 +95,10 @@ function kindOf(field) {
   if (field.anyOf !== undefined) return field.anyOf.map(kindOf).join(', or ');
   if (field.enum !== undefined) return field.enum.map(code).join(', ');
   if (field.pattern?.includes('(ms|s|m|h|d)')) return 'duration';
+  if (Array.isArray(field.type)) return field.type.map((type) => kindOf({ ...field, type })).join(', or ');
   switch (field.type) {
     case 'array':
-      return `list of ${field.items?.properties === undefined && field.items?.as === undefined ? `${kindOf(field.items ?? {})}s` : 'objects'}`;
+      return listOf(field.items ?? {});
     case 'object':
       return kindOfObject(field);
     case 'string':
@@ -110,6 +111,11 @@ function kindOf(field) {
     default:
       return 'anything';
   }
+}
+
+function listOf(items) {
+  if (items.properties !== undefined || items.as !== undefined) return 'list of objects';
+  return items.enum === undefined ? `list of ${kindOf(items)}s` : `list of ${kindOf(items)}`;
 }
 
 function kindOfObject({ properties, additionalProperties, propertyNames, as }) {

@@ -21,16 +21,16 @@ const Turn = z
       .unknown()
       .optional()
       .describe('Instead of an input: the value that the interrupt of the turn before returns'),
-    expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
+    expect: Expectation.default({}).describe('What the run must show. Default: that it ends in success'),
   })
   .transform((turn): TurnOfCheck => ({ ...present(turn), expect: turn.expect }));
 
 export const Check = z
   .strictObject({
-    name: Text.describe('What it is called, once in the file'),
+    name: Text.describe('The check’s name, unique in the file'),
     assistant: Text.describe('The graph’s name in the graph configuration'),
     input: z.record(z.string(), z.unknown()).optional().describe('The run’s input. Default: an empty one'),
-    expect: Expectation.optional().describe('What the run has to show. Default: that it ends in success'),
+    expect: Expectation.optional().describe('What the run must show. Default: that it ends in success'),
     turns: z
       .array(Turn)
       .min(1, 'expected at least one turn')
@@ -42,7 +42,7 @@ export const Check = z
       .min(1)
       .max(REPEAT_MAX)
       .optional()
-      .describe('How often it is asked at most: it ends once it is decided. Default: 1'),
+      .describe('How often it is asked at most. It ends once the verdict is certain. Default: 1'),
     pass: z.int().min(1).max(REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
     evaluators: Evaluators.optional().describe(
       'Services that score each run that meets its expectation: docs/checks.md. Default: none',

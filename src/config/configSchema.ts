@@ -91,7 +91,7 @@ const OnError = z
     then: z
       .enum(['rollback', 'wait', 'stop'])
       .describe(
-        'rollback: restore the earlier revision. wait: wait for "slipway retry", "skip" or "abort". stop: change nothing',
+        'rollback: restore the earlier revision. wait: wait for "slipway retry", "skip" or "abort". stop: leave what serves',
       ),
     waitFor: Duration.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
   })

@@ -12,10 +12,10 @@ const MIN_SCORE = 'expected a score above 0, at most 1';
 
 /** The fields of a service that scores runs: of a check's evaluator, and of the judge's. */
 export const SCORING_SERVICE = {
-  name: Text.describe('What it is called'),
-  url: ServiceUrl.describe('Where it is asked: POST, docs/evaluators.md'),
+  name: Text.describe('The evaluator’s name'),
+  url: ServiceUrl.describe('Its address, which gets a POST for each run: docs/evaluators.md'),
   secret: SecretReference.optional().describe(
-    'The key of the requests’ signature. Default: they are not signed',
+    'The key that signs the requests. Default: they are not signed',
   ),
   timeout: TimeLimit.default(30_000).describe('How long one call may take. Default: 30s'),
 };

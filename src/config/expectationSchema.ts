@@ -66,7 +66,7 @@ const Fields = z
     status: z
       .enum(['success', 'error', 'interrupted'])
       .optional()
-      .describe('How the run ends. Default: success; in not and anyOf, in any way'),
+      .describe('How the run ends. Default: success; in not, anyOf and allOf: any'),
     contains: z.string().optional().describe('Text that the answer contains'),
     matches: z
       .string()

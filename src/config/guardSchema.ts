@@ -34,7 +34,7 @@ const Prometheus = z.strictObject({
 
 const Http = z.strictObject({
   url: ServiceUrl.max(1_500).describe(
-    'Answers JSON. {deployment} and {target} become their names, {from} and {until} the times of the window',
+    'The endpoint. {deployment} and {target} become their names, {from} and {until} the times of the window',
   ),
   path: Text.default('value').describe('The dot path to the number in the JSON. Default: value'),
   token: SecretReference.optional().describe('A bearer token. Default: none is sent'),
@@ -48,7 +48,7 @@ const Feedback = z.strictObject({
     .max(SCORES_MAX)
     .default(10)
     .describe('The fewest scores that make a value, their mean. Default: 10'),
-  project: Text.max(250).optional().describe('The tracing project. Default: the deployment’s, of its name'),
+  project: Text.max(250).optional().describe('The tracing project. Default: the one with the deployment’s name'),
   url: ServiceUrl.optional().describe(
     'The tracing service. Default: the control plane’s address; needed for vocabulary public',
   ),
@@ -58,13 +58,13 @@ const Feedback = z.strictObject({
 });
 
 const LIMIT = {
-  max: z.number().optional().describe('More is worse'),
-  min: z.number().optional().describe('Less is worse'),
+  max: z.number().optional().describe('A value above it is worse'),
+  min: z.number().optional().describe('A value below it is worse'),
   risesBy: Change.optional().describe(
-    'More than the hour before the release by more than this is worse: 0.02, or 20%',
+    'A rise over the hour before the release by more than this is worse: 0.02, or 20%',
   ),
   fallsBy: Change.optional().describe(
-    'Less than the hour before the release by more than this is worse: 0.02, or 20%',
+    'A fall below the hour before the release by more than this is worse: 0.02, or 20%',
   ),
 };
 

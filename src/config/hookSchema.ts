@@ -51,7 +51,7 @@ const Rule = z
       .describe(
         'Required values of the event’s fields, by dot path: labels.alertname. Default: every event matches',
       ),
-    do: z.enum(HOOK_ACTIONS).describe('What the target must do'),
+    do: z.enum(HOOK_ACTIONS).describe('The action that the rule requests'),
     targets: z
       .array(Text)
       .min(1)

@@ -199,7 +199,7 @@ export function unproved(
   message: string,
   hint = 'sign in with "slipway login", then repeat the command',
 ): SlipwayError {
-  return new SlipwayError('SLIPWAY_IDENTITY_UNPROVED', `it was not proved who asks: ${message}`, { hint });
+  return new SlipwayError('SLIPWAY_IDENTITY_UNPROVED', `the identity is not proved: ${message}`, { hint });
 }
 
 function unreachable(issuer: string, error: unknown): SlipwayError {

@@ -149,7 +149,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     await makeOld(stack);
     const planned = await project.ran('prune', '--dry-run');
     expect(planned.code, planned.text).toBe(0);
-    expect(planned.text).toMatch(new RegExp(`^${digest.slice(0, 19)} .* would go +not needed$`, 'm'));
+    expect(planned.text).toMatch(new RegExp(`^${digest.slice(0, 19)} .* would be removed +not needed$`, 'm'));
     expect(await storeOf(stack).has(digest)).toBe(true);
 
     const checks = await storeOf(stack).listRecords('_checks/');

@@ -73,7 +73,7 @@ export function pollActivities(
         if (active !== null && overtakers.includes(active)) {
           throw new SlipwayError(
             'SLIPWAY_REVISION_REPLACED',
-            `revision ${active} came up after ${revisionId}`,
+            `revision ${active} became active after ${revisionId}`,
           );
         }
         if (active !== revisionId) {

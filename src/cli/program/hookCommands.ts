@@ -22,8 +22,8 @@ export function addHookCommands({ command, runs }: CommandTable): void {
   const below = (name: string, description: string) =>
     withOutputOptions(hooks.command(name)).description(description).addOption(configOption());
 
-  below('list [hook]', 'List the events that hooks received, and their decisions')
-    .option('--last <count>', 'how many of each hook', numberOption, 20)
+  below('list [hook]', 'List the events that hooks received, and the decisions on them')
+    .option('--last <count>', 'how many events of each hook', numberOption, 20)
     .action(runs(async () => (await import('../commands/hooks/hookList.ts')).runHookListCommand));
 
   below('try <hook> <payload>', 'Show what a stored payload would do, without doing it')
@@ -31,8 +31,8 @@ export function addHookCommands({ command, runs }: CommandTable): void {
     .action(runs(async () => (await import('../commands/hooks/hookTry.ts')).runHookTryCommand));
 
   for (const [name, approved, description] of [
-    ['approve', true, 'Approve what waits for it after an event'],
-    ['reject', false, 'Reject what waits for approval after an event'],
+    ['approve', true, 'Approve the action that an event requested'],
+    ['reject', false, 'Reject the action that an event requested'],
   ] as const) {
     below(`${name} <event>`, description)
       .option('--reason <text>', 'why, for the record')

@@ -35,7 +35,7 @@ export function addLookCommands({ command, runs }: CommandTable): void {
 
   command(
     'show [words...]',
-    'Show one release: its steps, checks, commands it received, what it restored',
+    'Show one release: its steps, its checks, the commands that people sent, what it restored',
     'slipway show latest',
     'slipway show release-12 production',
     'slipway show --diff release-11 release-12 production',
@@ -62,7 +62,7 @@ export function addLookCommands({ command, runs }: CommandTable): void {
     .addOption(configOption())
     .option('--revision <id>', 'the revision (default: the newest)')
     .addOption(
-      new Option('--release <id>', 'everything about one release, or about the latest').conflicts([
+      new Option('--release <id>', 'all log lines about one release; latest: the newest').conflicts([
         'revision',
         'serving',
         'stage',

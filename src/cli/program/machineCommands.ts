@@ -76,7 +76,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
 function addServiceCommands({ version, command, runs }: CommandTable): void {
   const worker = command(
     'worker',
-    'Run a Temporal worker, which carries out releases',
+    'Run a Temporal worker, which runs releases',
     'SLIPWAY_API_KEY=… slipway worker',
     'slipway worker --metrics 127.0.0.1:9464',
   )
@@ -93,13 +93,13 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .option('--hooks <file>', 'also receive the hooks of this slipway.yaml (default: none)')
-    .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: if it is known)")
+    .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: that of slipway dev or Temporal Cloud)")
     .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
 
   command(
     'codec',
-    "Serve Temporal's UI and CLI the decryption of payloads",
+    "Decrypt payloads for Temporal's UI and CLI",
     'slipway codec --origin https://temporal.example.com',
   )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8888)
@@ -110,11 +110,11 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     )
     .option(
       '--origin <url...>',
-      "the pages that may ask from a browser (default: Temporal's UI, if it is known)",
+      "the pages that may call it from a browser (default: the Temporal UI of slipway dev or Temporal Cloud)",
     )
     .action(runs(async () => (await import('../commands/codec/codec.ts')).runCodecCommand));
 
-  command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
+  command('agent <dir>', "Serve the Run API of the agent in a folder", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .option('--without-key', 'with --host: accept every client on the network, without SLIPWAY_AGENT_API_KEY')
@@ -153,7 +153,7 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     )
     .option(
       '--move-from <version>',
-      'continue the releases of this version on the other, if they replay there',
+      'move the releases of this version to the other one, if they replay there',
     )
     .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
     .addHelpText('after', ROLLOUT_EXAMPLES)

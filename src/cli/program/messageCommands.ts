@@ -15,10 +15,10 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
   }
 
   for (const [kind, description] of [
-    ['abort', 'Abort the running release and restore what it changed'],
+    ['abort', 'Abort a release, and restore what it changed'],
     ['pause', 'Pause the running release before its next step'],
     ['resume', 'Continue a paused release'],
-    ['approve', 'Approve a release that waits for it'],
+    ['approve', 'Approve a release that waits for approval'],
     ['reject', 'Reject a release that waits for approval; it changes nothing'],
     ['retry', 'Retry a step whose outcome is unknown'],
     ['skip', 'Skip a check, the rest of the soak, the judge, or a freeze'],

@@ -43,7 +43,7 @@ export function isolationOption(): Option {
 }
 
 export function metricsOption(): Option {
-  return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: not)').env(
+  return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: off)').env(
     'SLIPWAY_METRICS_ADDRESS',
   );
 }

@@ -58,7 +58,7 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
       '--to <revision>',
       'a revision, the beginning of its id, or its release (default: the newest verified one of an earlier release)',
     )
-    .option('--break-glass', 'without Temporal: call the control plane from here')
+    .option('--break-glass', 'call the control plane from here, without Temporal')
     .option('--no-wait', 'return once the target has accepted the rollback')
     .addOption(timeoutOption())
     .action(

@@ -22,7 +22,7 @@ interface OfViewer {
 const TARGET_WORDS: Readonly<Record<TargetAction, string>> = {
   rollback: 'Roll back …',
   hold: 'Hold …',
-  unhold: 'Release the hold …',
+  unhold: 'End the hold …',
   quarantine: 'Quarantine …',
   unquarantine: 'End a quarantine …',
 };
@@ -105,7 +105,7 @@ const INTERVENTION_WORDS: Readonly<Record<InterventionKind, string>> = {
   pause: 'Pause …',
   resume: 'Resume …',
   retry: 'Retry …',
-  skip: 'Leave out …',
+  skip: 'Skip …',
   abort: 'Abort …',
 };
 

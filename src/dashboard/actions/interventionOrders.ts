@@ -81,7 +81,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Pause',
     sentences: [
       `No further step begins until a person resumes it. The running step (${progress.phase}) still ends.`,
-      'Unless it is resumed, it is aborted at its deadline, by default after a day.',
+      'If no person resumes it, it is aborted at its deadline, by default after a day.',
     ],
   }),
   resume: ({ progress: { waiting } }) => ({
@@ -89,7 +89,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Resume',
     sentences: [
       'It continues with its next step.',
-      ...(waiting?.for === 'resume' ? [`Without it, it is aborted at ${momentText(waiting.until)}.`] : []),
+      ...(waiting?.for === 'resume' ? [`If no person resumes it, it is aborted at ${momentText(waiting.until)}.`] : []),
     ],
   }),
   abort: ({ progress, standing: { called = 'release' } }) => ({
@@ -102,12 +102,12 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Retry',
     sentences: [
       ...(waiting?.for === 'decision' ? [`It waits for a decision: ${waiting.note}.`] : []),
-      'The step whose outcome is unknown is tried again. What may have been carried out is looked up first, and not sent twice.',
+      'The step whose outcome is unknown is retried. Slipway reads the deployment first, and sends nothing twice.',
     ],
   }),
   skip: () => ({
-    title: 'Leave out a part of',
-    button: 'Leave it out',
+    title: 'Skip a part of',
+    button: 'Skip',
     sentences: [
       'What you choose is skipped, or ended if it is running. A revision with a skipped check does not count as verified.',
     ],

@@ -65,7 +65,7 @@ function rollbackOrder(target: TargetStanding): Order {
       ...(running?.kind === 'rollback' ? [`${running.releaseId}, which runs, ends first.`] : []),
       ...rejectsWaiting(target),
       state.hold === null
-        ? `${name} is put on hold: it rejects releases until a person releases the hold.`
+        ? `${name} is put on hold: it rejects releases until a person ends the hold.`
         : `${name} stays on hold.`,
       'The revision is restored under the checks that it passed, and they run again.',
     ],
@@ -82,7 +82,7 @@ function holdOrder(target: TargetStanding): Order {
     title: `Hold ${name}`,
     sentences: [
       servesNow(target),
-      `${name} rejects releases until a person releases the hold. Rollbacks are accepted.`,
+      `${name} rejects releases until a person ends the hold. Rollbacks are accepted.`,
       ...rejectsWaiting(target, ({ request }) => request.overrideHold !== true),
       ...(running === null ? [] : [`${running.releaseId}, which runs, continues.`]),
     ],
@@ -94,13 +94,13 @@ function unholdOrder(target: TargetStanding): Order {
   const { name, state } = target;
   const { hold } = state;
   return {
-    title: `Release the hold of ${name}`,
+    title: `End the hold of ${name}`,
     sentences: [
       ...(hold === null ? [] : [`On hold since ${momentText(hold.since)}, set by ${whoAndWhy(hold.by)}.`]),
       servesNow(target),
-      `${name} takes releases again, from the next one on. Nothing is released by this alone.`,
+      `${name} accepts releases again. This releases nothing by itself.`,
     ],
-    button: 'Release the hold',
+    button: 'End the hold',
     answers: hold?.since,
   };
 }

@@ -113,6 +113,8 @@ function parts(expect: Expectation): readonly string[] {
   const { allOf = [], reference } = expect;
   const { maxToolCalls, maxTokens, maxLatencyMs } = expect;
   const what = path === undefined ? 'the answer' : `“${path}”`;
+  // A part without a path has that of the expectation around it.
+  const of = (part: Expectation): readonly string[] => parts(path === undefined ? part : { path, ...part });
   return [
     ...(status === undefined ? [] : [`the run ends in ${status}`]),
     ...(contains === undefined ? [] : [`${what} contains “${contains}”`]),
@@ -124,10 +126,10 @@ function parts(expect: Expectation): readonly string[] {
     ...(maxToolCalls === undefined ? [] : [`at most ${maxToolCalls} tool calls`]),
     ...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens`]),
     ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
-    ...(not === undefined ? [] : [`not (${parts(not).join('; ')})`]),
-    ...(anyOf === undefined ? [] : [anyOf.map((part) => `(${parts(part).join('; ')})`).join(' or ')]),
+    ...(not === undefined ? [] : [`not (${of(not).join('; ')})`]),
+    ...(anyOf === undefined ? [] : [anyOf.map((part) => `(${of(part).join('; ')})`).join(' or ')]),
     ...(reference === undefined ? [] : [`${what} ${reference} the row’s reference`]),
-    ...allOf.flatMap(parts),
+    ...allOf.flatMap(of),
   ];
 }
 

@@ -101,7 +101,7 @@ export function storyFragments(props: StoryProps): Fragments {
 }
 
 const NO_STEPS = {
-  temporal: 'No worker says how it goes.',
+  temporal: 'No worker reports its progress.',
   record: 'Its record has no steps.',
   target: 'It never started: only its row in the target’s history is left.',
 } as const;

@@ -6,12 +6,12 @@ export function SaidByPeople({ interventions }: { readonly interventions: readon
   if (interventions.length === 0) return null;
   return (
     <section>
-      <h2>What people said</h2>
+      <h2>Commands</h2>
       <ul class="lines">
         {interventions.map(({ at, kind, what, by, note, taken }) => (
           <li>
             <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
-            {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
+            {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not accepted, '}${note}`}
           </li>
         ))}
       </ul>

@@ -10,9 +10,9 @@ export function heartbeatEveryMs(timeoutMs: number): number {
 
 /** What waiting costs, in actions of Temporal Cloud. Heartbeats are among them. */
 export interface WaitingCost {
-  /** An hour of one release that waits for its revision: it looks by itself, an attempt and a heartbeat each time. */
+  /** An hour of one release that waits for its revision: it polls by itself, an attempt and a heartbeat each time. */
   readonly parkedHour: number;
-  /** An hour of a control plane's poller, which all releases that wait there share. */
+  /** An hour of one of a control plane's pollers, which the releases that wait there share. */
   readonly pollerHour: number;
   /** A day of a soak or a bake: an attempt and a heartbeat in each round of its checks. */
   readonly soakedDay: number;

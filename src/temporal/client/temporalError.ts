@@ -114,7 +114,7 @@ export function unansweredRequest(error: unknown, place: Place, outcome: string)
   }
   if (!isTemporalSilent(error)) return temporalError(error, place);
   const message = `Temporal at ${place.address} did not answer: ${outcome}`;
-  const hint = 'look with "slipway status"';
+  const hint = 'see what runs: slipway status';
   return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
 }
 

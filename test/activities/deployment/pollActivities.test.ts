@@ -183,7 +183,7 @@ describe('confirmServing', () => {
     const input = { ...revisionOn(plane.url), overtakers: [OTHER_REVISION_ID] };
     const failure = await failureOf(activitiesUnderTest().confirmServing(input));
     expect(failure).toMatchObject({ type: 'SLIPWAY_REVISION_REPLACED', nonRetryable: true });
-    expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} came up after ${REVISION}`);
+    expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} became active after ${REVISION}`);
   });
 
   it.each([502, 503, 504])('treats a gateway’s %i as "not yet"', async (status) => {

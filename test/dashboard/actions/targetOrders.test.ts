@@ -61,7 +61,7 @@ describe('a rollback', () => {
     expect(sentences).toContain('release-5, which runs, is stopped.');
     expect(sentences).toContain('release-6, which waits, is rejected.');
     expect(sentences).toContain(
-      'production is put on hold: it rejects releases until a person releases the hold.',
+      'production is put on hold: it rejects releases until a person ends the hold.',
     );
   });
 });

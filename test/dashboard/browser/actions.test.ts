@@ -62,8 +62,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(state.history.at(-1)?.servingRevisionId).not.toBe(state.history.at(-2)?.servingRevisionId);
     await goTo(bo, target, 'unhold');
     expect(await said(bo)).toContain('set by bo: c answers in French');
-    await press(bo, 'Release the hold', 'repaired');
-    await bo.getByText('takes releases').first().waitFor();
+    await press(bo, 'End the hold', 'repaired');
+    await bo.getByText('accepts releases').first().waitFor();
     expect((await target.view()).state.hold).toBeNull();
   });
 
@@ -207,8 +207,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const skipped = await waits('c');
     await say(bo, target, skipped, 'skip');
     expect(await bo.getByRole('radio').count()).toBe(1);
-    await press(bo, 'Leave it out', 'its provider is away');
-    await bo.getByText('Leave it out: check "greets" is left out.').waitFor();
+    await press(bo, 'Skip', 'its provider is away');
+    await bo.getByText('Skip: check "greets" is left out.').waitFor();
     expect(await target.result(skipped)).toMatchObject({ outcome: 'released', servingVerified: false });
   });
 

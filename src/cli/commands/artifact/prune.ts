@@ -59,8 +59,8 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
   const rows = await removeLeft(store, 'rows', dryRun);
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
-  if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would go' : 'removed'}`);
-  if (rows > 0) output.print(`${rows} results of canceled datasets ${dryRun ? 'would go' : 'removed'}`);
+  if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would be removed' : 'removed'}`);
+  if (rows > 0) output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
   return 0;
 }
 
@@ -148,7 +148,7 @@ interface PruneSum {
   readonly bytesFreed: number;
 }
 
-const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would go' } as const;
+const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would be removed' } as const;
 const HEADINGS = ['ARTIFACT', 'SIZE', 'PUT', 'LAST RELEASED', 'STATE', 'WHY'] as const;
 
 /**
@@ -189,7 +189,7 @@ export function sumOf(pruned: readonly Pruned[]): PruneSum {
 
 export function sumLine(pruned: readonly Pruned[], store: string, dryRun: boolean): string {
   const { kept, removed, bytesFreed } = sumOf(pruned);
-  const went = dryRun ? 'would go' : 'removed';
+  const went = dryRun ? 'would be removed' : 'removed';
   return `${removed} of ${removed + kept} artifacts ${went}, ${sizeText(bytesFreed)}: ${store}`;
 }
 

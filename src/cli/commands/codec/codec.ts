@@ -47,7 +47,7 @@ export async function runCodecCommand(
     const server = await serve(codecRoutes({ codec, key, origins }), host, port);
     output.event({ event: 'ready', codec: server.url });
     output.print(`The codec server is at ${server.url}`);
-    output.print(`Pages that may ask: ${origins.length === 0 ? 'none' : origins.join(', ')}`);
+    output.print(`Pages that may call it: ${origins.length === 0 ? 'none' : origins.join(', ')}`);
     await untilAborted(signal);
     await server.close();
     return 0;

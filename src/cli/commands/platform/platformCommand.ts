@@ -56,7 +56,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
     )
     .addOption(metricsOption())
     .addOption(isolationOption())
-    .option('--adopt-database', 'start although home and database do not belong together, and join them')
+    .option('--adopt-database', 'use a database that does not belong to the home, from now on')
     .action(
       runs(async () => {
         const { runPlatformCommand } = await import('./platform.ts');
@@ -114,7 +114,7 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
     .action(runs(async () => (await import('./integrations.ts')).runAddIntegration));
 
-  callingCommand(integrations, 'list', 'Show the integrations').action(
+  callingCommand(integrations, 'list', 'List the integrations').action(
     runs(async () => (await import('./integrations.ts')).runListIntegrations),
   );
 
@@ -143,7 +143,7 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     .description('Manage listeners, which deploy to your own compute; deployments name one in listener_id')
     .addHelpText('after', LISTENER_EXAMPLES);
 
-  callingCommand(listeners, 'add <compute-id>', "Register a listener, by the operator's name of its compute")
+  callingCommand(listeners, 'add <compute-id>', 'Register a listener, under the name of its compute')
     .addOption(
       new Option('--type <type>', "the compute type; docker: the engine of the platform's machine")
         .choices(['cluster', 'docker'])
@@ -153,7 +153,7 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     .option('--listener-version <version>', 'the version of the listener')
     .action(runs(async () => (await import('./listeners.ts')).runAddListener));
 
-  callingCommand(listeners, 'list', 'Show the listeners').action(
+  callingCommand(listeners, 'list', 'List the listeners').action(
     runs(async () => (await import('./listeners.ts')).runListListeners),
   );
 

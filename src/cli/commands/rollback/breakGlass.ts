@@ -193,7 +193,7 @@ async function awaitServing(
   output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
   output.print(
     output.style.warn(
-      `timed out; the redeploy continues. See: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
+      `${signal.aborted ? 'stopped waiting' : 'timed out'}; the redeploy continues. See: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
     ),
   );
   return GAVE_UP;

@@ -60,7 +60,7 @@ export function costLines({
     ...(history === null
       ? ['    not known: Temporal no longer has the history of this release']
       : historyLines(history, ofTarget)),
-    `    an hour of waiting for a revision: ${waiting.parkedHour}, and ${waiting.pollerHour} that all waiting releases share`,
+    `    an hour of waiting for a revision: ${waiting.parkedHour}, and ${waiting.pollerHour} for its poller, which others share`,
     `    a day of soak with checks every 5 minutes: ${waiting.soakedDay}`,
   ];
 }

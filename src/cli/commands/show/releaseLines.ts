@@ -202,7 +202,7 @@ function saidBranch({ kind, what, by, at, note, taken }: InterventionRecord): Br
   const about = what === undefined ? '' : ` ${what}`;
   const reason = by.reason === undefined ? '' : ` (${by.reason})`;
   return {
-    line: `${clock(at)} ${kind}${about} by ${nameAndProof(by)}${reason}: ${taken ? '' : 'not taken, '}${note}`,
+    line: `${clock(at)} ${kind}${about} by ${nameAndProof(by)}${reason}: ${taken ? '' : 'not accepted, '}${note}`,
   };
 }
 

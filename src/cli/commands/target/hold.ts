@@ -42,7 +42,7 @@ export async function runHoldCommand(
     output.print(
       onHold
         ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
-        : `"${name}" takes releases`,
+        : `"${name}" accepts releases`,
     );
   }
   return 0;

@@ -136,7 +136,7 @@ async function route(
     output.print(VERSION_TEXTS[found](buildId));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    warn(output, `version ${buildId} may not take work: ${why}; look with: slipway worker rollout`);
+    warn(output, `version ${buildId} may not take work: ${why}; see: slipway worker rollout`);
   }
 }
 

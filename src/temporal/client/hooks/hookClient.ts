@@ -79,7 +79,7 @@ export async function deliverEvents(
   } catch (error) {
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
       const within = `within ${DELIVERY_TIMEOUT_MS / 1_000} s`;
-      throw noWorker(settings, `no worker took the event ${within}`, error);
+      throw noWorker(settings, `no worker accepted the event ${within}`, error);
     }
     throw refusal(error) ?? temporalError(error, settings);
   }

@@ -90,7 +90,7 @@ export async function submitRelease(
     const silent = isUntaken(error);
     const waitedS = Math.round((Date.now() - from) / 1_000);
     const failed = silent
-      ? noWorker(settings, `no worker took the release within ${waitedS} s`, error)
+      ? noWorker(settings, `no worker accepted the release within ${waitedS} s`, error)
       : (refusal(error) ?? temporalError(error, settings));
     if (!silent && !isTemporalSilent(error) && !isSealed(error)) throw failed;
     const delivered = await withdrawSubmission(temporal, request, submission);
@@ -151,7 +151,7 @@ async function withdrawSubmission(
   { target, recordStore, requestedBy: { who, from } }: ReleaseRequest,
   submission: string,
 ): Promise<boolean> {
-  const message: WithdrawMessage = { submission, who, from, reason: 'the command that asked got no answer' };
+  const message: WithdrawMessage = { submission, who, from, reason: 'the command got no answer' };
   try {
     await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       client.workflow.signalWithStart(WORKFLOW_TYPES.target, {
@@ -172,8 +172,8 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
   if (!(failed instanceof SlipwayError)) return failed;
   const { code, message, place, hint, cause } = failed;
   const became = taken
-    ? 'the release was withdrawn, and a worker that wakes up later does not make it'
-    : 'the release could not be withdrawn and may still start: look with "slipway status"';
+    ? 'the release was withdrawn: a worker that returns later does not run it'
+    : 'the release could not be withdrawn and may still start: see "slipway status"';
   return new SlipwayError(code, `${message}; ${became}`, { place, hint, cause });
 }
 

@@ -128,6 +128,7 @@ function target(): TargetSpec {
 
 async function breaking(
   options: { to?: string; verified?: ReadonlyMap<string, boolean>; timeoutMs?: number; json?: boolean } = {},
+  signal = never,
 ) {
   const output = testOutput({ json: options.json ?? false });
   const exitCode = await breakGlass(
@@ -139,7 +140,7 @@ async function breaking(
       verified: options.verified ?? new Map(),
       timeoutMs: options.timeoutMs ?? 10_000,
     },
-    never,
+    signal,
   );
   return { exitCode, text: output.said.join('\n'), events: output.events };
 }
@@ -256,7 +257,16 @@ describe('rolling back without Temporal', () => {
 
   it('exits 5 on a timeout', async () => {
     plane.endsAs = 'DEPLOYING';
-    expect((await breaking({ timeoutMs: 100 })).exitCode).toBe(5);
+    const { exitCode, text } = await breaking({ timeoutMs: 100 });
+    expect(exitCode).toBe(5);
+    expect(text).toContain('timed out; the redeploy continues');
+  });
+
+  it('says after Ctrl-C that it stopped waiting, and exits 5', async () => {
+    plane.endsAs = 'DEPLOYING';
+    const { exitCode, text } = await breaking({}, AbortSignal.timeout(100));
+    expect(exitCode).toBe(5);
+    expect(text).toContain('stopped waiting; the redeploy continues');
   });
 
   it('changes nothing if there is no earlier revision', async () => {

@@ -14,7 +14,7 @@ it('the costs of a release are shown by kind, with those of its target and of wa
     '    this release: 8, and at most 2 for heartbeats',
     '      its history 5: 1 start, 4 attempts at activities',
     '      its target 3: the request, the start, what it reads and writes',
-    '    an hour of waiting for a revision: 12, and 462 that all waiting releases share',
+    '    an hour of waiting for a revision: 12, and 462 for its poller, which others share',
     '    a day of soak with checks every 5 minutes: 576',
   ]);
 });
