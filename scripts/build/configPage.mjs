@@ -82,9 +82,10 @@ function resolvedField(field, place, known) {
   return { ...known.definitions[name], ...own };
 }
 
-/** The object of a field (also of a list or a map), with the notation of its place. */
+/** The object of a field (also of a list, a map or one of several kinds), with the notation of its place. */
 function objectIn(field, place) {
-  if (field.properties !== undefined) return [field, place];
+  const object = [field, ...(field.anyOf ?? [])].find(({ properties }) => properties !== undefined);
+  if (object !== undefined) return [object, place];
   if (field.items?.properties !== undefined) return [field.items, `${place}[]`];
   const { additionalProperties: values } = field;
   if (values !== false && values?.properties !== undefined) return [values, `${place}.<name>`];

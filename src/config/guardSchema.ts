@@ -95,9 +95,9 @@ export type MetricConfig = z.infer<typeof Metric>;
 
 const GuardFields = z
   .strictObject({
-    for: Duration.default(HOUR_BEFORE_MS).describe('For how long after the release. Default: 1h'),
+    for: Duration.default(HOUR_BEFORE_MS).describe('How long the guard lasts, from the end of the release. Default: 1h'),
     every: Duration.default(MINUTE_MS).describe('How often the metrics are asked. Default: 1m'),
-    after: Duration.optional().describe('When they are asked first. Default: after every'),
+    after: Duration.optional().describe('How long after the release they are asked first. Default: as long as every'),
     metrics: z
       .array(Text)
       .min(1)
@@ -107,7 +107,7 @@ const GuardFields = z
     noData: z
       .enum(['continue', 'rollback'])
       .default('continue')
-      .describe('What follows if a metric has no data. Default: continue, nothing is rolled back for that'),
+      .describe('What to do if a metric has no data. Default: continue, without a rollback'),
     hold: z
       .boolean()
       .optional()

@@ -41,7 +41,7 @@ function rowLines(row: HookRow, now: number, style: Style): readonly string[] {
   return [
     `${title} ${style.faint(`${status}, ${agoText(at, now)}${times}, ${id}`)}`,
     ...(decisions.length === 0
-      ? [style.faint('  no rule is for it')]
+      ? [style.faint('  no rule matches')]
       : decisions.map((decision) => `  ${mark(decision, style)} ${decisionText(decision)}`)),
   ];
 }
