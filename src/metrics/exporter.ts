@@ -69,7 +69,7 @@ export function readMetricsAddress(address: string, example: string): MetricsAdd
   const match = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<host>[^\s:/[\]]+)):(?<port>\d{1,5})$/i.exec(address);
   const { v6, host = v6 ?? '', port = '' } = match?.groups ?? {};
   if (match !== null && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) };
-  throw new SlipwayError('SLIPWAY_USAGE', `"${address}" is no address to serve metrics on`, {
+  throw new SlipwayError('SLIPWAY_USAGE', `"${address}" is not a host and a port to serve metrics on`, {
     place: '--metrics, SLIPWAY_METRICS_ADDRESS',
     hint: `expected a host and a port: ${example}`,
   });

@@ -226,12 +226,12 @@ function describeEnd(end: CommandEnd, limits: BuildLimits): string {
     case 'stopped':
       return end.why;
     case 'aborted':
-      return 'was called off';
+      return 'was canceled';
   }
 }
 
-function reasonOfStop(isCalledOff: boolean, limits: BuildLimits): string {
-  if (isCalledOff) return 'The build was called off.';
+function reasonOfStop(isCanceled: boolean, limits: BuildLimits): string {
+  if (isCanceled) return 'The build was canceled.';
   return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${describeLimit('buildTimeoutMs')}.`;
 }
 

@@ -243,7 +243,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         await requeueRevision(
           kysely,
           revision.id,
-          'What was built is no longer on the disk: it is built again.',
+          'The build is no longer on the disk: it is built again.',
         );
       }
     }

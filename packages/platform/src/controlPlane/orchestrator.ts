@@ -200,7 +200,7 @@ export function createOrchestrator(options: {
       job.interrupted = true;
       job.controller.abort({
         kind: 'recorded',
-        reason: 'It was asked for again.',
+        reason: 'It was requested again.',
       } satisfies WorkCancellation);
     },
     /** Stops all work; the next start resumes it. */

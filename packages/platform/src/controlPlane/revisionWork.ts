@@ -29,8 +29,8 @@ export interface WorkCancellation {
   readonly reason: string;
 }
 
-const INTERRUPTED_BEFORE_COMMIT: WorkCancellation = { kind: 'recorded', reason: 'It was asked for again.' };
-const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was called off.' };
+const INTERRUPTED_BEFORE_COMMIT: WorkCancellation = { kind: 'recorded', reason: 'It was requested again.' };
+const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was canceled.' };
 
 interface RevisionIds {
   readonly id: string;
@@ -187,7 +187,7 @@ export function createRevisionWork(options: {
     const source = sources(revision.source);
     const spec = await agentSpecOf(revision);
     if (spec === undefined) {
-      const reason = 'What was built is no longer on the disk: it is built again.';
+      const reason = 'The build is no longer on the disk: it is built again.';
       await record(ids, { event: 'buildMissing', reason, set: { agent_dir: null } });
       return;
     }

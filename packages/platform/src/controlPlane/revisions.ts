@@ -77,7 +77,7 @@ export function createRevisions(options: {
               'been removed to make room for newer ones. Upload its source again as a new revision.',
           );
         }
-        if (isSettled(revision.status)) await requeueRevision(trx, revisionId, 'It was asked for again.');
+        if (isSettled(revision.status)) await requeueRevision(trx, revisionId, 'It was requested again.');
         await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
       });
       options.changed();

@@ -90,7 +90,7 @@ export async function runGit(call: GitCall, context: GitContext): Promise<string
   if (end.kind === 'timed_out') {
     throw new GitFailure(`${repository} did not answer to the end within ${call.timeoutMs / 1000} s.`);
   }
-  if (end.kind === 'aborted') throw new GitFailure('The work was called off.');
+  if (end.kind === 'aborted') throw new GitFailure('The work was canceled.');
   throw failureOf(repository, lines);
 }
 

@@ -73,7 +73,7 @@ function describeFailure(failure: AgentStartFailure): string {
     case 'container':
       return failure.cause;
     case 'aborted':
-      return 'The start of the agent was called off.';
+      return 'The start of the agent was canceled.';
   }
 }
 

@@ -318,7 +318,7 @@ describe('a cancelled build', () => {
     });
     await until('the build command to run', () => log.some((line) => line.startsWith('pid ')));
     controller.abort();
-    expect(await building).toEqual({ ok: false, reason: 'The build was called off.' });
+    expect(await building).toEqual({ ok: false, reason: 'The build was canceled.' });
     const pid = pidIn(log);
     await until('the end of the process', () => !isRunning(pid));
     expect(existsSync(join(home, 'workspace'))).toBe(false);
@@ -330,12 +330,12 @@ describe('a cancelled build', () => {
       { ...AGENT, large: 'x'.repeat(20_000_000) },
       { signal: controller.signal, log: () => controller.abort() },
     );
-    expect(result).toEqual({ ok: false, reason: 'The build was called off.' });
+    expect(result).toEqual({ ok: false, reason: 'The build was canceled.' });
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
   it('does not start if it was cancelled before', async () => {
-    expect(await reasonFor(AGENT, { signal: AbortSignal.abort() })).toBe('The build was called off.');
+    expect(await reasonFor(AGENT, { signal: AbortSignal.abort() })).toBe('The build was canceled.');
   });
 });
 

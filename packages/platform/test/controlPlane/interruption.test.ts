@@ -13,7 +13,7 @@ function buildUntilCalledOff(): { readonly calledOff: () => number } {
   platform.onBuild = async ({ signal }) => {
     await aborted(signal);
     count += 1;
-    return { ok: false, reason: 'The build was called off.' };
+    return { ok: false, reason: 'The build was canceled.' };
   };
   return { calledOff: () => count };
 }

@@ -144,7 +144,7 @@ describe('an agent that does not come up', () => {
     );
   });
 
-  it('is killed when its start is called off', async () => {
+  it('is killed when its start is canceled', async () => {
     const controller = new AbortController();
     const failure = failureOf(start('unhealthy', { signal: controller.signal, env: { ORPHAN: 'yes' } }));
     const orphan = await orphanPid();
@@ -153,7 +153,7 @@ describe('an agent that does not come up', () => {
     await until('the end of all its processes', () => !isRunning(orphan));
   });
 
-  it('is not even started when its start was called off before', async () => {
+  it('is not even started if its start was canceled before', async () => {
     const error = await failureOf(start('good', { signal: AbortSignal.abort() }));
     expect(error.failure).toEqual({ kind: 'aborted' });
   });

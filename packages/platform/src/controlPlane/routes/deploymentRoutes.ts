@@ -65,7 +65,7 @@ export function serveDeployments(
     serve(endpoint, async ({ caller, params: { deployment_id: id }, body, origin }) => {
       const { source, status } = await deployments.get(caller, id, origin);
       if (source !== 'internal_source') {
-        throw new HttpProblem(400, `Deployment ID ${id} has source ${source}, which takes no uploads.`);
+        throw new HttpProblem(400, `Deployment ID ${id} has source ${source}, which accepts no uploads.`);
       }
       if (status === 'AWAITING_DELETE') throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
       const { objectPath, token } = await uploads.offer(caller, id, body.content_length);

@@ -60,7 +60,7 @@ async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions) {
     .executeTakeFirst();
   if (integration === undefined) throw new HttpProblem(404, `Integration ID ${id} not found.`);
   if (integration.webhook_secret === null) {
-    throw new HttpProblem(401, 'This integration has no webhook secret, so it takes no pushes.');
+    throw new HttpProblem(401, 'This integration has no webhook secret, so it accepts no pushes.');
   }
   return { id, secret: await secretOf(integration.webhook_secret, integration.name, log) };
 }
@@ -95,7 +95,7 @@ async function secretOf(reference: string, name: string, log: Logger): Promise<s
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
     log.error({ err: error }, 'a push could not be checked');
-    throw new HttpProblem(503, 'The webhook secret of this integration is not there at the moment.');
+    throw new HttpProblem(503, 'The webhook secret of this integration could not be read.');
   }
 }
 

@@ -38,7 +38,7 @@ function internalSource(home: HomeLayout): TreeSource {
     fetch: async ({ source_revision_config: config }) => {
       const tarball = home.object(String(config['source_tarball_path']));
       if (await pathExists(tarball)) return { ok: true, tarball };
-      return { ok: false, reason: 'The uploaded source is no longer there.' };
+      return { ok: false, reason: 'The uploaded source was removed.' };
     },
   };
 }

@@ -174,11 +174,11 @@ describe('an image that does not start', () => {
     },
   );
 
-  it('because it was called off, leaves no container', async () => {
+  it('because it was canceled, leaves no container', async () => {
     await engine.registry({ [IMAGE]: 'never-ready' });
     const controller = new AbortController();
     const starting = start({ signal: controller.signal });
-    const failure = expect(starting).rejects.toThrow('The start of the agent was called off.');
+    const failure = expect(starting).rejects.toThrow('The start of the agent was canceled.');
     await vi.waitFor(async () => expect(await engine.containers()).toHaveLength(1), 10_000);
     controller.abort();
     await failure;
