@@ -48,7 +48,9 @@ const Feedback = z.strictObject({
     .max(SCORES_MAX)
     .default(10)
     .describe('The fewest scores that make a value, their mean. Default: 10'),
-  project: Text.max(250).optional().describe('The tracing project. Default: the one with the deployment’s name'),
+  project: Text.max(250)
+    .optional()
+    .describe('The tracing project. Default: the one with the deployment’s name'),
   url: ServiceUrl.optional().describe(
     'The tracing service. Default: the control plane’s address; needed for vocabulary public',
   ),
@@ -95,9 +97,13 @@ export type MetricConfig = z.infer<typeof Metric>;
 
 const GuardFields = z
   .strictObject({
-    for: Duration.default(HOUR_BEFORE_MS).describe('How long the guard lasts, from the end of the release. Default: 1h'),
+    for: Duration.default(HOUR_BEFORE_MS).describe(
+      'How long the guard lasts, from the end of the release. Default: 1h',
+    ),
     every: Duration.default(MINUTE_MS).describe('How often the metrics are asked. Default: 1m'),
-    after: Duration.optional().describe('How long after the release they are asked first. Default: as long as every'),
+    after: Duration.optional().describe(
+      'How long after the release they are asked first. Default: as long as every',
+    ),
     metrics: z
       .array(Text)
       .min(1)
@@ -107,7 +113,7 @@ const GuardFields = z
     noData: z
       .enum(['continue', 'rollback'])
       .default('continue')
-      .describe('What to do if a metric has no data. Default: continue, without a rollback'),
+      .describe('What to do if a metric has no data: nothing, or a rollback. Default: continue'),
     hold: z
       .boolean()
       .optional()

@@ -93,7 +93,10 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .option('--hooks <file>', 'also receive the hooks of this slipway.yaml (default: none)')
-    .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: that of slipway dev or Temporal Cloud)")
+    .option(
+      '--temporal-ui <url>',
+      "the address of Temporal's UI, for links (default: that of slipway dev or Temporal Cloud)",
+    )
     .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
 
@@ -110,11 +113,15 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     )
     .option(
       '--origin <url...>',
-      "the pages that may call it from a browser (default: the Temporal UI of slipway dev or Temporal Cloud)",
+      'the pages that may call it from a browser (default: the Temporal UI of slipway dev or Temporal Cloud)',
     )
     .action(runs(async () => (await import('../commands/codec/codec.ts')).runCodecCommand));
 
-  command('agent <dir>', "Serve the Run API of the agent in a folder", 'slipway agent examples/greeter --port 8123')
+  command(
+    'agent <dir>',
+    'Serve the Run API of the agent in a folder',
+    'slipway agent examples/greeter --port 8123',
+  )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .option('--without-key', 'with --host: accept every client on the network, without SLIPWAY_AGENT_API_KEY')

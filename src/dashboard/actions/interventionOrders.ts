@@ -89,7 +89,9 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Resume',
     sentences: [
       'It continues with its next step.',
-      ...(waiting?.for === 'resume' ? [`If no person resumes it, it is aborted at ${momentText(waiting.until)}.`] : []),
+      ...(waiting?.for === 'resume'
+        ? [`If no person resumes it, it is aborted at ${momentText(waiting.until)}.`]
+        : []),
     ],
   }),
   abort: ({ progress, standing: { called = 'release' } }) => ({

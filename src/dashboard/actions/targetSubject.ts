@@ -48,7 +48,9 @@ export async function targetSubject(
         case 'hold':
         case 'unhold':
           return setHold(temporal, workflowId, action === 'hold', message).then(({ onHold }) =>
-            onHold === null ? `${KEPT}.` : `${name} ${onHold ? 'is on hold: it rejects' : 'accepts'} releases.`,
+            onHold === null
+              ? `${KEPT}.`
+              : `${name} ${onHold ? 'is on hold: it rejects' : 'accepts'} releases.`,
           );
         case 'quarantine':
         case 'unquarantine':

@@ -240,11 +240,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const spec = await work.agentSpecOf(revision);
       if (spec !== undefined) fleet.restore(spec);
       else if (isSettled(revision.status)) {
-        await requeueRevision(
-          kysely,
-          revision.id,
-          'The build is no longer on the disk: it is built again.',
-        );
+        await requeueRevision(kysely, revision.id, 'The build is no longer on the disk: it is built again.');
       }
     }
   };

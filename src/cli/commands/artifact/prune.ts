@@ -59,8 +59,10 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
   const rows = await removeLeft(store, 'rows', dryRun);
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
-  if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would be removed' : 'removed'}`);
-  if (rows > 0) output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
+  if (proofs > 0)
+    output.print(`${proofs} unused proofs of identity ${dryRun ? 'would be removed' : 'removed'}`);
+  if (rows > 0)
+    output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
   return 0;
 }
 

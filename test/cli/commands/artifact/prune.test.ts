@@ -95,7 +95,9 @@ describe('the result of a prune', () => {
     const planned = PRUNED.map((one) =>
       one.state === 'removed' ? { ...one, state: 'would_go' as const } : one,
     );
-    expect(sumLine(planned, 's3://bucket', true)).toBe('2 of 3 artifacts would be removed, 10 KB: s3://bucket');
+    expect(sumLine(planned, 's3://bucket', true)).toBe(
+      '2 of 3 artifacts would be removed, 10 KB: s3://bucket',
+    );
   });
 });
 
