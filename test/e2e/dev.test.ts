@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +48,14 @@ describe('everything on one machine', () => {
     expect(died).toMatchObject({ name, restartInMs: 500 });
     const restarted = await dev.line(({ event, state }) => event === 'service' && state === 'restarted');
     expect(restarted).toMatchObject({ name });
+  });
+
+  it('restarts its Temporal once it has not answered for a minute', async () => {
+    const isTemporal = ({ event, name }: Record<string, unknown>) =>
+      event === 'service' && name === 'Temporal';
+    process.kill(temporalProcess(), 'SIGSTOP');
+    await dev.line((line) => isTemporal(line) && line['state'] === 'died', 120_000);
+    await dev.line((line) => isTemporal(line) && line['state'] === 'restarted');
   });
 
   it('releases', async () => {
@@ -128,6 +137,11 @@ async function workerProcess(): Promise<number> {
   } finally {
     await temporal.close();
   }
+}
+
+/** Temporal's process: the newest one with its database, because its guard, which is older, has the same arguments. */
+function temporalProcess(): number {
+  return Number(execFileSync('pgrep', ['--newest', '--full', join(home(), 'temporal', 'temporal.db')]));
 }
 
 interface Deployment {

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
@@ -27,6 +28,10 @@ export interface DevServer extends GuardedServer {
 }
 
 const HOST = '127.0.0.1';
+const CHECK_EVERY_MS = 10_000;
+const ANSWERS_WITHIN_MS = 5_000;
+/** After a minute without an answer, the server hangs: a busy machine is slow, but answers. */
+const UNANSWERED_CHECKS = 4;
 
 /**
  * Makes a dev server about twice as fast as its defaults: a write-ahead log, eager activities (returned to the worker
@@ -47,7 +52,8 @@ const CACHE = [
 ];
 
 /**
- * Starts Temporal's dev server, waits until it serves, and registers the search attributes.
+ * Starts Temporal's dev server, waits until it serves, and registers the search attributes. It is ended when it hangs, so that
+ * it can be started again.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with its last output, if it ends or does not serve in time.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
@@ -82,7 +88,32 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
         cause,
       }),
   });
+  void endWhenHanging(server, settings, onLog);
   return { ...server, address, namespace, ui: `http://${HOST}:${uiPort}` };
+}
+
+/** A dev server can stop answering without ending, seen after kills under load. */
+async function endWhenHanging(
+  server: GuardedServer,
+  settings: TemporalSettings,
+  onLog: DevServerOptions['onLog'],
+): Promise<void> {
+  const hasEnded = server.exited.then(() => true);
+  for (let unanswered = 0; unanswered < UNANSWERED_CHECKS;) {
+    if (await Promise.race([hasEnded, delay(CHECK_EVERY_MS, false, { ref: false })])) return;
+    unanswered = (await answers(settings)) ? 0 : unanswered + 1;
+  }
+  onLog?.('slipway: Temporal has not answered for a minute, so it is started again');
+  await server.stop();
+}
+
+async function answers(settings: TemporalSettings): Promise<boolean> {
+  try {
+    await (await connectTemporal(settings, { timeoutMs: ANSWERS_WITHIN_MS })).close();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function serves(settings: TemporalSettings): Promise<void> {
