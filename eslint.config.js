@@ -51,8 +51,10 @@ const EVERYWHERE = [
   'clientAddress',
   'clientErrors',
   'codedError',
+  'json',
   'pick',
   'pythonAgent',
+  'sameSecret',
   'secretReference',
   'traceparent',
 ];

@@ -1,3 +1,5 @@
+import { isRecord } from './json.ts';
+
 /** A graph of a graph configuration: its name and location. */
 export interface NamedGraph {
   readonly name: string;
@@ -13,9 +15,9 @@ const SCRIPT = /\.[cm]?[jt]sx?:/;
  * configuration.
  */
 export function pythonGraphOf(config: unknown): NamedGraph | undefined {
-  if (!isObject(config) || !isObject(config['graphs'])) return undefined;
+  if (!isRecord(config) || !isRecord(config['graphs'])) return undefined;
   const graphs = Object.entries(config['graphs']).map(([name, entry]): NamedGraph => {
-    const path = isObject(entry) ? entry['path'] : entry;
+    const path = isRecord(entry) ? entry['path'] : entry;
     return { name, path: typeof path === 'string' ? path : '' };
   });
   const named = graphs.find(({ path }) => PYTHON.test(path));
@@ -27,8 +29,4 @@ export function pythonGraphOf(config: unknown): NamedGraph | undefined {
 /** The text for such a graph. */
 export function pythonGraphText({ name, path }: NamedGraph): string {
   return `the graph "${name}" (${path}) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

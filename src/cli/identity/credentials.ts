@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
 import type { Environment } from '../../config/environment.ts';
+import { parsedJson } from '../../domain/scalars.ts';
 import { isSigningKey } from '../../identity/proof.ts';
 
 const Credentials = z.strictObject({
@@ -28,9 +29,9 @@ function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: En
 export async function readCredentials(environment: Environment): Promise<Credentials | undefined> {
   try {
     const text = await readFile(credentialsFile(environment), 'utf8');
-    return (await Credentials.safeParseAsync(JSON.parse(text))).data;
+    return (await Credentials.safeParseAsync(parsedJson(text))).data;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }

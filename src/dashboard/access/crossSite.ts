@@ -1,8 +1,8 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
 import type { PageEnv } from './pageEnv.ts';
-import { sameSecret } from './sameSecret.ts';
 import type { Session } from './session.ts';
 
 /** The form field, and the header of the page's own scripts, that carries the session's token. */

@@ -1,10 +1,10 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { createClientAddress } from '@slipway/contract/clientAddress';
+import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
 import { Attempts } from './attempts.ts';
-import { sameSecret } from './sameSecret.ts';
 import type { Viewer } from './viewer.ts';
 
 const MOST_WRONG = 10;

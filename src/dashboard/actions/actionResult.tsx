@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 
+import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import type { PageEnv } from '../access/pageEnv.ts';
-import { sameSecret } from '../access/sameSecret.ts';
 
 /** Longer texts do not fit into an address. */
 const TEXT_MAX_CHARACTERS = 1_000;

@@ -1,7 +1,8 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import { isRecord } from '../../domain/scalars.ts';
 import { wrongPayload } from '../hookRefusal.ts';
 import { eventOf, type Form, type ReadEvent } from './form.ts';
-import { forged, hmac, isSame, requireAuthorization, requireRecent } from './signatures.ts';
+import { forged, hmac, requireAuthorization, requireRecent } from './signatures.ts';
 
 /** A delivery with more alerts is rejected. */
 const ALERTS_MAX = 500;
@@ -26,7 +27,7 @@ export const grafana: Form = {
     }
     const time = header('x-grafana-alerting-timestamp');
     const signed = time === undefined ? [body] : [`${time}:`, body];
-    if (!isSame(signature, hmac(secret, ...signed))) throw forged('the signature is not that of the body');
+    if (!sameSecret(signature, hmac(secret, ...signed))) throw forged('the signature is not that of the body');
     if (time !== undefined) requireRecent(time, now);
   },
   read: readAlerts,

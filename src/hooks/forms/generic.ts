@@ -1,7 +1,8 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import { isRecord } from '../../domain/scalars.ts';
 import { wrongPayload } from '../hookRefusal.ts';
 import { eventOf, type Form } from './form.ts';
-import { forged, hmac, isSame, requireRecent } from './signatures.ts';
+import { forged, hmac, requireRecent } from './signatures.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['id', 'title', 'status', 'at', 'labels']);
 const TEXT_MAX_CHARACTERS = 1_000;
@@ -17,7 +18,7 @@ export const generic: Form = {
     const parts = given.split(',').map((part) => part.trim().split('=', 2));
     const time = parts.find(([name]) => name === 't')?.[1] ?? '';
     const expected = hmac(secret, `${time}.`, body);
-    const isSigned = parts.some(([name, value = '']) => name === 'v1' && isSame(value, expected));
+    const isSigned = parts.some(([name, value = '']) => name === 'v1' && sameSecret(value, expected));
     if (!isSigned) throw forged('the signature is not that of the time and the body');
     requireRecent(time, now);
   },

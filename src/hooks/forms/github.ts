@@ -1,13 +1,14 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import { fieldText } from '../../domain/hooks/hookMatch.ts';
 import { eventOf, type Form } from './form.ts';
-import { forged, hmac, isSame } from './signatures.ts';
+import { forged, hmac } from './signatures.ts';
 
 /** GitHub's webhooks. GitHub signs only the body, so the body identifies the event, and not the delivery's id. */
 export const github: Form = {
   authenticate({ header, body }, secret) {
     const signature = header('x-hub-signature-256');
     if (signature === undefined) throw forged('the request has no header X-Hub-Signature-256');
-    if (!isSame(signature, `sha256=${hmac(secret, body)}`))
+    if (!sameSecret(signature, `sha256=${hmac(secret, body)}`))
       throw forged('the signature is not that of the body');
   },
   read(payload, { header, body }) {

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
+import { sameSecret } from '@slipway/contract/sameSecret';
 import { HookRefusal } from '../hookRefusal.ts';
 import type { Received } from './form.ts';
 
@@ -13,23 +14,13 @@ export function hmac(secret: string, ...parts: readonly (string | Uint8Array)[])
   return made.digest('hex');
 }
 
-/** Compares two texts in constant time. */
-export function isSame(given: string, expected: string): boolean {
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
-/** Digests have equal lengths, which `timingSafeEqual` requires. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
 /** Rejects a request without the secret as bearer token or as password of basic authentication. */
 export function requireAuthorization({ header }: Received, secret: string): void {
   const given = header('authorization');
   if (given === undefined) throw forged('the request has no header Authorization');
   const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/su.exec(given) ?? [];
   const password = scheme.toLowerCase() === 'basic' ? passwordIn(credentials) : credentials;
-  if (!isSame(password, secret)) throw forged('the token or password is not the hook’s');
+  if (!sameSecret(password, secret)) throw forged('the token or password is not the hook’s');
 }
 
 function passwordIn(credentials: string): string {

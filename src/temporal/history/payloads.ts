@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 
+import { parsedJson } from '../../domain/scalars.ts';
 import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
 
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
@@ -23,13 +24,8 @@ export function decodeAll(payloads: Payloads): unknown[] {
     const encoding = Buffer.from(metadata?.['encoding'] ?? '').toString();
     if (data == null || encoding === 'binary/null') return undefined;
     const text = Buffer.from(data).toString('utf8');
-    if (encoding !== 'json/plain') return text;
-    try {
-      return JSON.parse(text) as unknown;
-    } catch (error) {
-      if (error instanceof SyntaxError) return text;
-      throw error;
-    }
+    const value = encoding === 'json/plain' ? parsedJson(text) : undefined;
+    return value === undefined ? text : value;
   });
 }
 

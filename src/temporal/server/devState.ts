@@ -2,6 +2,7 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import { parsedJson } from '../../domain/scalars.ts';
 
 /** What `slipway dev` writes for commands beside it: addresses and the path of the key's file, but never the key. */
 export interface DevState {
@@ -64,21 +65,16 @@ export async function removeDevState(home: string): Promise<void> {
 }
 
 function parse(text: string): DevState | undefined {
-  try {
-    const value = JSON.parse(text) as Partial<DevState> | null;
-    const right =
-      typeof value?.pid === 'number' &&
-      typeof value.temporal?.address === 'string' &&
-      typeof value.temporal.namespace === 'string' &&
-      typeof value.controlPlane === 'string' &&
-      typeof value.dashboard === 'string' &&
-      typeof value.apiKeyFile === 'string' &&
-      typeof value.taskQueue === 'string';
-    return right ? (value as DevState) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value = parsedJson(text) as Partial<DevState> | null | undefined;
+  const right =
+    typeof value?.pid === 'number' &&
+    typeof value.temporal?.address === 'string' &&
+    typeof value.temporal.namespace === 'string' &&
+    typeof value.controlPlane === 'string' &&
+    typeof value.dashboard === 'string' &&
+    typeof value.apiKeyFile === 'string' &&
+    typeof value.taskQueue === 'string';
+  return right ? (value as DevState) : undefined;
 }
 
 function isAlive(pid: number): boolean {

@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../httpErrors.ts';
+import { isRecord } from '../json.ts';
 import { PUBLIC_DEPLOYMENT_TYPES, valueAt } from './source.ts';
 
 /** The names used on the wire: those of contract 000, or of the public API (facts, "in the wild"). */
@@ -144,10 +145,6 @@ function renameField(holder: Fields, from: string, into: string): Fields {
       .filter(([name]) => name !== into)
       .map(([name, value]) => [name === from ? into : name, value]),
   );
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

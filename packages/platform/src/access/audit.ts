@@ -1,4 +1,5 @@
 import type { AuditQuery } from '@slipway/contract/controlPlane/access';
+import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { type Kysely, sql } from 'kysely';
@@ -162,14 +163,8 @@ function idsIn(c: Context): Record<string, string> {
 
 /** The names of the fields that a request's body sets, two levels deep: `name`, `source_config.build_command`. */
 async function fieldsIn(c: Context): Promise<string[]> {
-  let body: unknown;
-  try {
-    body = JSON.parse(await c.req.text());
-  } catch (error) {
-    // The route reports the error.
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  const fields = namesIn(body).flatMap(([name, value]) => {
+  // The route reports invalid JSON.
+  const fields = namesIn(parsedJson(await c.req.text())).flatMap(([name, value]) => {
     const inner = namesIn(value);
     return inner.length === 0 ? [name] : inner.map(([each]) => `${name}.${each}`);
   });

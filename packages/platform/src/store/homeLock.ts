@@ -5,6 +5,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { parsedJson } from '@slipway/contract/json';
+
 import { PlatformError } from '../errors.ts';
 import { undefinedIfMissing } from './missingFile.ts';
 
@@ -142,14 +144,9 @@ async function modifiedAt(path: string): Promise<number | undefined> {
 
 /** An invalid lock file (for example, truncated by a full disk) has no holder. */
 function parseHolder(text: string): Holder | undefined {
-  try {
-    const value = JSON.parse(text) as Partial<Holder> | null;
-    if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined;
-    return { pid: value.pid, host: value.host, started: value.started ?? '', nonce: value.nonce ?? '' };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value = parsedJson(text) as Partial<Holder> | null | undefined;
+  if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined;
+  return { pid: value.pid, host: value.host, started: value.started ?? '', nonce: value.nonce ?? '' };
 }
 
 async function isHeld(path: string, holder: Holder | undefined): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -5,7 +6,6 @@ import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 
-import { sameSecret } from '../../../dashboard/access/sameSecret.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 
 interface CodecServerOptions {

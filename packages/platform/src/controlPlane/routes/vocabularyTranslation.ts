@@ -7,6 +7,7 @@ import {
   type Vocabulary,
 } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Kysely } from 'kysely';
 
@@ -85,13 +86,8 @@ const RESOURCE = /^\/v2\/(?:deployments|listeners)(?:\/[^/]+)?$/u;
 /** The body of a request that creates or changes a resource; undefined if there is none, or it is not JSON. */
 async function resourceRequest(c: Context): Promise<unknown> {
   if (!['POST', 'PATCH'].includes(c.req.method) || !RESOURCE.test(c.req.path)) return undefined;
-  try {
-    return JSON.parse(await readText(c));
-  } catch (error) {
-    // The parser rejects invalid JSON later.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  // The parser rejects invalid JSON later.
+  return parsedJson(await readText(c));
 }
 
 function replaceBody(c: Context, body: unknown): void {
