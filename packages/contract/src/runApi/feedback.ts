@@ -1,8 +1,19 @@
 import { z } from 'zod';
 
+import { publicApi } from '../controlPlane/sections.ts';
 import { CONTRACT_001, endpointsOf } from '../endpoint.ts';
+import { parsedJson } from '../json.ts';
 import { COMMENT_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
-import { JsonObject, nonEmptyText, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import {
+  JsonObject,
+  nonEmptyText,
+  PageQuery,
+  QueryBoolean,
+  StorableObject,
+  text,
+  Timestamp,
+  Uuid,
+} from '../scalars.ts';
 
 /** Each requested feedback key with its pre-signed link (contract 001, "Feedback object"). The links are secrets. */
 export const FeedbackLinks = z.record(z.string(), z.url({ protocol: /^https?$/u }));
@@ -40,7 +51,8 @@ export const FeedbackQuery = z.object({
 export const TracingProject = z.looseObject({ id: Uuid, name: z.string() });
 
 /** The query of `GET /api/v1/sessions` (public API): the projects of a name, or all. */
-export const TracingProjectsQuery = PageQuery.extend({ name: text(NAME_MAX).optional() });
+const TracingProjectsQuery = PageQuery.extend({ name: text(NAME_MAX).optional() });
+export type TracingProjectsQuery = z.infer<typeof TracingProjectsQuery>;
 
 /** Feedback as `GET /api/v1/feedback` lists it (public API). Loose: unknown fields pass. */
 export const FeedbackItem = z.looseObject({
@@ -50,12 +62,22 @@ export const FeedbackItem = z.looseObject({
 });
 export type FeedbackItem = z.infer<typeof FeedbackItem>;
 
+/** Recorded feedback, with every field of contract 001. */
+const RecordedFeedback = FeedbackItem.extend({
+  id: Uuid,
+  run_id: z.string(),
+  value: z.unknown().optional(),
+  comment: z.string().nullish(),
+  correction: z.unknown().optional(),
+  metadata: StorableObject.nullish(),
+});
+
 /** One value, or several. */
 const some = <Item extends z.ZodType>(item: Item) =>
   z.preprocess((value): unknown => (Array.isArray(value) ? value : [value]), z.array(item).max(LIST_IDS_MAX));
 
 /** The query of `GET /api/v1/feedback` (public API). Each filter may be absent. */
-export const FeedbackListQuery = PageQuery.extend({
+const FeedbackListQuery = PageQuery.extend({
   session: some(Uuid).optional(),
   key: some(nonEmptyText(NAME_MAX)).optional(),
   has_score: QueryBoolean.optional(),
@@ -73,13 +95,7 @@ function isNumeric(value: unknown): value is string {
 
 /** Invalid JSON stays a text, which the schema then rejects. */
 function parseJson(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return value;
-  }
+  return typeof value === 'string' ? (parsedJson(value) ?? value) : value;
 }
 
 const feedback = endpointsOf('tracing', CONTRACT_001);
@@ -89,4 +105,13 @@ const LINK = '/api/v1/feedback/tokens/{token_id}';
 export const FEEDBACK_ENDPOINTS = {
   submitFeedback: feedback.post(LINK, FeedbackRecorded, { request: FeedbackSubmission }),
   submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, { query: FeedbackQuery }),
+} as const;
+
+/** Reading feedback back, with a key of the control plane. */
+export const TRACING_ENDPOINTS = {
+  getFeedback: publicApi.get('/api/v1/runs/{run_id}/feedback', z.array(RecordedFeedback)),
+  listTracingProjects: publicApi.get('/api/v1/sessions', z.array(TracingProject), {
+    query: TracingProjectsQuery,
+  }),
+  listFeedback: publicApi.get('/api/v1/feedback', z.array(RecordedFeedback), { query: FeedbackListQuery }),
 } as const;

@@ -1,25 +1,11 @@
 import { ErrorDetail, HttpValidationError } from '@slipway/contract/httpErrors';
-import { FeedbackListQuery, TracingProject, TracingProjectsQuery } from '@slipway/contract/runApi/feedback';
-import { StorableObject, Timestamp, Uuid } from '@slipway/contract/scalars';
+import { Uuid } from '@slipway/contract/scalars';
 import { z } from 'zod';
 import type { oas31, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 
 const StoredObject = z.object({ object_path: z.string(), size: z.int(), sha256: z.string() });
 
 const Health = z.object({ status: z.enum(['ok', 'failing']), database: z.enum(['ok', 'unreachable']) });
-
-/** Recorded feedback, with every field of contract 001. */
-const RecordedFeedback = z.looseObject({
-  id: Uuid,
-  run_id: z.string(),
-  key: z.string(),
-  score: z.union([z.number(), z.boolean()]).nullish(),
-  value: z.unknown().optional(),
-  comment: z.string().nullish(),
-  correction: z.unknown().optional(),
-  metadata: StorableObject.nullish(),
-  created_at: Timestamp,
-});
 
 /** The three alternatives in contract 000, "Authentication". */
 export const SECURITY_SCHEMES = {
@@ -127,45 +113,6 @@ export const ADDITIONAL_PATHS: ZodOpenApiPathsObject = {
         '200': { description: 'Received', ...anyObject },
         '202': { description: 'Accepted', ...anyObject },
         ...errorResponses([400, 401, 404, 413, 422]),
-      },
-    },
-  },
-  '/api/v1/runs/{run_id}/feedback': {
-    get: {
-      operationId: 'getFeedback',
-      summary: 'Read feedback back',
-      description: 'What was recorded for a run through its feedback links.',
-      tags: ['feedback'],
-      requestParams: { path: z.object({ run_id: Uuid }) },
-      responses: {
-        '200': { description: 'Done', ...json(z.array(RecordedFeedback)) },
-        ...errorResponses([401, 403, 422]),
-      },
-    },
-  },
-  '/api/v1/sessions': {
-    get: {
-      operationId: 'listTracingProjects',
-      summary: 'List the tracing projects of a tenant',
-      description: 'As in the public API. With name: the project of that name.',
-      tags: ['feedback'],
-      requestParams: { query: TracingProjectsQuery },
-      responses: {
-        '200': { description: 'Done', ...json(z.array(TracingProject)) },
-        ...errorResponses([401, 403, 422]),
-      },
-    },
-  },
-  '/api/v1/feedback': {
-    get: {
-      operationId: 'listFeedback',
-      summary: 'List the feedback of tracing projects',
-      description: 'As in the public API, newest first.',
-      tags: ['feedback'],
-      requestParams: { query: FeedbackListQuery },
-      responses: {
-        '200': { description: 'Done', ...json(z.array(RecordedFeedback)) },
-        ...errorResponses([401, 403, 422]),
       },
     },
   },

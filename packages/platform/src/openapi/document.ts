@@ -10,6 +10,7 @@ import * as uploads from '@slipway/contract/controlPlane/uploadUrl';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import * as errorsOfHttp from '@slipway/contract/httpErrors';
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { TRACING_ENDPOINTS } from '@slipway/contract/runApi/feedback';
 import * as runs from '@slipway/contract/runApi/run';
 import * as threads from '@slipway/contract/runApi/thread';
 import { z } from 'zod';
@@ -34,7 +35,7 @@ export function controlPlaneDocument(): oas31.OpenAPIObject {
     description:
       'Deployments, their revisions, uploads and logs, and feedback on runs. The names are those of the contract; ' +
       'the public service’s names are accepted and returned as well, if the platform accepts both (its default).',
-    endpoints: { ...CONTROL_PLANE_ENDPOINTS, ...Object.fromEntries(tracing) },
+    endpoints: { ...CONTROL_PLANE_ENDPOINTS, ...Object.fromEntries(tracing), ...TRACING_ENDPOINTS },
     additionalPaths: ADDITIONAL_PATHS,
     servers: [{ url: '/', description: 'this platform' }],
   });
@@ -155,8 +156,8 @@ function summaryOf(name: string): string {
 }
 
 /** The subject of a path: its first part that is no version and no parameter, or the resource below a deployment. */
-function tagOf({ path, service }: Endpoint): string {
-  if (service === 'tracing') return 'feedback';
+function tagOf({ path }: Endpoint): string {
+  if (path.startsWith('/api/')) return 'feedback';
   if (path.includes('/revisions')) return 'revisions';
   if (path.includes('upload')) return 'uploads';
   if (path.includes('/runs')) return 'runs';

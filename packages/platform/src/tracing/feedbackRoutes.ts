@@ -1,15 +1,15 @@
-import { FEEDBACK_ENDPOINTS, type FeedbackSubmission } from '@slipway/contract/runApi/feedback';
-import { Uuid } from '@slipway/contract/scalars';
+import {
+  FEEDBACK_ENDPOINTS,
+  type FeedbackSubmission,
+  TRACING_ENDPOINTS,
+} from '@slipway/contract/runApi/feedback';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
-import { z } from 'zod';
 
-import { limitBody, parsePath } from '../http/parse.ts';
+import { limitBody } from '../http/parse.ts';
 import { refuseHead } from '../http/problem.ts';
 import { serveOn } from '../http/serve.ts';
 import type { FeedbackReader, TracingStore } from './tracingStore.ts';
-
-const RunOfPath = z.object({ run_id: Uuid });
 
 /**
  * The routes of the tracing service. `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract
@@ -39,10 +39,7 @@ export function feedbackRoutes(options: {
     refuseHead(c);
     return record(params, submission);
   });
-  const readBack = '/api/v1/runs/:run_id/feedback';
-  if (guard !== undefined) app.use(readBack, guard);
-  app.get(readBack, async (c) =>
-    c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readerOf(c))),
-  );
+  if (guard !== undefined) app.use('/api/v1/runs/:run_id/feedback', guard);
+  serve(TRACING_ENDPOINTS.getFeedback, ({ params }, c) => tracing.feedbackOf(params.run_id, readerOf(c)));
   return app;
 }

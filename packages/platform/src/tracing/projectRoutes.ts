@@ -1,7 +1,7 @@
-import { FeedbackListQuery, TracingProjectsQuery } from '@slipway/contract/runApi/feedback';
+import { TRACING_ENDPOINTS } from '@slipway/contract/runApi/feedback';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 
-import { parseQuery } from '../http/parse.ts';
+import { serveOn } from '../http/serve.ts';
 import type { TracingStore } from './tracingStore.ts';
 
 /** The tracing projects of a tenant and their feedback (public API), with which guards of releases read scores. */
@@ -12,11 +12,10 @@ export function projectRoutes(options: {
 }): Hono {
   const { tracing, guard, tenantOf } = options;
   const app = new Hono();
-  app.get('/api/v1/sessions', guard, async (c) =>
-    c.json(await tracing.projectsOf(tenantOf(c), parseQuery(TracingProjectsQuery, c))),
-  );
-  app.get('/api/v1/feedback', guard, async (c) =>
-    c.json(await tracing.listFeedback(tenantOf(c), parseQuery(FeedbackListQuery, c))),
-  );
+  const serve = serveOn(app);
+  const { listTracingProjects, listFeedback } = TRACING_ENDPOINTS;
+  app.get(listTracingProjects.path, guard).get(listFeedback.path, guard);
+  serve(listTracingProjects, ({ query }, c) => tracing.projectsOf(tenantOf(c), query));
+  serve(listFeedback, ({ query }, c) => tracing.listFeedback(tenantOf(c), query));
   return app;
 }

@@ -7,7 +7,6 @@ import type {
   TracingProjectsQuery,
 } from '@slipway/contract/runApi/feedback';
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { z } from 'zod';
 
 import { HttpProblem } from '../http/problem.ts';
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
@@ -157,7 +156,7 @@ export class TracingStore {
   }
 
   /** The tracing projects of a tenant, oldest first. */
-  async projectsOf(tenantId: string, { name, limit, offset }: z.output<typeof TracingProjectsQuery>) {
+  async projectsOf(tenantId: string, { name, limit, offset }: TracingProjectsQuery) {
     const projects = this.#db as unknown as Kysely<Schema>;
     return projects
       .selectFrom('tracing_projects')
