@@ -27,7 +27,6 @@ export async function download(
     { signal, timeoutMs },
   );
   try {
-    await exchange.open();
     return await exchange.bytes(maxBytes);
   } finally {
     await agent.close();

@@ -1,4 +1,6 @@
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import type { z } from 'zod';
+
 import { isRecord, parsedJson } from '../domain/scalars.ts';
 import { removeSecrets } from './removeSecrets.ts';
 
@@ -26,6 +28,14 @@ export function describeDetail(detail: string | ValidationIssue[] | undefined): 
   if (detail === undefined) return '';
   if (typeof detail === 'string') return detail;
   return detail.map(({ loc, msg }) => (loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`)).join('; ');
+}
+
+/** The first problems of an answer that has another form. */
+export function describeProblems({ issues }: z.ZodError): string {
+  return issues
+    .slice(0, 3)
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
 }
 
 /** The texts of a request that must never appear in an error: all under `value`, `configurable` and `context`. */

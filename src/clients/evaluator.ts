@@ -13,7 +13,7 @@ import {
 } from '../domain/check/evaluator.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
-import { describeDetail } from './errorDetail.ts';
+import { describeProblems } from './errorDetail.ts';
 import { Exchange } from './exchange.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 import { signature } from './signature.ts';
@@ -117,17 +117,12 @@ async function call(
     },
     { signal, timeoutMs },
   );
-  await exchange.open();
   return read(await exchange.text(ANSWER_MAX_BYTES), exchange);
 }
 
 function read(text: string, exchange: Exchange): RunScore {
   const parsed = Answer.safeParse(jsonOf(text, exchange));
-  if (!parsed.success) {
-    const issues = parsed.error.issues.slice(0, 3);
-    const problems = issues.map(({ path, message }) => ({ loc: path.map(String), msg: message, type: '' }));
-    throw exchange.badAnswer(`not a score (${describeDetail(problems)})`);
-  }
+  if (!parsed.success) throw exchange.badAnswer(`not a score (${describeProblems(parsed.error)})`);
   const { score, comment } = parsed.data;
   return { score: Number(score), comment: comment == null ? null : cutText(comment, TEXT_MAX_BYTES) };
 }

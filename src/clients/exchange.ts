@@ -93,13 +93,16 @@ export class Exchange {
     return new TextDecoder().decode(await this.bytes(maxBytes));
   }
 
-  /** The whole body. @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`. */
+  /**
+   * The whole body. Opens the exchange if it is not open.
+   * @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`.
+   */
   async bytes(maxBytes: number): Promise<Buffer> {
-    if (this.#answer === undefined) throw new TypeError('The answer has not been opened');
+    const { body } = this.#answer ?? (await this.open());
     try {
       const chunks: Buffer[] = [];
       let bytes = 0;
-      for await (const chunk of this.#answer.body as AsyncIterable<Buffer>) {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         if (bytes > maxBytes) throw this.badAnswer(`an answer of more than ${maxBytes} bytes`);
         chunks.push(chunk);

@@ -35,7 +35,6 @@ export function createFeedbackClient() {
         },
         { signal, timeoutMs },
       );
-      await exchange.open();
       await exchange.text(ANSWER_MAX_BYTES);
     },
     close: () => agent.close(),

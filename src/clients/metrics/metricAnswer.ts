@@ -2,6 +2,7 @@ import type { Agent } from 'undici';
 import type { z } from 'zod';
 
 import { parsedJson } from '../../domain/scalars.ts';
+import { describeProblems } from '../errorDetail.ts';
 import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 
@@ -43,17 +44,9 @@ export async function askMetric<T>(
     },
     { signal, timeoutMs },
   );
-  await exchange.open();
   const value = parsedJson(await exchange.text(ANSWER_MAX_BYTES));
   if (value === undefined) throw exchange.badAnswer('not JSON');
   const read = schema.safeParse(value);
-  if (!read.success) throw exchange.badAnswer(`of another form: ${problemsOf(read.error)}`);
+  if (!read.success) throw exchange.badAnswer(`of another form: ${describeProblems(read.error)}`);
   return read.data;
-}
-
-function problemsOf({ issues }: z.ZodError): string {
-  return issues
-    .slice(0, 3)
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    .join('; ');
 }
