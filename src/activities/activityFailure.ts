@@ -4,16 +4,12 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { ServiceError } from '../clients/serviceError.ts';
 import { cutText } from '../domain/bounds.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
-import type { FailureDetail } from '../domain/failure.ts';
+import { type FailureDetail, PASSING } from '../domain/failure.ts';
 import { backoffMs, grantedPauseMs } from '../domain/step.ts';
 
 /** Failures that another attempt may fix. All others are final. */
-const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
-  'SLIPWAY_UNREACHABLE',
-  'SLIPWAY_NO_ANSWER',
-  'SLIPWAY_BAD_ANSWER',
-  'SLIPWAY_RATE_LIMITED',
-  'SLIPWAY_SERVICE_ERROR',
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...PASSING,
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
   'SLIPWAY_TEMPORAL_UNREACHABLE',

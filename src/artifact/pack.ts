@@ -9,7 +9,7 @@ import { Gzip } from 'fflate';
 import { Header, type HeaderData, Pax } from 'tar';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { type SourceEntry, type SourceFile, sourceFiles, systemReason, unreadable } from './sourceFiles.ts';
+import { notRead, type SourceEntry, type SourceFile, sourceFiles, unreadable } from './sourceFiles.ts';
 
 /** The largest artifact that a control plane accepts, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
@@ -179,12 +179,7 @@ async function* content(root: string, file: SourceFile): AsyncGenerator<Buffer> 
       yield chunk as Buffer;
     }
   } catch (error) {
-    throw unreadable(
-      file.path,
-      `could not be read: ${systemReason(error)}`,
-      'Make it readable, or list it in .slipwayignore.',
-      error,
-    );
+    throw notRead(file.path, error);
   }
   if (sizeBytes !== file.sizeBytes) {
     throw unreadable(

@@ -31,7 +31,7 @@ export type SourceEntry = SourceFile | SourceLink;
  */
 export async function sourceFiles(root: string, patterns: readonly string[]): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
-    throw unreadable(root, `could not be read: ${systemReason(error)}`, 'Name the source’s folder.', error);
+    throw notRead(root, error, 'Name the source’s folder.');
   });
   if (!status.isDirectory()) throw unreadable(root, 'is not a folder', 'Name the source’s folder.');
   const realRoot = await realpath(root);
@@ -94,12 +94,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   } catch (error) {
     // Node decodes the names of files; bytes that are not UTF-8 are lost.
     if (path.includes('\uFFFD')) throw unreadable(path, 'has a name that is not UTF-8', 'Rename it.', error);
-    throw unreadable(
-      path,
-      `could not be read: ${systemReason(error)}`,
-      'Make it readable, or list it in .slipwayignore.',
-      error,
-    );
+    throw notRead(path, error);
   }
 }
 
@@ -179,12 +174,7 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return [];
     // Packing without the rules could ship files that they exclude.
-    throw unreadable(
-      relativePath(root, file),
-      `could not be read: ${systemReason(error)}`,
-      'Make it readable, or remove it.',
-      error,
-    );
+    throw notRead(relativePath(root, file), error, 'Make it readable, or remove it.');
   }
 }
 
@@ -233,6 +223,14 @@ export function unreadable(file: string, why: string, hint: string, cause?: unkn
     hint,
     cause,
   });
+}
+
+export function notRead(
+  file: string,
+  error: unknown,
+  hint = 'Make it readable, or list it in .slipwayignore.',
+): SlipwayError {
+  return unreadable(file, `could not be read: ${systemReason(error)}`, hint, error);
 }
 
 /** The operating system's message, without the call and the path that Node appends. */

@@ -5,7 +5,7 @@ import { lintSource } from '@secretlint/core';
 import { creator as recommendedRules } from '@secretlint/secretlint-rule-preset-recommend';
 
 import type { WholeNumber } from '../domain/scalars.ts';
-import { type SourceEntry, systemReason, unreadable } from './sourceFiles.ts';
+import { notRead, type SourceEntry } from './sourceFiles.ts';
 
 /** A place in a source that looks like a secret. Never the secret itself. */
 export interface SuspectedSecret {
@@ -83,12 +83,7 @@ function kindOf(message: string): string {
 /** A file's text; `undefined` if it is binary. */
 async function textOf(file: string, path: string): Promise<string | undefined> {
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw unreadable(
-      path,
-      `could not be read: ${systemReason(error)}`,
-      'Make it readable, or list it in .slipwayignore.',
-      error,
-    );
+    throw notRead(path, error);
   });
   return bytes.includes(0) ? undefined : bytes.toString('utf8');
 }

@@ -11,8 +11,8 @@ import {
 } from '../domain/check/dataset.ts';
 import type { DatasetProgress } from '../domain/check/rowRecords.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import { PASSING } from '../domain/failure.ts';
 import { inParallel } from '../judge/inParallel.ts';
-import { PASSING } from '../judge/judgedAgent.ts';
 import type { ShownRun } from '../domain/check/shownRun.ts';
 import { type Answered, askAgent, type CheckedAgent } from './askAgent.ts';
 import type { CarriedOut } from './carryOut.ts';

@@ -13,20 +13,30 @@ export interface FailureDetail {
   readonly retryAfterMs?: number;
 }
 
+/** Failures after which the service may answer the next call. */
+export const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_BAD_ANSWER',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+]);
+
+/** Failures of a credential, which newer settings may avoid. */
+export const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNAUTHORIZED',
+  'SLIPWAY_SECRET_MISSING',
+  'SLIPWAY_SECRET_REFUSED',
+]);
+
 /** Whether a failure says nothing about the release: a service, its credentials or an answer is missing. */
 export function isOutcomeUnknown(code: ErrorCode): boolean {
   return COULD_NOT_TELL.has(code);
 }
 
-const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
-  'SLIPWAY_UNREACHABLE',
-  'SLIPWAY_NO_ANSWER',
-  'SLIPWAY_BAD_ANSWER',
-  'SLIPWAY_UNAUTHORIZED',
-  'SLIPWAY_RATE_LIMITED',
-  'SLIPWAY_SERVICE_ERROR',
-  'SLIPWAY_SECRET_MISSING',
-  'SLIPWAY_SECRET_REFUSED',
+const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...PASSING,
+  ...CREDENTIAL_FAILED,
   'SLIPWAY_EVALUATOR_FAILED',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
   'SLIPWAY_WORKER_KILLED',

@@ -15,6 +15,7 @@ import type { Expectation } from '../domain/check/expectation.ts';
 import { judge } from '../domain/check/judge.ts';
 import { trajectoryOf } from '../domain/check/trajectory.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import { PASSING } from '../domain/failure.ts';
 import type { Side } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
 import type { Trial } from '../domain/judge/trial.ts';
@@ -53,15 +54,6 @@ export interface Evaluators {
 const LOOK_EVERY_MS = 500;
 const LOOK_TIMEOUT_MS = 5_000;
 const FEEDBACK_TIMEOUT_MS = 10_000;
-
-/** Failures after which the agent may answer the next call. */
-export const PASSING: ReadonlySet<ErrorCode> = new Set([
-  'SLIPWAY_UNREACHABLE',
-  'SLIPWAY_NO_ANSWER',
-  'SLIPWAY_BAD_ANSWER',
-  'SLIPWAY_RATE_LIMITED',
-  'SLIPWAY_SERVICE_ERROR',
-]);
 
 /**
  * Makes one run and measures it. A run that is lost while its agent answers counts as an error. One that is lost

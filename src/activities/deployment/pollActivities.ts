@@ -4,7 +4,8 @@ import { Context } from '@temporalio/activity';
 
 import { isSilence, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
-import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { CREDENTIAL_FAILED } from '../../domain/failure.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
@@ -25,13 +26,6 @@ export interface Poller {
   /** Shared by the requests of releases and of the poller. */
   readonly rates: RequestRates;
 }
-
-/** Failures that say that the worker has no key for the agent. */
-const NO_KEY: ReadonlySet<ErrorCode> = new Set([
-  'SLIPWAY_UNAUTHORIZED',
-  'SLIPWAY_SECRET_MISSING',
-  'SLIPWAY_SECRET_REFUSED',
-]);
 
 /**
  * Activities that repeat a call until a condition holds.
@@ -94,7 +88,7 @@ export function pollActivities(
         if (!(error instanceof SlipwayError)) throw error;
         if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
         const { code, message } = error;
-        if (NO_KEY.has(code)) return { silent: `the agent takes no key of these settings: ${message}` };
+        if (CREDENTIAL_FAILED.has(code)) return { silent: `the agent takes no key of these settings: ${message}` };
       }
       return { silent: null };
     },

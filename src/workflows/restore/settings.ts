@@ -1,14 +1,7 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
-import type { ErrorCode } from '../../domain/errors.ts';
+import { CREDENTIAL_FAILED } from '../../domain/failure.ts';
 import { settingsForRestore, type TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';
-
-/** Failures that newer settings may avoid. */
-const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set([
-  'SLIPWAY_UNAUTHORIZED',
-  'SLIPWAY_SECRET_MISSING',
-  'SLIPWAY_SECRET_REFUSED',
-]);
 
 /**
  * The target settings for a restore. They start as the last settings that worked, so that a typo in a newer request
