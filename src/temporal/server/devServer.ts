@@ -77,7 +77,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       ...CACHE,
       ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ],
-    serves: () => serves(settings),
+    serves: () => prepareNamespace(settings, { timeoutMs: 2_000 }),
     onLog,
     signal,
     didNotServe: ({ message, cause }) =>
@@ -115,8 +115,12 @@ async function answers(settings: TemporalSettings): Promise<boolean> {
   }
 }
 
-async function serves(settings: TemporalSettings): Promise<void> {
-  const temporal = await connectTemporal(settings, { timeoutMs: 2_000 });
+/** Connects to Temporal, and registers what is missing in its namespace. */
+export async function prepareNamespace(
+  settings: TemporalSettings,
+  options?: { readonly timeoutMs: number },
+): Promise<void> {
+  const temporal = await connectTemporal(settings, options);
   try {
     await registerSearchAttributes(temporal);
   } finally {

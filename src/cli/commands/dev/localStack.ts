@@ -2,10 +2,8 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { makeHome } from '../../../config/home.ts';
-import { connectTemporal } from '../../../temporal/client/connection.ts';
-import { registerSearchAttributes } from '../../../temporal/client/searchAttributes.ts';
 import { type TemporalSettings, temporalSettings } from '../../../temporal/client/temporalSettings.ts';
-import { type DevServer, startDevServer } from '../../../temporal/server/devServer.ts';
+import { type DevServer, prepareNamespace, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
 import { loadPlatform } from '../platform/loadPlatform.ts';
@@ -144,12 +142,7 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
   const configured = await temporalSettings(home, environment);
   if (configured.origin === 'environment') {
     onProgress(`using Temporal at ${configured.address}`);
-    const temporal = await connectTemporal(configured);
-    try {
-      await registerSearchAttributes(temporal);
-    } finally {
-      await temporal.close();
-    }
+    await prepareNamespace(configured);
     return configured;
   }
   const { path: executable } = await installTemporal({ onProgress, signal });
