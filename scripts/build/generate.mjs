@@ -1,5 +1,5 @@
-// Pages and schemas that the build generates from the code. It writes only changed files. They are committed, and tests
-// check that they are current.
+// Pages and schemas that the build generates from the code. It writes only changed files. They are committed; in CI the
+// build fails if they are not current.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -43,5 +43,7 @@ async function fromBuild(path) {
 async function publish(path, content) {
   const file = join(ROOT, path);
   const text = await format(content, { ...(await resolveConfig(file)), filepath: file });
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
+  if (process.env.CI === 'true') throw new Error(`${path} is not current: run npm run build, and commit it`);
+  writeFileSync(file, text);
 }

@@ -1,18 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-import type { Command } from 'commander';
-import { format, resolveConfig } from 'prettier';
 import { describe, expect, it } from 'vitest';
 
-import { buildProgram } from '../../src/cli/program/program.ts';
 import { commandLineProblem } from './commandLine.ts';
 import { blocksOf, pages, withoutBlocks } from './pages.ts';
 import { shellCommands } from './shellCommands.ts';
-
-const { commandsPage } = (await import(
-  new URL('../../scripts/build/commandsPage.mjs', import.meta.url).href
-)) as { readonly commandsPage: (program: Command) => string };
 
 describe('the commands in the pages', () => {
   it.each(pages())('are valid: $path', ({ text }) => {
@@ -62,11 +52,4 @@ slipway status || code=$?; slipway rehearse --inject "check \\"x y\\" fails" > f
       ['slipway', 'rehearse', '--inject', 'check "x y" fails'],
     ]);
   });
-});
-
-it('docs/commands.md matches the definitions of the command line', async () => {
-  const file = fileURLToPath(new URL('../../docs/commands.md', import.meta.url));
-  const page = commandsPage(buildProgram({ version: '0.0.0', onExit: () => undefined }));
-  const expected = await format(page, { ...(await resolveConfig(file)), filepath: file });
-  expect(readFileSync(file, 'utf8'), 'npm run build makes it anew').toBe(expected);
 });
