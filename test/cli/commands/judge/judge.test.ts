@@ -1,52 +1,34 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  type AgentUnderTest,
-  startAgentUnderTest,
-} from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedReleases } from '../../../../src/cli/commands/artifact/prune.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
 import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';
-import { prepareHome } from '../../../support/preparedHome.ts';
+import { startFakeAgent } from '../../../judge/fakeAgent.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
-const START_TIMEOUT_MS = 180_000;
+const NO_LISTENER = 'http://127.0.0.1:9';
 const NAMES = ['Ada', 'Bob', 'Cleo', 'Dana', 'Emil', 'Fay'];
-
-/** Two real example agents: the greeter, and one that greets everyone as a stranger. */
-const agents: AgentUnderTest[] = [];
 const folder = useFolder();
 
 beforeAll(async () => {
   const lines = NAMES.map((name) =>
-    JSON.stringify({
-      input: { messages: [{ role: 'user', content: `Hello, I am ${name}` }] },
-      expect: { contains: `Hello, ${name}!` },
-    }),
+    JSON.stringify({ input: { name }, expect: { contains: `Hello, ${name}!` } }),
   );
   await writeFile(join(folder, 'inputs.jsonl'), lines.join('\n'));
-  const started = ['greeter', 'broken/answers-wrongly'].map(async (example) => {
-    const home = join(folder, example);
-    await prepareHome(join(home, 'agent'));
-    const dir = fileURLToPath(new URL(`../../../../examples/${example}`, import.meta.url));
-    return startAgentUnderTest({ dir, env: { SLIPWAY_HOME: home } });
-  });
-  agents.push(...(await Promise.all(started)));
-}, START_TIMEOUT_MS);
-
-afterAll(async () => {
-  for (const { child } of agents) child.kill('SIGKILL');
-  await Promise.all(agents.map(({ exited }) => exited));
 });
+
+const startGreeter = () =>
+  startFakeAgent({ answers: ({ name }) => `Hello, ${String(name)}!`, takesMs: () => 20 });
+const startWrong = () => startFakeAgent({ answers: () => 'Hello, stranger!' });
 
 /** Judges with few runs. Latencies depend on the machine here, so they decide nothing. */
 async function judge(
+  baseline: string,
   candidate: string,
   options: Partial<JudgeOptions> = {},
 ): Promise<{ exitCode: number; report: JudgeReport }> {
@@ -54,9 +36,9 @@ async function judge(
   const exitCode = await runJudgeCommand(
     { output, home: join(folder, 'home'), environment: {} },
     {
-      baseline: agents[0]!.url,
+      baseline,
       candidate,
-      assistant: 'greeter',
+      assistant: 'agent',
       inputs: join(folder, 'inputs.jsonl'),
       repetitions: 4,
       warmUp: 1,
@@ -71,12 +53,10 @@ async function judge(
   return { exitCode, report };
 }
 
-/** On a busy machine, a run of a real agent takes long. */
-const TEST_TIMEOUT_MS = 120_000;
-
-describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => {
+describe('slipway judge', () => {
   it('passes an agent that is compared with itself, and exits 0', async () => {
-    const { exitCode, report } = await judge(agents[0]!.url, { feedbackKey: 'judge' });
+    const { url } = await startGreeter();
+    const { exitCode, report } = await judge(url, url, { feedbackKey: 'judge' });
     expect(report.reasons.join('\n')).not.toMatch(/may be|needed/);
     expect(exitCode).toBe(0);
     expect(report.sides.candidate).toMatchObject({ runs: 24, ended: { success: 24 } });
@@ -84,13 +64,13 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     const first = metricOf(report, 'firstToken')!.comparison;
     const whole = metricOf(report, 'latency')!.comparison;
     if (first.kind !== 'distribution' || whole.kind !== 'distribution') throw new Error('not numbers');
-    // It streams word by word, so the first word comes well before the last.
     expect(first.baseline!.mean).toBeLessThan(whole.baseline!.mean);
   });
 
   it('fails an agent with wrong answers, exits 2, and keeps the report', async () => {
     const markdown = join(folder, 'judge.md');
-    const { exitCode, report } = await judge(agents[1]!.url, { markdown });
+    const [good, wrong] = await Promise.all([startGreeter(), startWrong()]);
+    const { exitCode, report } = await judge(good.url, wrong.url, { markdown });
     expect(exitCode).toBe(2);
     expect(metricOf(report, 'expectations')!.verdict).toBe('failed');
     expect(metricOf(report, 'success')!.verdict).not.toBe('failed');
@@ -104,14 +84,14 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
   });
 
   it('is inconclusive, and exits 4, if there are too few runs', async () => {
-    const { exitCode } = await judge(agents[0]!.url, { repetitions: 1 });
+    const { url } = await startGreeter();
+    const { exitCode } = await judge(url, url, { repetitions: 1 });
     expect(exitCode).toBe(4);
   });
 
-  it('is errored, and exits 3, if the candidate was killed', async () => {
-    agents[1]!.child.kill('SIGKILL');
-    await agents[1]!.exited;
-    const { exitCode, report } = await judge(agents[1]!.url, { patience: '100ms' });
+  it('is errored, and exits 3, if the candidate is away', async () => {
+    const { url } = await startGreeter();
+    const { exitCode, report } = await judge(url, NO_LISTENER, { patience: '100ms' });
     expect(exitCode).toBe(3);
     expect(report.error).toMatchObject({ side: 'candidate' });
   });
@@ -122,6 +102,6 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     [{ confidence: 0.3 }, 'SLIPWAY_USAGE'],
     [{ apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],
   ])('rejects %j before it runs anything', async (options, code) => {
-    await expect(judge(agents[0]!.url, options)).rejects.toMatchObject({ code });
+    await expect(judge(NO_LISTENER, NO_LISTENER, options)).rejects.toMatchObject({ code });
   });
 });
