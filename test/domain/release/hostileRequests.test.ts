@@ -33,7 +33,9 @@ import {
   withPart,
 } from './hostileRequests.ts';
 
-const PATHS = pathsOf(FULL_REQUEST);
+/** Of the steps, which are alike, the first. */
+const [STEP] = STEP_NAMES;
+const PATHS = pathsOf(FULL_REQUEST).filter(([field, step = STEP]) => field !== 'steps' || step === STEP);
 const TOO_DEEP_FOR_JSON = nested(50_000);
 const LONGEST_WAIT_MS = 30 * 86_400_000;
 
