@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Pool } from './pool.ts';
-import type { Process } from './processes.ts';
+import { type Process, slipway } from './processes.ts';
 import { ServingDeployment, withDeployment } from './servingDeployment.ts';
 import { eventually, Stack } from './stack.ts';
 
@@ -137,17 +137,19 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(last?.reason).toContain('the command that followed it was interrupted');
       expect(running?.releaseId ?? last?.releaseId).toBe(last?.releaseId);
     }));
+});
 
-  it('stops following after --timeout: exit code 5, and the release continues', () =>
-    onDeployment(async (on) => {
-      const command = await following(on, '--timeout', '1s');
-      expect(await command.exited).toBe(5);
-      expect(command.stdout).toContain('timed out; the release continues');
-      const watch = on.project.run('watch', 'staging');
-      await watch.line((line) => JSON.stringify(line).includes('release-'));
-      on.rule = PASS;
-      expect(await watch.exited, watch.stderr).toBe(0);
-    }));
+describe.concurrent('a release is not started, with 6,', () => {
+  it.each([
+    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
+    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: '127.0.0.1:1' }],
+  ])('if %s', (_what, code, env) =>
+    onDeployment(async ({ project }) => {
+      const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
+      expect(await refused.exited).toBe(6);
+      expect(refused.stderr).toContain(code);
+    }),
+  );
 });
 
 it('a second interrupt exits immediately, even if no worker takes the abort', () =>

@@ -124,13 +124,6 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
   });
 
-  it('makes a new attempt for the same release after a failure', async () => {
-    const before = await seen.shippedRevisions();
-    const { code } = await project.ran('release', 'staging');
-    expect(code).toBe(2);
-    expect(await seen.shippedRevisions()).toHaveLength(before.length + 1);
-  });
-
   it('ships B, and then A again', async () => {
     await project.use(goodAgent(2));
     await project.touch('B');
@@ -159,7 +152,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     const ofState = (state: string) => process.lines.filter((line) => line['state'] === state);
     // The target knows the revision that answered wrongly, but not as verified.
     expect(ofState('removed').map(({ last }) => last)).toEqual(
-      expect.arrayContaining([null, expect.objectContaining({ releaseId: 'release-3', released: false })]),
+      expect.arrayContaining([null, expect.objectContaining({ releaseId: 'release-2', released: false })]),
     );
     const kept = ofState('kept').map((line) => line['kept']);
     expect(kept).toHaveLength(2);
@@ -216,7 +209,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(shown.text).toMatch(/asked +by ada/);
     expect(shown.text).toMatch(/ref +main/);
 
-    const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-4', '--json');
+    const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-3', '--json');
     expect(code, text).toBe(0);
     const difference = JSON.parse(text) as {
       event: string;
@@ -244,10 +237,8 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   it.each([
     ['show', 'release', ['release-2']],
     ['logs', 'log', ['staging', '--tail', '2']],
-    ['status', 'status', ['staging']],
     ['audit', 'audited', ['staging']],
     ['quarantine', 'quarantine', ['staging', 'image:unknown', '--reason', 'a drill']],
-    ['unquarantine', 'quarantine', ['staging', 'image:unknown', '--reason', 'a drill']],
   ])('prints an event with --json: %s', async (command, event, words) => {
     const { code, process, text } = await project.ran(command, ...words, '--json');
     expect(code, text).toBe(0);
@@ -281,7 +272,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   it('has sent its receiver a signed notice of each start and each outcome', async () => {
     const expected = ['release-1', 'release-2', 'release-3', 'release-4'].flatMap((name) => [
       `release_started ${name}`,
-      `${name === 'release-2' || name === 'release-3' ? 'rolled_back' : 'released'} ${name}`,
+      `${name === 'release-2' ? 'rolled_back' : 'released'} ${name}`,
     ]);
     await eventually(() => {
       expect(receiver.signed).toEqual(expect.arrayContaining(expected));

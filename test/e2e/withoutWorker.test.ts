@@ -109,15 +109,6 @@ it.concurrent('a message to one release waits only for that release', async () =
   expect(late.text).toContain('release-1 does not run');
 });
 
-it.concurrent.each([
-  ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
-  ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NO_LISTENER }],
-])('a release is not started if %s: exit code 6', async (_what, code, env) => {
-  const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
-  expect(await refused.exited).toBe(6);
-  expect(refused.stderr).toContain(code);
-});
-
 it.concurrent('a plan shows what is known, and what did not answer: exit code 6', async () => {
   const env = { ...stack.env, TEMPORAL_ADDRESS: NO_LISTENER };
   const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });

@@ -8,7 +8,6 @@ const LONG = [
   'e2e/mainJob',
   'e2e/chaos/chaos',
   'e2e/promotions',
-  'e2e/withoutWorker',
   'e2e/exitCodes',
   'workflows/target/targetRecovery',
   'workflows/model/model',
