@@ -42,15 +42,6 @@ describeWorkflows('a PATCH whose failure does not say whether it was taken', (ha
     expect(await target.release('b')).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
     expect(target.world.count('patchDeployment')).toBe(1);
   });
-
-  it.each(FAILURES)('because of %s is never sent again for an image', async (_, failure) => {
-    const { target } = harness.newServingTarget();
-    target.world.next('patchDeployment', () => Promise.reject(failure()));
-    const artifact = { kind: 'image', uri: 'registry.test/agent:2' } as const;
-    const { outcome, code } = await target.release('b', { artifact, graphConfigPath: null });
-    expect({ outcome, code }).toEqual({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
-    expect(target.world.count('patchDeployment')).toBe(1);
-  });
 });
 
 describeWorkflows('a PATCH that is disturbed by Temporal’s own tools', (harness) => {

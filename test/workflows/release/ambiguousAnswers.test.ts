@@ -192,6 +192,7 @@ describeWorkflows('the decision after a missing answer', (harness) => {
     expect(world.active).toBe(row.outcome === 'released' ? result.revisionId : good);
     const ours = world.revisionsOf(artifact).filter((revisionId) => revisionId !== result.revisionId);
     if (row.outcome === 'released') expect(result.extraRevisionIds).toEqual(ours);
+    if (ours.length > 0) expect(result.reason).toContain(`extra revisions: ${ours.join()}`);
     else expect(result.instructions).toContain('needs a person');
   });
 

@@ -101,18 +101,6 @@ describeWorkflows('a workflow that needs a person', (harness) => {
     const { works } = readTargetFacts(target.workflowId, await target.histories());
     expect(works).toMatchObject([{ ended: 'failed', result }]);
   });
-
-  it('does not include a terminated release: it has no result, and the target reports that', async () => {
-    const { target } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
-    await target.child(releaseId).terminate('by hand');
-    const row = await target.ended(releaseId);
-    gate.open();
-    expect(row).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_INTERNAL' });
-    expect(row.reason).toContain('ended without a result');
-  });
 });
 
 async function failureOf(workflow: WorkflowHandle): Promise<unknown> {

@@ -148,7 +148,12 @@ describeWorkflows('a target', (harness) => {
     await target.child(releaseId).terminate('by hand');
     const row = await target.ended(releaseId);
     gate.open();
-    expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: null });
+    expect(row).toMatchObject({
+      outcome: 'errored',
+      code: 'SLIPWAY_INTERNAL',
+      reason: expect.stringContaining('ended without a result') as string,
+      servingRevisionId: null,
+    });
     expect((await target.view()).state.activeRevisionId).toBeNull();
     const next = await target.release('c');
     expect(next.outcome).toBe('released');
