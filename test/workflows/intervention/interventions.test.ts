@@ -229,30 +229,6 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('a message at the wrong moment is rejected with the reason, and recorded if it came by signal', async () => {
-    const { target } = harness.newServingTarget();
-    const releaseId = await polling(target);
-    const isRefused = async (kind: (typeof INTERVENTION_KINDS)[number], moment: string) => {
-      await expect(target.say(releaseId, kind, BO)).rejects.toMatchObject({
-        cause: { message: expect.stringContaining(moment) as string },
-      });
-    };
-    await isRefused('resume', 'is not paused');
-    await isRefused('approve', 'does not wait for approval');
-    await isRefused('reject', 'does not wait for approval');
-    await isRefused('retry', 'waits for a decision');
-    await target.signal('resume', BO);
-    const { interventions } = await target.progressOnce(
-      releaseId,
-      (progress) => progress.interventions.length > 0,
-    );
-    expect(interventions).toMatchObject([
-      { kind: 'resume', taken: false, note: 'the release is not paused' },
-    ]);
-    await target.say(releaseId, 'abort', BO);
-    await target.result(releaseId);
-  });
-
   it('a repeated message counts once', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await polling(target);
