@@ -15,7 +15,7 @@ import {
   type Standing,
 } from '../../domain/intervention/intervention.ts';
 import { type StandingRequest, stepOfSkip } from '../../domain/intervention/standing.ts';
-import type { ErrorPolicy, ReleaseRequest, Waiting } from '../../domain/release/release.ts';
+import type { ReleaseRequest, Waiting } from '../../domain/release/release.ts';
 import {
   readInterventionMessage,
   INTERVENTION_SIGNALS,
@@ -31,7 +31,6 @@ import { Skips } from './skips.ts';
 const PAUSE_MS = 24 * 3_600_000;
 /** How long a release waits for a person's decision. */
 const ASK_MAX_MS = 24 * 3_600_000;
-const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
 
 /** The part of a request that decides which interventions are possible, and what they do. */
 interface IntervenedRequest extends StandingRequest, Pick<ReleaseRequest, 'pauseMs' | 'onError'> {
@@ -55,6 +54,8 @@ export class Interventions {
   /** The answers by message id. */
   readonly #answers = new Map<string, InterventionAnswer>();
   readonly #skips: Skips;
+  /** The longest pause, in milliseconds. */
+  readonly #pauseMs: number;
   readonly #approvedBy: Actor[] = [];
   readonly #madeBy: Actor[] = [];
   #phase: Standing['phase'] = 'forward';
@@ -84,6 +85,7 @@ export class Interventions {
     this.#forward = forward;
     this.#onPersonAwaited = onPersonAwaited;
     this.#skips = new Skips(request, forward);
+    this.#pauseMs = request.pauseMs ?? PAUSE_MS;
     for (const kind of INTERVENTION_KINDS) {
       setHandler(INTERVENTION_UPDATES[kind], (message) => this.#take(message, kind, 'update'), {
         validator: (message) => this.#refuse(message, kind),
@@ -243,9 +245,9 @@ export class Interventions {
   /** Asks for a decision if a part's outcome is unknown; `null` if the policy asks for none, or if none came. */
   async #decide(error: unknown, skippable: string | null): Promise<'retry' | 'skip' | null> {
     const failure = explain(error);
-    const policy = this.#request.onError ?? ROLL_BACK;
-    if (failure.canceled || !isOutcomeUnknown(failure.code) || policy.then !== 'wait') return null;
-    await this.decision(decisionNote(failure, skippable), policy.waitMs, skippable);
+    const { onError } = this.#request;
+    if (failure.canceled || !isOutcomeUnknown(failure.code) || onError?.then !== 'wait') return null;
+    await this.decision(decisionNote(failure, skippable), onError.waitMs, skippable);
     return this.#decided;
   }
 
@@ -368,11 +370,6 @@ export class Interventions {
     if (what === FREEZE) return `the ${called} continues in spite of a freeze`;
     if (what === JUDGE) return `the ${called} continues without the judge`;
     return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
-  }
-
-  /** The longest pause, in milliseconds. */
-  get #pauseMs(): number {
-    return this.#request.pauseMs ?? PAUSE_MS;
   }
 
   /** What decides whether a message can be used now. */
