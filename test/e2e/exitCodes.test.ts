@@ -11,7 +11,7 @@ let deployments: Pool<ServingDeployment>;
 
 beforeAll(async () => {
   stack = await Stack.start();
-  deployments = new Pool(await ServingDeployment.several(stack, 'exit-codes', 3));
+  deployments = new Pool(await ServingDeployment.several(stack, 'exit-codes', 2));
 });
 afterAll(() => stack.stop());
 
