@@ -27,12 +27,7 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
           <p class="quiet">{refusal.code}</p>
         </section>
       )}
-      {problem === undefined ? null : (
-        <section class="notice" aria-label="Not possible now">
-          <p>This is not possible now: {problem}.</p>
-        </section>
-      )}
-      {problem !== undefined ? null : (
+      {problem === undefined ? (
         <form method="post" class="stack">
           <ul class="sentences">
             {sentences.map((sentence) => (
@@ -85,11 +80,15 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
             <button type="submit">{button}</button> <a href={back.address}>Cancel</a>
           </p>
         </form>
-      )}
-      {problem === undefined ? null : (
-        <p>
-          <a href={back.address}>Back to {back.name}</a>
-        </p>
+      ) : (
+        <>
+          <section class="notice" aria-label="Not possible now">
+            <p>This is not possible now: {problem}.</p>
+          </section>
+          <p>
+            <a href={back.address}>Back to {back.name}</a>
+          </p>
+        </>
       )}
     </div>
   );
