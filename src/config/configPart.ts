@@ -127,7 +127,7 @@ async function readPart(
 }
 
 function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
-  const written = typeof raw === 'object' && raw !== null && 'extends' in raw ? raw.extends : undefined;
+  const written = isRecord(raw) ? raw['extends'] : undefined;
   if (typeof written === 'string') return [{ name: written, path: ['extends'] }];
   if (!Array.isArray(written)) return [];
   return written.flatMap((name: unknown, index) =>

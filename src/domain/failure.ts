@@ -1,4 +1,5 @@
 import { ERROR_CATALOGUE, type ErrorCode } from './errors.ts';
+import { isRecord } from './scalars.ts';
 
 /** The first detail of an activity's `ApplicationFailure`. The history contains it, so it has no secret. */
 export interface FailureDetail {
@@ -53,8 +54,8 @@ export function failureDetail(details: readonly unknown[] | null | undefined): F
 }
 
 function isFailureDetail(detail: unknown): detail is FailureDetail {
-  if (typeof detail !== 'object' || detail === null) return false;
-  const { code, mayHaveBeenTaken, attempt, retryAfterMs }: Readonly<Record<string, unknown>> = { ...detail };
+  if (!isRecord(detail)) return false;
+  const { code, mayHaveBeenTaken, attempt, retryAfterMs } = detail;
   return (
     typeof code === 'string' &&
     Object.hasOwn(ERROR_CATALOGUE, code) &&

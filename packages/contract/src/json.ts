@@ -12,3 +12,14 @@ export function parsedJson(text: string): unknown {
     throw error;
   }
 }
+
+/** Whether a value has more than this many levels. Level by level, because it may be nested deeper than the stack. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
+    level = level.flatMap((item): unknown[] =>
+      typeof item === 'object' && item !== null ? Object.values(item) : [],
+    );
+  }
+  return level.length > 0;
+}

@@ -2,7 +2,7 @@ import type { Agent } from 'undici';
 import { z } from 'zod';
 
 import type { CommitState, DeploymentState } from '../../domain/notify/githubStates.ts';
-import { parsedJson } from '../../domain/scalars.ts';
+import { isRecord, parsedJson } from '../../domain/scalars.ts';
 import type { CallOptions } from '../service.ts';
 import { type AskRest, restApi } from './restApi.ts';
 
@@ -123,7 +123,7 @@ export function githubApi(
 /** GitHub returns a deployment's payload unchanged or as JSON text. */
 function ours({ id, payload }: z.infer<typeof Deployment>): GithubDeployment {
   const fields = typeof payload === 'string' ? parsedJson(payload) : payload;
-  const key = typeof fields === 'object' && fields !== null && 'slipway' in fields ? fields.slipway : null;
+  const key = isRecord(fields) ? fields['slipway'] : null;
   return { id, key: typeof key === 'string' ? key : null };
 }
 

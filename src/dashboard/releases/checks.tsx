@@ -5,6 +5,7 @@ import type { Expectation } from '../../domain/check/expectation.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { ExpectedCall } from '../../domain/check/trajectory.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
+import { isRecord } from '../../domain/scalars.ts';
 import { Chip, RevisionId } from '../page/marks.tsx';
 import { durationText } from '../page/times.tsx';
 
@@ -96,10 +97,8 @@ function Question({ turn }: { readonly turn: Turn }) {
 function shown(input: Check['input']): string {
   const { messages } = input as { readonly messages?: unknown };
   const only: unknown = Array.isArray(messages) && messages.length === 1 ? messages[0] : undefined;
-  if (typeof only === 'object' && only !== null && 'content' in only && typeof only.content === 'string') {
-    return only.content;
-  }
-  return JSON.stringify(input, null, 2);
+  const content = isRecord(only) ? only['content'] : undefined;
+  return typeof content === 'string' ? content : JSON.stringify(input, null, 2);
 }
 
 function expectationText(expect: Expectation): string {

@@ -1,5 +1,6 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
+import { isRecord } from '../scalars.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 
 /** One field in which two configurations differ. */
@@ -78,6 +79,6 @@ function fieldsOf(value: unknown): readonly (readonly [name: string, value: unkn
 }
 
 function nameOf(item: unknown): string | undefined {
-  const name: unknown = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
+  const name = isRecord(item) ? item['name'] : undefined;
   return typeof name === 'string' ? name : undefined;
 }

@@ -1,3 +1,4 @@
+import { isDeeperThan } from '@slipway/contract/json';
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
 import type { Actor } from '../actor.ts';
@@ -25,6 +26,7 @@ import {
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
+import { isRecord } from '../scalars.ts';
 import { ORIGIN } from '../target/origin.ts';
 import {
   type SecretReference,
@@ -39,7 +41,6 @@ import {
   choice,
   consistent,
   flag,
-  isDeeperThan,
   list,
   nullable,
   number,
@@ -61,7 +62,7 @@ import {
  * (design, rule 9). Unknown fields are ignored, because the command may be newer than the worker.
  */
 export function releaseRequestProblem(raw: unknown): string | undefined {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'the request is not an object';
+  if (!isRecord(raw)) return 'the request is not an object';
   if (isDeeperThan(raw, LEVELS_MAX)) return `the request is nested deeper than ${LEVELS_MAX} levels`;
   if (jsonBytes(raw) > REQUEST_MAX_BYTES) return `the request is larger than ${REQUEST_MAX_BYTES} bytes`;
   return REQUEST(raw, '');

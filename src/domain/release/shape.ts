@@ -120,17 +120,6 @@ export const record: Rule = (value, path) => (isRecord(value) ? undefined : `"${
 /** Any value, or none. */
 export const anything: Rule = () => undefined;
 
-/** Whether a value has more than this many levels: writing it as JSON could exhaust the stack. */
-export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
-    level = level.flatMap((item): unknown[] =>
-      typeof item === 'object' && item !== null ? Object.values(item) : [],
-    );
-  }
-  return level.length > 0;
-}
-
 function firstProblem<T>(
   items: readonly T[],
   problemOf: (item: T) => string | undefined,

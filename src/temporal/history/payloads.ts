@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 
-import { parsedJson } from '../../domain/scalars.ts';
+import { isRecord, parsedJson } from '../../domain/scalars.ts';
 import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
 
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
@@ -51,6 +51,6 @@ export function asText(history: History): string {
     // The original value, because `toJSON` of a message encodes bytes in base64, and `toJSON` of `Buffer` as numbers.
     const given = this[name];
     if (given instanceof Uint8Array) return Buffer.from(given).toString('utf8');
-    return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...given } : value;
+    return isRecord(given) ? { ...given } : value;
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
+import { isRecord } from '../json.ts';
 import { DeploymentFields, DeploymentPatch, validateCreate } from './deployment.ts';
 import { BUILDABLE_SOURCES, PublicSourceConfig } from './source.ts';
 import { translateResource, translateIssues, VOCABULARY } from './vocabulary.ts';
@@ -56,8 +57,8 @@ function isDeploymentType(path: readonly string[]): boolean {
 }
 
 function withPublicDefaults(request: unknown): unknown {
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
-  const { secrets, source, source_revision_config: revision } = request as Record<string, unknown>;
+  if (!isRecord(request)) return request;
+  const { secrets, source, source_revision_config: revision } = request;
   const withSecrets = { ...request, secrets: secrets ?? [] };
   const graphConfigPath = (revision as { graph_config_path?: unknown } | null | undefined)?.graph_config_path;
   if (typeof revision !== 'object' || revision === null || graphConfigPath != null) return withSecrets;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { publicRunApi } from '../endpoint.ts';
+import { isRecord } from '../json.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -94,7 +95,7 @@ function fits(labels: readonly string[]): boolean {
 
 function hasKnownOperators(filter: JsonObject): boolean {
   return Object.values(filter).every((wanted) => {
-    if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return true;
+    if (!isRecord(wanted)) return true;
     return Object.entries(wanted).every(([name, operand]) => {
       if (!name.startsWith('$')) return true;
       if (name === '$in' || name === '$nin') return Array.isArray(operand);

@@ -1,5 +1,5 @@
 import type { AuditQuery } from '@slipway/contract/controlPlane/access';
-import { parsedJson } from '@slipway/contract/json';
+import { isRecord, parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { type Kysely, sql } from 'kysely';
@@ -173,7 +173,7 @@ async function fieldsIn(c: Context): Promise<string[]> {
 
 /** Only names that look like our fields, because other names may contain anything, secrets included. */
 function namesIn(value: unknown): [string, unknown][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  if (!isRecord(value)) return [];
   return Object.entries(value).filter(([name]) => /^[a-z_]{1,64}$/u.test(name));
 }
 

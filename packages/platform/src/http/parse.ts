@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
+import { isDeeperThan } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
@@ -28,7 +29,7 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
     if (!(error instanceof SyntaxError)) throw error;
     throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
   }
-  if (isTooDeep(value)) {
+  if (isDeeperThan(value, LEVELS_MAX)) {
     const msg = `The body should have at most ${LEVELS_MAX} levels`;
     throw invalid([{ loc: ['body'], msg, type: 'json_invalid' }]);
   }
@@ -39,18 +40,6 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
 export async function readText(c: Context): Promise<string> {
   if (isUtf8(await c.req.arrayBuffer())) return c.req.text();
   throw invalid([{ loc: ['body'], msg: 'The body is not valid UTF-8', type: 'json_invalid' }]);
-}
-
-/** Level by level, because the value may be nested deeper than the stack. */
-function isTooDeep(value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > LEVELS_MAX) return true;
-    level = level.flatMap((each): unknown[] =>
-      typeof each === 'object' && each !== null ? Object.values(each) : [],
-    );
-  }
-  return false;
 }
 
 /** Like {@link parseBody}, but an absent body counts as `{}`, for endpoints with only optional fields. */

@@ -1,3 +1,4 @@
+import { isRecord } from '@slipway/contract/json';
 import { FILTER_OPERATORS, type FilterOperator } from '@slipway/contract/runApi/store';
 import { type RawBuilder, sql } from 'kysely';
 
@@ -184,6 +185,6 @@ function json(operand: unknown): RawBuilder<unknown> {
 
 /** The same rule as in LangGraph's own stores. An empty object has no conditions. */
 function isOperators(wanted: unknown): wanted is Record<string, unknown> {
-  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return false;
+  if (!isRecord(wanted)) return false;
   return Object.keys(wanted).every((name) => (FILTER_OPERATORS as readonly string[]).includes(name));
 }
