@@ -167,34 +167,27 @@ async function valueOf(
   until: number,
   isMean: boolean,
 ): Promise<MetricValue | { readonly failed: string }> {
+  const call = callOptions(SHORT_CALL_MS);
+  const options = { ...call, signal: AbortSignal.any([call.signal, AbortSignal.timeout(METRIC_MS)]) };
+  const agent = outside.metrics();
   try {
-    return await ask(outside.metrics(), source, from, until, isMean);
+    switch (source.kind) {
+      case 'prometheus': {
+        const query = { ...source, agent, token: tokenOf(source) };
+        return await (isMean
+          ? meanOfPrometheus(query, from, until, options)
+          : queryPrometheus(query, until, options));
+      }
+      case 'http':
+        return await askHttpMetric({ ...source, agent, token: tokenOf(source) }, from, until, options);
+      case 'feedback': {
+        const apiKey = secretFor(source.apiKey, source.url);
+        return await meanOfScores({ ...source, agent, apiKey }, from, until, options);
+      }
+    }
   } catch (error) {
     if (!(error instanceof SlipwayError) || Context.current().cancellationSignal.aborted) throw error;
     return { failed: error.message };
-  }
-}
-
-function ask(
-  agent: Agent,
-  source: MetricSource,
-  from: number,
-  until: number,
-  isMean: boolean,
-): Promise<MetricValue> {
-  const call = callOptions(SHORT_CALL_MS);
-  const options = { ...call, signal: AbortSignal.any([call.signal, AbortSignal.timeout(METRIC_MS)]) };
-  switch (source.kind) {
-    case 'prometheus': {
-      const query = { ...source, agent, token: tokenOf(source) };
-      return isMean ? meanOfPrometheus(query, from, until, options) : queryPrometheus(query, until, options);
-    }
-    case 'http':
-      return askHttpMetric({ ...source, agent, token: tokenOf(source) }, from, until, options);
-    case 'feedback': {
-      const apiKey = secretFor(source.apiKey, source.url);
-      return meanOfScores({ ...source, agent, apiKey }, from, until, options);
-    }
   }
 }
 
