@@ -155,7 +155,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   };
 }
 
-async function* eachOfPages<T>(
+export async function* eachOfPages<T>(
   list: (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>,
 ): AsyncGenerator<T, void> {
   const limit = PAGE_LIMIT.max;

@@ -5,6 +5,7 @@ import {
   type AuditQuery,
 } from '@slipway/contract/controlPlane/access';
 
+import { eachOfPages } from './controlPlane.ts';
 import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
 export type PlatformAccessClient = ReturnType<typeof createPlatformAccessClient>;
@@ -20,7 +21,9 @@ export function createPlatformAccessClient(options: ServiceOptions) {
   return {
     /** Creates a key. Only this answer contains it. */
     createApiKey: (body: ApiKeyCreate) => ask(ENDPOINTS.createApiKey, { body }),
-    listApiKeys: (query: Partial<ApiKeysQuery>) => ask(ENDPOINTS.listApiKeys, { query }),
+    /** All keys, page by page. */
+    eachApiKey: (query: Pick<ApiKeysQuery, 'revoked'>) =>
+      eachOfPages((page) => ask(ENDPOINTS.listApiKeys, { query: { ...query, ...page } })),
     revokeApiKey: (keyId: string) => ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),
     listAudit: (query: Partial<AuditQuery>) => ask(ENDPOINTS.listAudit, { query }),
     /** Encrypts the stored secrets with a new master key. Only for the platform's own key. */

@@ -1,4 +1,5 @@
 import { type ApiKey, type AuditEntry, Scope } from '@slipway/contract/controlPlane/access';
+import { PAGE_LIMIT } from '@slipway/contract/limits';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
@@ -46,14 +47,9 @@ export async function runKeysListCommand(
 ): Promise<number> {
   const revoked = options.revoked ?? false;
   await withPlatform(context, options, async (client) => {
-    for (let offset = 0; ;) {
-      const page = await client.listApiKeys({ limit: PAGE, offset, revoked });
-      for (const key of page.resources) {
-        context.output.event({ event: 'key', ...key });
-        context.output.print(keyLine(key));
-      }
-      if (page.resources.length < PAGE) return;
-      offset += page.resources.length;
+    for await (const key of client.eachApiKey({ revoked })) {
+      context.output.event({ event: 'key', ...key });
+      context.output.print(keyLine(key));
     }
   });
   return 0;
@@ -69,8 +65,6 @@ export async function runKeysRevokeCommand(
   context.output.print(`revoked ${keyId}`);
   return 0;
 }
-
-const PAGE = 100;
 
 export function keyLine(key: ApiKey): string {
   const end =
@@ -112,7 +106,7 @@ interface AuditOptions extends PlatformClientOptions {
 export async function runAuditCommand(context: CommandContext, options: AuditOptions): Promise<number> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>
-    client.listAudit({ limit: Math.min(last, PAGE), operation, resource_id: resource }),
+    client.listAudit({ limit: Math.min(last, PAGE_LIMIT.max), operation, resource_id: resource }),
   );
   for (const entry of resources) {
     context.output.event({ event: 'change', ...entry });

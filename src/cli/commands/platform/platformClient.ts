@@ -32,7 +32,7 @@ export async function withPlatform<T>(
   options: PlatformClientOptions,
   work: (client: PlatformAccessClient) => Promise<T>,
 ): Promise<T> {
-  return closing(createPlatformAccessClient(await serviceOf(context, options)), work);
+  return closing(createPlatformAccessClient(await runningPlatform(context, options)), work);
 }
 
 /**
@@ -45,19 +45,9 @@ export async function withControlPlane<T>(
   options: PlatformClientOptions,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
-  const service = await serviceOf(context, options);
+  const service = await runningPlatform(context, options);
   const vocabulary = options.vocabulary === 'public' ? 'public' : 'contract';
   return closing(createControlPlaneClient({ ...service, vocabulary, timeoutMs: 15_000 }), work);
-}
-
-async function serviceOf(
-  context: Context,
-  { url, tenant }: PlatformClientOptions,
-): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
-  return {
-    ...(await runningPlatform(context, url)),
-    headers: tenant === undefined ? undefined : { 'x-tenant-id': tenant },
-  };
 }
 
 async function closing<Client extends { close(): Promise<void> }, T>(
@@ -90,8 +80,8 @@ export function findByName<T extends { readonly id: string }>(
  */
 async function runningPlatform(
   { home, environment }: Context,
-  url: string | undefined,
-): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey'>> {
+  { url, tenant }: PlatformClientOptions,
+): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
   const dev = await readDevState(home);
   return {
     baseUrl:
@@ -102,6 +92,7 @@ async function runningPlatform(
     apiKey:
       setting(environment, 'SLIPWAY_PLATFORM_API_KEY') ??
       (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
+    headers: tenant === undefined ? undefined : { 'x-tenant-id': tenant },
   };
 }
 
