@@ -17,6 +17,7 @@ describe('a worker whose slots are all occupied by waits', () => {
       taskQueue: `queue-${id}`,
       nameWorld: (number) => `world-${id}-${number}`,
       slots: SLOTS,
+      debugMode: true,
     });
   });
 

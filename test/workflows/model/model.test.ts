@@ -27,7 +27,14 @@ const WORKER_MODE = inject('workerMode');
 const MODE =
   WORKER_MODE.maxCachedWorkflows === 0
     ? { mode: 'by workers that forget everything', first: LANES, runs: 0.25 * RUNS, ...WORKER_MODE }
-    : { mode: 'by workers that forget most', first: 0, runs: 0.75 * RUNS, maxCachedWorkflows: 8, workers: 2 };
+    : {
+        mode: 'by workers that forget most',
+        first: 0,
+        runs: 0.75 * RUNS,
+        maxCachedWorkflows: 8,
+        workers: 2,
+        debugMode: !LONG,
+      };
 
 it(
   'a target behaves like the model under any sequence of events',

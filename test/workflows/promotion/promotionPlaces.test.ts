@@ -109,7 +109,8 @@ it.concurrent(
     const { address, time } = server;
     const workflowBundle = inject('workflowBundle');
     const taskQueue = 'places';
-    const harness = await openHarness({ address, workflowBundle, taskQueue, nameWorld: String });
+    const own = { address, workflowBundle, taskQueue, nameWorld: String };
+    const harness = await openHarness({ ...own, debugMode: true });
     const connection = await Connection.connect({ address });
     const places = new PlacesUnderTest(
       createClient(connection, 'default', { identity: IDENTITY }),

@@ -40,6 +40,7 @@ it('a check whose deadline passes while no worker runs is begun again by the nex
       workflowBundle: inject('workflowBundle'),
       taskQueue: `queue-${world.id}`,
       nameWorld: () => world.id,
+      debugMode: true,
     });
   const first = await startWorker();
   world.gate('runCheck', () => {

@@ -189,6 +189,7 @@ describe.concurrent('a new target whose worker is slow to start activities', () 
       taskQueue: `queue-${id}`,
       nameWorld: (number) => `world-${id}-${number}`,
       slots: 1,
+      debugMode: true,
     });
   });
 
