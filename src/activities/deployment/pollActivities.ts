@@ -88,7 +88,8 @@ export function pollActivities(
         if (!(error instanceof SlipwayError)) throw error;
         if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
         const { code, message } = error;
-        if (CREDENTIAL_FAILED.has(code)) return { silent: `the agent takes no key of these settings: ${message}` };
+        if (CREDENTIAL_FAILED.has(code))
+          return { silent: `the agent takes no key of these settings: ${message}` };
       }
       return { silent: null };
     },

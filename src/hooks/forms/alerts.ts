@@ -27,7 +27,8 @@ export const grafana: Form = {
     }
     const time = header('x-grafana-alerting-timestamp');
     const signed = time === undefined ? [body] : [`${time}:`, body];
-    if (!sameSecret(signature, hmac(secret, ...signed))) throw forged('the signature is not that of the body');
+    if (!sameSecret(signature, hmac(secret, ...signed)))
+      throw forged('the signature is not that of the body');
     if (time !== undefined) requireRecent(time, now);
   },
   read: readAlerts,
