@@ -112,6 +112,9 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(command.stdout.trimEnd().split('\n').at(-1)).toBe(
         'stopped watching; the release continues. See: slipway status staging',
       );
+      const timed = await on.project.ran('watch', 'staging', '--timeout', '1s');
+      expect(timed.code, timed.text).toBe(5);
+      expect(timed.text).toContain('timed out; the release continues');
       on.rule = PASS;
       const joined = await on.project.ran('release', 'staging');
       expect(joined.code, joined.text).toBe(0);
@@ -139,18 +142,16 @@ describe.concurrent('a command that is interrupted while it follows a release', 
     }));
 });
 
-describe.concurrent('a release is not started, with 6,', () => {
-  it.each([
-    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
-    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: '127.0.0.1:1' }],
-  ])('if %s', (_what, code, env) =>
-    onDeployment(async ({ project }) => {
-      const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
-      expect(await refused.exited).toBe(6);
-      expect(refused.stderr).toContain(code);
-    }),
-  );
-});
+it.concurrent.each([
+  ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
+  ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: '127.0.0.1:1' }],
+])('a release is not started if %s: exit code 6', (_what, code, env) =>
+  onDeployment(async ({ project }) => {
+    const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
+    expect(await refused.exited).toBe(6);
+    expect(refused.stderr).toContain(code);
+  }),
+);
 
 it('a second interrupt exits immediately, even if no worker takes the abort', () =>
   onDeployment(async (on) => {
