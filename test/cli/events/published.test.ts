@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 
+import { SCHEMA_VERSION } from '../../../src/cli/output.ts';
+
 const published = JSON.parse(
   readFileSync(new URL('../../../docs/json-events.schema.json', import.meta.url), 'utf8'),
 ) as object;
 
 describe('the published JSON Schema', () => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(published);
-  const line = { event: 'gave_up', schemaVersion: 1, why: 'timeout', exitCode: 5 };
+  const line = { event: 'gave_up', schemaVersion: SCHEMA_VERSION, why: 'timeout', exitCode: 5 };
 
   it('accepts a line as it is printed, and one with fields of a later version', () => {
     expect(validate(line)).toBe(true);
@@ -20,7 +22,7 @@ describe('the published JSON Schema', () => {
     ['without a field', { event: 'gave_up', schemaVersion: 1, why: 'timeout' }],
     ['with an unknown word', { ...line, why: 'bored' }],
     ['with a fraction as its exit code', { ...line, exitCode: 0.5 }],
-    ['of another version', { ...line, schemaVersion: 2 }],
+    ['of another version', { ...line, schemaVersion: SCHEMA_VERSION + 1 }],
     ['without a version', { event: 'gave_up', why: 'timeout', exitCode: 5 }],
     ['of no event', { ...line, event: 'gave_in' }],
   ])('rejects a line %s', (_what, wrong) => {
