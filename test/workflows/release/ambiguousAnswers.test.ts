@@ -191,8 +191,8 @@ describeWorkflows('the decision after a missing answer', (harness) => {
     expect(result.extraRevisionIds).toHaveLength(row.extras ?? 0);
     expect(world.active).toBe(row.outcome === 'released' ? result.revisionId : good);
     const ours = world.revisionsOf(artifact).filter((revisionId) => revisionId !== result.revisionId);
+    if (row.extras !== undefined) expect(result.reason).toContain(`extra revisions: ${ours.join()}`);
     if (row.outcome === 'released') expect(result.extraRevisionIds).toEqual(ours);
-    if (ours.length > 0) expect(result.reason).toContain(`extra revisions: ${ours.join()}`);
     else expect(result.instructions).toContain('needs a person');
   });
 
