@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { digestFile } from '../../artifact/digest.ts';
+import { systemReason } from '../../artifact/sourceFiles.ts';
 import { datasetInvalid } from '../../check/datasetRows.ts';
 import type { DeclaredDataset } from '../../config/datasetSchema.ts';
 import { DATASET_MAX } from '../../domain/check/dataset.ts';
@@ -64,7 +65,10 @@ async function fileSource(
     };
   } catch (cause) {
     if (cause instanceof SlipwayError) throw cause;
-    throw datasetInvalid(name, `it cannot be read: ${(cause as Error).message}`);
+    throw new SlipwayError('SLIPWAY_DATASET_INVALID', `the dataset cannot be read: ${systemReason(cause)}`, {
+      place: name,
+      hint: 'create the file, or correct its path, which is relative to slipway.yaml',
+    });
   }
 }
 

@@ -239,7 +239,7 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
       }),
     );
 
-  const temporal = group('temporal', 'Temporal on this machine');
+  const temporal = group('temporal', 'Install Temporal on this machine');
   withOutputOptions(temporal.command('install'))
     .description("Find the temporal command, or install it into the user's cache")
     .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand));

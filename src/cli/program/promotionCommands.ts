@@ -55,7 +55,7 @@ export function addPromotionCommands({ command, runs }: CommandTable): void {
 
   command(
     'rehearse [promotion]',
-    'Simulate promotions, with the failures you inject: a week in seconds; touches no target',
+    'Simulate promotions, with the failures you inject: a week in seconds; changes no target',
     'slipway rehearse',
     'slipway rehearse canary-to-production --inject "check greets fails at 3h of the soak"',
     'slipway rehearse --days 14 --with incidents.txt',

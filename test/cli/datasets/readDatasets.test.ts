@@ -61,6 +61,13 @@ describe('a dataset in a file', () => {
     await expect(read({ path: 'pipe.jsonl' })).rejects.toMatchObject({ code: 'SLIPWAY_DATASET_INVALID' });
   });
 
+  it('that does not exist is refused, with the reason and what its path is relative to', async () => {
+    await expect(read({ path: 'nowhere.jsonl' })).rejects.toMatchObject({
+      message: 'the dataset cannot be read: ENOENT: no such file or directory',
+      hint: expect.stringContaining('relative to slipway.yaml') as string,
+    });
+  });
+
   it('becomes its digest and its number of rows, and is stored when the caller says so', async () => {
     const { checks, store: put } = await read({ path: 'trains.jsonl', sample: 2, passRate: 0.2 });
     expect(checks.map(({ name }) => name)).toEqual(['first', 'trains', 'last']);

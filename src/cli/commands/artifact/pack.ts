@@ -10,7 +10,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
-import { sizeText } from '../../ui/text.ts';
+import { counted, sizeText } from '../../ui/text.ts';
 import { sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 
@@ -43,7 +43,9 @@ export async function runPackCommand(
       const file = options.output === undefined ? null : resolve(options.output);
       if (file !== null) await writeTo(file, packed.file);
       output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file });
-      output.print(`${digest} (${sizeText(sizeBytes)}, ${entries} files)${file === null ? '' : `: ${file}`}`);
+      output.print(
+        `${digest} (${sizeText(sizeBytes)}, ${counted(entries, 'file')})${file === null ? '' : `: ${file}`}`,
+      );
       return 0;
     } finally {
       await packed.remove();

@@ -27,7 +27,7 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     throw new SlipwayError(
       'SLIPWAY_USAGE',
       'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
-      { hint: 'ask who runs your workers for the two (docs/sign-in.md)' },
+      { hint: 'ask the person who runs your workers for both (docs/sign-in.md)' },
     );
   }
   const issuer = new Issuer(client);

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { digestFile } from '../../../artifact/digest.ts';
+import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
 import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
@@ -16,10 +17,8 @@ export async function openInputs(file: string, name = file): Promise<AsyncIterab
   try {
     await access(file);
   } catch (cause) {
-    throw new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', `the file of inputs cannot be read: ${name}`, {
-      place: name,
-      cause,
-    });
+    const message = `the file of inputs cannot be read: ${systemReason(cause)}`;
+    throw new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', message, { place: name, cause });
   }
   return inputsOfFile(createReadStream(file), name);
 }

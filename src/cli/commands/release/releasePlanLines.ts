@@ -8,7 +8,7 @@ import type { KnownRevision } from '../../../domain/release/release.ts';
 import type { PlannedAnswer, PlannedChange, PlannedSecret } from '../../../domain/release/releasePlan.ts';
 import type { Style } from '../../ui/style.ts';
 import { tableLines } from '../../ui/table.ts';
-import { sizeText } from '../../ui/text.ts';
+import { counted, sizeText } from '../../ui/text.ts';
 import { fieldLines } from '../show/difference.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { ReleasePlan } from './releasePlan.ts';
@@ -48,12 +48,12 @@ function artifactLines({ request, event }: ReleasePlan): string[] {
     .slice(0, LARGEST_TOLD);
   const { length } = files ?? [];
   return [
-    `  artifact   ${artifact.digest} (${sizeText(artifact.sizeBytes)}, ${length} files)${at}`,
+    `  artifact   ${artifact.digest} (${sizeText(artifact.sizeBytes)}, ${counted(length, 'file')})${at}`,
     `             largest: ${largest.map(({ path, sizeBytes }) => `${path} (${sizeText(sizeBytes)})`).join(', ')}`,
     ...(difference === null
       ? []
       : [
-          `             against what serves: ${difference.added.length} files added, ` +
+          `             against what serves: ${counted(difference.added.length, 'file')} added, ` +
             `${difference.removed.length} removed, ${difference.changed.length} changed`,
         ]),
   ];

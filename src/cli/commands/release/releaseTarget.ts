@@ -27,7 +27,7 @@ import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
-import { sizeText } from '../../ui/text.ts';
+import { counted, sizeText } from '../../ui/text.ts';
 import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
@@ -215,7 +215,7 @@ function tellPrepared(
   const sizeBytes = kind === 'tarball' ? artifact.sizeBytes : null;
   const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries: entries ?? null };
   output.event({ event: 'artifact', kind, ...contents, commit: commit ?? null });
-  const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
+  const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${counted(entries ?? 0, 'file')})`;
   const at = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;
   output.info(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {

@@ -130,7 +130,9 @@ previews:
 
   it('must exist', async () => {
     const { output } = await lint(file);
-    expect(output.said.join('\n')).toContain('the file of inputs cannot be read: right.jsonl');
+    expect(output.said.join('\n')).toContain(
+      'right.jsonl: the file of inputs cannot be read: ENOENT: no such file',
+    );
     expect(output.said.at(-1)).toContain('2 errors');
   });
 });
