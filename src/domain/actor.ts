@@ -40,9 +40,12 @@ export function whoAndWhy({ who, reason }: Actor): string {
 /** The longest reason that targets accept, in characters. */
 const REASON_MAX = 1_000;
 
+/** Ends of lines, blanks, and characters that reorder the text after them. */
+const APART = /[\s\u202a-\u202e\u2066-\u2069]+/gu;
+
 /** A reason as one line of a length that targets accept: for the sake of its reason, no message is rejected. */
 export function reasonLine(reason: string): string {
-  const line = reason.replaceAll(/\s+/gu, ' ').trim();
+  const line = reason.replaceAll(APART, ' ').trim();
   return line.length <= REASON_MAX ? line : cutText(line, REASON_MAX);
 }
 

@@ -49,7 +49,7 @@ describe('a rollback message', () => {
   });
 
   it('is taken with a long reason in lines, of which it keeps the beginning as one line', () => {
-    const reason = `an incident\n  at once: ${'x'.repeat(5_000)}`;
+    const reason = `an incident\n  \u202eat once: ${'x'.repeat(5_000)}`;
     expect(readRollbackMessage({ reason }, 'signal', 'x')).toMatchObject({
       requestedBy: { reason: expect.stringMatching(/^an incident at once: x{970,980}…$/u) as string },
     });
