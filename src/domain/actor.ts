@@ -1,4 +1,4 @@
-import { cutText } from './bounds.ts';
+import { cutText, oneLine } from './bounds.ts';
 
 /** Who asked, from where, and why. */
 export interface Actor {
@@ -40,12 +40,9 @@ export function whoAndWhy({ who, reason }: Actor): string {
 /** The longest reason that targets accept, in characters. */
 const REASON_MAX = 1_000;
 
-/** Ends of lines, blanks, and characters that reorder the text after them. */
-const APART = /[\s\u202a-\u202e\u2066-\u2069]+/gu;
-
 /** A reason as one line of a length that targets accept: for the sake of its reason, no message is rejected. */
 export function reasonLine(reason: string): string {
-  const line = reason.replaceAll(APART, ' ').trim();
+  const line = oneLine(reason).trim();
   return line.length <= REASON_MAX ? line : cutText(line, REASON_MAX);
 }
 

@@ -45,6 +45,11 @@ export function cutText(text: string, bytes: number): string {
   return `${text.slice(0, end)}${CUT}`;
 }
 
+/** A text from outside as one line, without characters that reorder the text after them. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\s\u202a-\u202e\u2066-\u2069]+/gu, ' ');
+}
+
 const CUT = '…';
 /** The most JSON bytes for one UTF-16 unit: an escape such as `\u0001`. */
 const LONGEST_UNIT = 6;

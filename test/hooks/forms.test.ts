@@ -205,6 +205,11 @@ describe('an event', () => {
     });
   });
 
+  it('has a title of one line', () => {
+    const body = JSON.stringify({ id: '1', title: 'first\n  \u202esecond' });
+    expect(read('generic', body)).toMatchObject([{ title: 'first second' }]);
+  });
+
   it('is an alert or a prompt of the public platform', () => {
     expect(read('langsmith', LANGSMITH_ALERT)).toMatchObject([
       { title: 'low score in greeter: feedback_score 0.41, threshold 0.7', fields: { event: 'alert' } },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { cutText } from '../../domain/bounds.ts';
+import { cutText, oneLine } from '../../domain/bounds.ts';
 import { type HookEvent, TITLE_MAX_BYTES } from '../../domain/hooks/hookEvent.ts';
 
 /** A request to a hook. */
@@ -38,13 +38,13 @@ interface EventParts extends Pick<ReadEvent, 'fields'> {
   readonly began?: unknown;
 }
 
-/** Makes an event: its id is a digest, and its title is truncated. */
+/** Makes an event: its id is a digest, and its title is one line of limited length. */
 export function eventOf({ identity, moved, title, status = 'firing', began, fields }: EventParts): ReadEvent {
   const time = typeof began === 'string' ? Date.parse(began) : NaN;
   return {
     id: digestOf(identity),
     moved: moved && digestOf(moved),
-    title: cutText(title, TITLE_MAX_BYTES),
+    title: cutText(oneLine(title), TITLE_MAX_BYTES),
     status,
     // Go's zero time, before 1970, means that there is none.
     began: time > 0 ? new Date(time).toISOString() : undefined,
