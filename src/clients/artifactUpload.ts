@@ -32,8 +32,8 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Streams an artifact to its signed URL with one PUT (facts: `content-type: application/gzip`, the URL's own headers,
- * 200 MB at most). `credentials` are sent only to `serviceOrigin`, because a signed URL elsewhere needs none.
+ * Streams an artifact to its signed URL with one PUT (public API: `content-type: application/gzip`, the URL's own headers,
+ * 200 MB at most). The service's credentials are sent only to its origin, because a signed URL elsewhere needs none.
  * @throws SlipwayError ARTIFACT_TOO_LARGE before anything is sent, ARTIFACT_NOT_FOUND, ARTIFACT_UNREADABLE,
  * ARTIFACT_CORRUPT if the source does not have the given size; ServiceError as every call.
  */

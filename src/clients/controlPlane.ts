@@ -56,7 +56,7 @@ export type DeploymentsClient = Pick<
 
 /**
  * Creates a control plane client with its own pool of kept-alive connections. It has one method per endpoint of
- * contract 000 and of its public relative that Slipway uses. Each sends its request once and throws a {@link ServiceError} unless it
+ * contract 000 and of the public API that Slipway uses. Each sends its request once and throws a {@link ServiceError} unless it
  * succeeds. Do not repeat `patchDeployment`, `createDeployment` and `redeployRevision` if `mayHaveBeenTaken` is true.
  * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
@@ -120,7 +120,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     deleteListener: (id: string) => ask(ENDPOINTS.deleteListener, { params: { listener_id: id } }),
     /**
      * Requests the URL to upload an artifact to. The contract's path has no version. Decision: if the service has no
-     * such path (a 404 that does not name the deployment), the public relative's `/v2` path is used from then on.
+     * such path (a 404 that does not name the deployment), the public API's `/v2` path is used from then on.
      */
     createUploadUrl: async (id: string, call?: CallOptions): Promise<UploadUrl> => {
       const upload = await requestUploadUrl(id, call);
@@ -187,7 +187,7 @@ function uploadUrlRequester(service: Service, isVersioned: boolean) {
 }
 
 /**
- * A control plane that uses the public relative's vocabulary, with the contract's methods. A body is checked with the
+ * A control plane that uses the public API's vocabulary, with the contract's methods. A body is checked with the
  * contract's rules, then translated. An answer is translated, then read with the contract's schema. The detail of a
  * refused request is not translated.
  * @throws ServiceError REFUSED, before anything is sent, if a rule is broken.
@@ -208,7 +208,7 @@ function inPublicVocabulary(service: Service): Service {
   };
 }
 
-/** Adds the headers that the public relative's object store has signed if its answer names none (facts). */
+/** Adds the headers that the public service's object store has signed if its answer names none. */
 function withUploadHeaders(upload: UploadUrl): UploadUrl {
   if (upload.upload_headers != null) return upload;
   return { ...upload, upload_headers: { 'x-goog-content-length-range': `0,${ARTIFACT_MAX_BYTES}` } };

@@ -100,4 +100,4 @@ export const CONTRACT_001 = 'contract 001, Endpoints';
 export const runApi = endpointsOf('runApi', CONTRACT_001);
 
 /** Endpoints of the public API, whose client works here unchanged. */
-export const publicRunApi = endpointsOf('runApi', 'facts, The Run API in the wild');
+export const publicRunApi = endpointsOf('runApi', 'the public API');

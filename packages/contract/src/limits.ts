@@ -3,7 +3,7 @@
  * values, and payload sizes: not shown"). The others are our decisions, and say so.
  */
 
-/** The largest source tarball, in bytes: 200 MB (facts: `X-Goog-Content-Length-Range: 0,209715200`). */
+/** The largest source tarball, in bytes: 200 MB (public API: `X-Goog-Content-Length-Range: 0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 209_715_200;
 
 /** CPU requests, in cores (contract 000, "Limits": `cpu`, `queue_cpu`, `cache_cpu`). */

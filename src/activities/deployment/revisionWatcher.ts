@@ -31,7 +31,7 @@ const LONGEST_PAUSE_LISTED_MS = 50_000;
 /** Read lists from this many revisions on. Fewer need less than half of the request rate. */
 const LISTED_FROM = 200;
 const LIST_EVERY_MS = 12_000;
-/** How many deployments one list request may name (public relative). */
+/** How many deployments one list request may name, in the public API. */
 const LIST_IDS_MAX = 100;
 /** How many requests may run at once. */
 const UNDER_WAY_MAX = 128;

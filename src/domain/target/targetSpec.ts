@@ -16,7 +16,7 @@ export interface NamedSecretReference extends SecretReference {
 /** Contract 000, Deployment: `source`. */
 type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
 
-/** The vocabulary of a control plane's API: that of contract 000, or that of its public relative. */
+/** The vocabulary of a control plane's API: that of contract 000, or that of the public API. */
 type TargetVocabulary = 'contract' | 'public';
 
 /** A target for workflows: everything that activities need to reach the deployment, without secrets. */

@@ -33,7 +33,7 @@ const REVISIONS_SHOWN = 5;
 
 /**
  * The last lines of a revision's log, of one stage or both. If a control plane has no revision logs (the contract has
- * none), the build and agent logs of its public relative are read.
+ * none), the build and agent logs of the public API are read.
  * @throws SlipwayError SLIPWAY_NOT_FOUND if it has neither, or no such revision.
  */
 export async function logEnd(

@@ -8,8 +8,8 @@ import { UPLOADS_ENDPOINTS } from './uploadUrl.ts';
 
 /**
  * The endpoints of the control plane (contract 000, "Endpoints"), those of the public API that fill its gaps, and our
- * own for teams that host the platform. If the contract shows no status, facts decide: create answers 201, delete
- * 204.
+ * own for teams that host the platform. If the contract shows no status, it is that of the public API: create
+ * answers 201, delete 204.
  */
 export const CONTROL_PLANE_ENDPOINTS = {
   ...DEPLOYMENTS_ENDPOINTS,

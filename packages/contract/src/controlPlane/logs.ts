@@ -59,7 +59,7 @@ export const RevisionStatusEvent = z.looseObject({
 export type RevisionStatusEvent = z.infer<typeof RevisionStatusEvent>;
 
 /**
- * `POST /v1/projects/{project_id}/revisions/{revision_id}/build_logs` (facts, "The control plane in the wild"; the
+ * `POST /v1/projects/{project_id}/revisions/{revision_id}/build_logs`, of the public API (the
  * contract has no logs). The project's id is the deployment's. `offset` is the `next_offset` of the previous page: an
  * opaque text or a number. `query` is a text that the line contains, case-insensitive; `start_time` and `end_time`
  * bound the line's time, both inclusive. Decision: `level` is ignored on this platform, whose lines have none.

@@ -7,7 +7,7 @@ import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
 /**
  * Contract 000, "States and transitions": "`DEPLOYED` is the only value named; other values and transitions: not
- * shown". The others are those of the public API (facts, "The control plane in the wild").
+ * shown". The others are those of the public API.
  */
 export const RevisionStatus = oneOf([
   'CREATING',

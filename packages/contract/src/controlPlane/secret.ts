@@ -20,7 +20,7 @@ export const SecretReference = z.object({
   secret_key: nonEmptyText(NAME_MAX),
 });
 
-/** The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over (facts). */
+/** The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over, as in the public API. */
 export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
 
 /** The whole list of references to secrets. Names are unique, as in {@link Secrets}. */

@@ -2,7 +2,7 @@ import type { ValidationIssue } from '../httpErrors.ts';
 import { isRecord } from '../json.ts';
 import { PUBLIC_DEPLOYMENT_TYPES, valueAt } from './source.ts';
 
-/** The names used on the wire: those of contract 000, or of the public API (facts, "in the wild"). */
+/** The names used on the wire: those of contract 000, or of the public API. */
 export type Vocabulary = 'contract' | 'public';
 
 /**

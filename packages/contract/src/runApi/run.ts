@@ -22,7 +22,7 @@ import {
 } from '../scalars.ts';
 import { Checkpoint } from './thread.ts';
 
-/** A run's status. `error` and `timeout` are from the public servers (facts), the others from contract 001. */
+/** A run's status. `error` and `timeout` are from the public servers, the others from contract 001. */
 const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
 
 /** What to do with a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
@@ -162,7 +162,7 @@ export const RunsQuery = z.object({
 export type RunsQuery = z.infer<typeof RunsQuery>;
 
 /**
- * The answer of `join` and `wait`: the run's final values (contract 001: "not shown"; facts). A failed run answers
+ * The answer of `join` and `wait`: the run's final values (contract 001: "not shown"), as on the public servers. A failed run answers
  * 200 with `{"__error__": {error, message}}`.
  */
 const RunOutput = z.unknown();
@@ -225,7 +225,7 @@ export function disconnectMode(
 /** `interrupt`, the default, keeps the run and its checkpoints; `rollback` deletes both (contract 001). */
 const CancelAction = oneOf(['interrupt', 'rollback']);
 
-/** The query of `POST …/runs/{run_id}/cancel`. `wait` is accepted in every spelling that clients use (facts). */
+/** The query of `POST …/runs/{run_id}/cancel`. `wait` is accepted in every spelling that public clients use. */
 export const CancelQuery = z.object({
   action: CancelAction.default('interrupt'),
   wait: QueryBoolean.default(false),
@@ -239,7 +239,7 @@ const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
 
 /**
  * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"). How
- * they combine is "not shown"; decision: any mixture and any half is refused with 422, as in facts. Null means
+ * they combine is "not shown"; decision: any mixture and any half is refused with 422, as on the public servers. Null means
  * absent.
  */
 export const BulkCancelBody = z

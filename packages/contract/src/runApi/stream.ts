@@ -7,7 +7,7 @@ import type { StreamMode } from './run.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not
- * shown": facts add the modes' own names, `metadata` first, `error` on failure). Some servers close a stream with
+ * shown": the public servers send the modes' own names, `metadata` first, `error` on failure). Some servers close a stream with
  * `end`.
  */
 export const EventName = oneOf([
@@ -58,7 +58,7 @@ const ThreadStreamQuery = z.object({
 /** The data of every stream's first event: its run (contract 001, "Events"). */
 export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });
 
-/** The data of the `error` event (facts), which ends a failed run's stream. */
+/** The data of the `error` event, as on the public servers, which ends a failed run's stream. */
 export const ErrorEvent = z.looseObject({ error: z.string(), message: z.string().nullish() });
 
 /** The data of the `feedback` event: key to pre-signed link. */

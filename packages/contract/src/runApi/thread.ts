@@ -17,7 +17,7 @@ import {
   Uuid,
 } from '../scalars.ts';
 
-/** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
+/** Contract 001 names `idle` only; the others are those of the public client. */
 const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
 
 /** A free-form object; absent or null reads as empty. */

@@ -168,7 +168,7 @@ describe('Contract 000, Deployment: create', () => {
   });
 });
 
-describe('The queries of deployments (public relative)', () => {
+describe('The queries of deployments (public API)', () => {
   it('return 20 from the first one by default', () => {
     expect(DeploymentsQuery.parse({})).toEqual({ limit: 20, offset: 0 });
     expect(

@@ -77,7 +77,7 @@ export class TracingStore {
 
   /**
    * Creates one link per key (contract 001, "Feedback object"), each with a random token, bound to the run and the
-   * key. `tracingUrl` is the address of the service with the {@link feedbackRoutes}.
+   * key. `tracingUrl` is the address of the service with the routes of `feedbackRoutes.ts`.
    */
   async createFeedbackLinks(options: {
     tracingUrl: string;

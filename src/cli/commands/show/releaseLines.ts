@@ -64,7 +64,7 @@ export function releaseLines(
         source.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
       ),
     );
-    lines.push(...section('said', source.interventions.map(saidBranch)));
+    lines.push(...section('commands', source.interventions.map(saidBranch)));
   } else if (past.outcome === 'running') {
     lines.push(style.warn('  no worker answers; its calls so far:'));
     lines.push(...section('calls', calls.map(callBranch)));

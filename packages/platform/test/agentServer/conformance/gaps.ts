@@ -6,7 +6,7 @@ import type { Row, ServerUnderTest } from './row.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-/** Behavior that contract 001 does not show and that facts decide, and bugs of the public servers. */
+/** Behavior of the public servers that contract 001 does not show, and bugs of theirs. */
 export const GAP_ROWS: readonly Row[] = [
   gap('statuses: a run that fails ends with error, one that takes too long with timeout', async (server) => {
     const thread = await server.api.thread();
