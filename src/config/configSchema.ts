@@ -56,7 +56,7 @@ const NamedSecretReference = z.strictObject(
 
 const Repository = z
   .strictObject({
-    url: Text.describe('The repository’s URL (contract 000: source_config.repo_url)'),
+    url: Text.describe('The repository’s URL (source_config.repo_url)'),
     ref: Text.describe('A branch, or a tag as refs/tags/…'),
     integrationId: z
       .uuid()
@@ -148,7 +148,7 @@ const Target = z
     resources: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('resource_spec of contract 000; only for external_image'),
+      .describe('The control plane’s resource_spec; only for external_image'),
     queue: z
       .enum(['latest', 'all'])
       .default('latest')

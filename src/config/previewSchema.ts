@@ -41,7 +41,9 @@ const Preview = z.strictObject({
   resources: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('resource_spec of contract 000; only for external_image. Default: one replica, the smallest'),
+    .describe(
+      'The control plane’s resource_spec; only for external_image. Default: one replica, the smallest',
+    ),
   checks: z
     .array(Text)
     .optional()
