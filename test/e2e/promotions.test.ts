@@ -278,6 +278,9 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     });
     expect((await say(bo, 'approve', 'guarded', { reason: 'looked at it' })).code).toBe(0);
     await promotion.event(({ event, for: what }) => event === 'waiting' && what === 'freeze');
+    const joining = asProcess(['guarded', '--override-freeze', '--reason', 'incident 42', '--no-wait']);
+    expect(await joining.exited).toBe(0);
+    expect(joining.stderr).toContain('slipway skip --promotion guarded --freeze');
     expect((await say(bo, 'skip', 'guarded', { freeze: true, reason: 'incident 42' })).code).toBe(0);
     expect(await promotion.code, await promotion.text()).toBe(0);
     const { interventions } = await ended(promotion);

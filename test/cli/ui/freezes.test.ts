@@ -39,7 +39,7 @@ describe('the warning of a freeze before a release', () => {
     expect(() => announceFreezes(testOutput(), 'production', [], override)).toThrow('needs a reason');
     const output = testOutput();
     announceFreezes(output, 'production', [ALWAYS], { overrideFreeze: true, reason: 'incident 42' });
-    expect(output.noted.join()).toContain('the release overrides it');
+    expect(output.noted.join()).toContain('the request overrides it');
   });
 
   it('is absent if no freeze is in force', () => {

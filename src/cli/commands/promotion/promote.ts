@@ -13,7 +13,7 @@ import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
-import { announceFreezes } from '../../ui/freezes.ts';
+import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { promotionRequest, withProof } from './promotionRequest.ts';
 
 export interface PromoteOptions extends MessageOptions {
@@ -64,6 +64,7 @@ export async function runPromoteCommand(
         const onPage = onPageLines(dashboardUrl);
         const tell = options.wait ? output.info : output.print;
         for (const line of [started, ...onPage]) tell(line);
+        if (disposition === 'joined' && overrideFreeze) noteJoined(output, `--promotion ${name}`);
         for (const difference of differences) output.info(`  differs: ${difference}`);
         if (!options.wait) {
           const title = `${name}, ${from} to ${to}: ${disposition}`;

@@ -26,7 +26,7 @@ import { commandProver } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
-import { announceFreezes } from '../../ui/freezes.ts';
+import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
 import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
@@ -130,6 +130,7 @@ export async function releaseTarget(
     });
     return { exitCode, ending: undefined };
   }
+  if (disposition === 'joined' && overrideFreeze) noteJoined(output, name);
   const words = disposition.replaceAll('_', ' ');
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
   const onPage = onPageLines(dashboardUrl);
