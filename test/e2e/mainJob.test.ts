@@ -82,7 +82,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(code, text).toBe(0);
     expect(text).toMatch(/taken +release-1, already released/);
     expect(text).toContain(`revision ${revisions['A'] ?? ''} serves, verified`);
-    expect(text).toContain('0 files added, 0 removed, 0 changed');
+    expect(text).toContain('files, against what serves: 0 added, 0 removed, 0 changed');
   });
 
   it('stays under 90 history events, with the deployment created and one check', async () => {

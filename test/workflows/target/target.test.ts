@@ -328,7 +328,7 @@ const GARBAGE: readonly unknown[] = [
   { to: 7 },
   { reason: { nested: { deeply: [1, 2, 3] } } },
   { who: ['ada'] },
-  { reason: 'x'.repeat(100_000) },
+  { who: 'x'.repeat(100_000) },
 ];
 
 /** A target whose first release is held in its upload. */

@@ -53,7 +53,7 @@ function artifactLines({ request, event }: ReleasePlan): string[] {
     ...(difference === null
       ? []
       : [
-          `             against what serves: ${counted(difference.added.length, 'file')} added, ` +
+          `             files, against what serves: ${difference.added.length} added, ` +
             `${difference.removed.length} removed, ${difference.changed.length} changed`,
         ]),
   ];
