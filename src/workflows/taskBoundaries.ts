@@ -37,6 +37,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   /** Whether the workflow has run on events whose workflow task is still to come. */
   let isAhead = false;
   let hasEvents = false;
+  /** Whether the workflow has ended or continues as new: core resolves the activities that it canceled with that after it. */
+  let isOver = false;
   const whenTried = <T>(then: () => Promise<T>): Promise<T> =>
     isTrying() ? condition(() => !isTrying()).then(then) : then();
   return {
@@ -76,7 +78,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           // Include the input in the local activity's marker event, because the audit reads it.
           for (const { scheduleLocalActivity } of commands)
             if (scheduleLocalActivity != null) scheduleLocalActivity.includeArgumentsIntoMarker = true;
-          const isTraceless = hasEvents && !leaveEvent(commands);
+          isOver ||= commands.some(isLast);
+          const isTraceless = hasEvents && !isOver && !leaveEvent(commands);
           hasEvents = false;
           return { commands: isTraceless ? [...commands, NOTHING] : commands };
         },
@@ -114,6 +117,16 @@ function leaveEvent(commands: readonly Command[]): boolean {
       !begun.has(cancels(command))
     );
   });
+}
+
+/** Whether a command must be the last one of its task. */
+function isLast(command: Command): boolean {
+  return (
+    command.continueAsNewWorkflowExecution != null ||
+    command.completeWorkflowExecution != null ||
+    command.failWorkflowExecution != null ||
+    command.cancelWorkflowExecution != null
+  );
 }
 
 function begins({ startTimer, scheduleActivity }: Command): string | symbol {

@@ -153,6 +153,13 @@ describe('a task that brings an event', () => {
     expect(() => new Boundaries().handle(1, 3, [UPDATE, TRIED])).toThrow(QUERY_TOO_EARLY);
   });
 
+  it('leaves none after the last command, with which it may have canceled activities that end at once', () => {
+    const workflow = new Boundaries();
+    const last: Command[] = [{ requestCancelActivity: { seq: 1 } }, { continueAsNewWorkflowExecution: {} }];
+    expect(workflow.handle(1, 3, [RESOLVED], last)).toEqual(last);
+    expect(workflow.handle(1, 3, [RESOLVED])).toEqual([]);
+  });
+
   it('is not one that only rejects an update, which leaves no event', () => {
     const refused: Command[] = [{ updateResponse: { rejected: {} } }];
     expect(new Boundaries().handle(1, 3, [UPDATE], refused)).toEqual(refused);
