@@ -37,7 +37,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   /** Whether the workflow has run on events whose workflow task is still to come. */
   let isAhead = false;
   let hasEvents = false;
-  /** Whether the workflow has ended or continues as new: core resolves the activities that it canceled with that after it. */
+  /** Whether the last command was given. Core still delivers the ends of the activities that the same task canceled. */
   let isOver = false;
   const whenTried = <T>(then: () => Promise<T>): Promise<T> =>
     isTrying() ? condition(() => !isTrying()).then(then) : then();
