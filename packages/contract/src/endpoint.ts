@@ -93,6 +93,9 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
   return { get: row('GET'), post: row('POST'), put: row('PUT'), patch: row('PATCH'), delete: row('DELETE') };
 }
 
+/** Makes the rows of one section, by their HTTP method. */
+export type Section = ReturnType<typeof endpointsOf>;
+
 /** The section of contract 001's table. */
 export const CONTRACT_001 = 'contract 001, Endpoints';
 

@@ -1,10 +1,10 @@
-import { endpointsOf } from '../endpoint.ts';
+import { endpointsOf, type Section } from '../endpoint.ts';
 
 /** Endpoints from contract 000's table. */
-export const contract = endpointsOf('controlPlane', 'contract 000, Endpoints');
+export const contract: Section = endpointsOf('controlPlane', 'contract 000, Endpoints');
 
 /** Endpoints of the public API that fill the contract's gaps. */
-export const publicApi = endpointsOf('controlPlane', 'the public API');
+export const publicApi: Section = endpointsOf('controlPlane', 'the public API');
 
 /** Our own endpoints, for teams that host the platform. */
-export const ours = endpointsOf('controlPlane', 'this platform, beyond the contract');
+export const ours: Section = endpointsOf('controlPlane', 'this platform, beyond the contract');
