@@ -13,7 +13,8 @@ const worker = await Worker.create({
   activities: { default: leaveToServer },
   enableNonLocalActivities: false,
   sinks: { slipwayMetrics: { measure: { fn: () => undefined, callDuringReplay: false } } },
-  stickyQueueScheduleToStartTimeout: '3 seconds',
+  // Within this time after its death the test must have done what the next worker is to find, on a slow machine too.
+  stickyQueueScheduleToStartTimeout: '10 seconds',
 });
 const running = worker.run();
 process.send('ready');
