@@ -71,7 +71,7 @@ describe('CORS settings of an agent', () => {
       'access-control-allow-headers': 'x-api-key',
       'access-control-allow-credentials': 'true',
       'access-control-max-age': '7',
-      'access-control-expose-headers': 'Content-Location,X-Pagination-Total,X-Pagination-Next,X-Own',
+      'access-control-expose-headers': 'Content-Location,Location,X-Pagination-Total,X-Pagination-Next,X-Own',
     });
   });
 

@@ -4,8 +4,8 @@ import { cors } from 'hono/cors';
 import type { CorsSettings } from '@slipway/contract/graphConfig';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'];
-/** The headers that the public client reads: the address of a run, and the length of a list. */
-const READ_BY_CLIENTS = ['Content-Location', 'X-Pagination-Total', 'X-Pagination-Next'];
+/** The headers that the public client reads: the addresses of a run, and the length of a list. */
+const READ_BY_CLIENTS = ['Content-Location', 'Location', 'X-Pagination-Total', 'X-Pagination-Next'];
 /** How long a browser may cache a preflight's answer, in seconds. */
 const MAX_AGE_S = 600;
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/u;

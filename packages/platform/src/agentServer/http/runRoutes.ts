@@ -60,13 +60,13 @@ export function runRoutes(parts: RunRouteParts): Hono {
   for (const prefix of ['', '/threads/:thread_id'] as const) {
     app.post(`${prefix}/runs`, async (c) => {
       const { live } = await start(c, prefix);
-      return c.json(wireNewRun(live.record), 200, locationHeader(live));
+      return c.json(wireNewRun(live.record), 200, { 'content-location': addressOf(live.record) });
     });
 
     app.post(`${prefix}/runs/wait`, async (c) => {
       const { live, plan } = await start(c, prefix);
       return respondWithEnding(service.waitForEnding(live.record), {
-        headers: locationHeader(live),
+        headers: locationHeaders(live.record, 'join'),
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
     });
@@ -74,7 +74,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     app.post(`${prefix}/runs/stream`, async (c) => {
       const { live, plan } = await start(c, prefix);
       return eventStreamResponse(await live.follow(), {
-        headers: locationHeader(live),
+        headers: locationHeaders(live.record, 'stream'),
         keepAliveMs: parts.keepAliveMs,
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
@@ -116,7 +116,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const run = await findRunToFollow(params);
     const disconnected = new AbortController();
     return respondWithEnding(service.waitForEnding(run, disconnected.signal), {
-      headers: {},
+      headers: locationHeaders(run, 'join'),
       onDisconnect: () => {
         cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run);
         disconnected.abort();
@@ -151,6 +151,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
       modes: query.stream_mode,
     });
     return eventStreamResponse(reader, {
+      headers: locationHeaders(run, 'stream'),
       keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run),
     });
@@ -245,7 +246,14 @@ function runNotActive(run: RunRecord): HttpProblem {
   );
 }
 
-/** The run's address: clients take its ids from this header before the run ends. */
-function locationHeader(live: LiveRun): Record<string, string> {
-  return { 'content-location': `/threads/${live.threadId}/runs/${live.runId}` };
+/**
+ * Clients take the run's ids from `Content-Location` before the run ends. If the connection breaks, they send a GET to
+ * `Location`.
+ */
+function locationHeaders(run: RunRecord, follow: 'join' | 'stream'): Record<string, string> {
+  return { 'content-location': addressOf(run), location: `${addressOf(run)}/${follow}` };
+}
+
+function addressOf({ thread_id: threadId, run_id: runId }: RunRecord): string {
+  return `/threads/${threadId}/runs/${runId}`;
 }

@@ -1,3 +1,4 @@
+import { Client } from '@langchain/langgraph-sdk';
 import { describe, expect, it } from 'vitest';
 
 import { gate, until, useAgent } from '../agentUnderTest.ts';
@@ -116,6 +117,40 @@ describe('the public client', () => {
       'the run is gone',
     );
     await expect(runs.cancelMany({ status: 'running' })).rejects.toThrow('404');
+  });
+
+  it('continues a stream whose connection breaks', async () => {
+    const hold = gate();
+    let breakOff = (): void => undefined;
+    const breaking: typeof fetch = async (url, init) => {
+      const { body, headers, status } = await fetch(url, init);
+      const breaks = new TransformStream<Uint8Array, Uint8Array>({
+        start: (controller) => {
+          breakOff = () => controller.error(new TypeError('terminated'));
+        },
+      });
+      return new Response(body?.pipeThrough(breaks) ?? null, { headers, status });
+    };
+    const { threads, runs } = new Client({
+      apiUrl: agent().url,
+      apiKey: null,
+      callerOptions: { fetch: breaking },
+    });
+    const { thread_id: thread } = await threads.create();
+    const input = { text: hold.path };
+    const seen: string[] = [];
+    for await (const { data } of runs.stream(thread, 'steps', {
+      input,
+      streamMode: 'updates',
+      streamResumable: true,
+    })) {
+      seen.push(...Object.keys(data));
+      if ('first' in data) {
+        breakOff();
+        await hold.open();
+      }
+    }
+    expect(seen).toEqual(['run_id', 'attempt', 'first', 'run_id', 'attempt', 'second']);
   });
 
   it('follows a thread: its current run, and later ones', async () => {
