@@ -35,7 +35,7 @@ it('deleting a deployment removes its agents’ data from every table, and no ot
   const agents = await openAgentDatabase(database.connectionString, () => undefined);
   for (const deploymentId of ['mine', 'mine too']) {
     const threads = new ThreadStore({ db: agents.kysely, deploymentId });
-    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const processes = new ProcessStore({ db: agents.kysely, deploymentId, leaseMs: 1_000 });
     await processes.heartbeat();
     await new AssistantStore({ db: agents.kysely, deploymentId }).create(

@@ -43,7 +43,7 @@ const ended = { status: 'success', thread: IDLE };
 
 describe('a thread', () => {
   it('is busy exactly while it has active runs, under concurrent starts and ends', async () => {
-    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     for (let round = 0; round < 15; round++) {
       const { run } = await runs.accept(newRun(threadId, 'enqueue'));
       const [, ...accepted] = await Promise.all([
@@ -63,7 +63,7 @@ describe('a thread', () => {
   });
 
   it('accepts one of many concurrent runs with reject', async () => {
-    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
         runs.accept(newRun(threadId, 'reject')).catch((error: unknown) => (error as HttpProblem).status),
@@ -75,7 +75,7 @@ describe('a thread', () => {
   });
 
   it('starts a run on acceptance if no other is active and it may start', async () => {
-    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const first = await runs.accept(newRun(threadId, 'enqueue'), true);
     expect(first.begunRun).toMatchObject({ isThreadEmpty: true, hasSavedWrites: false, run: { attempt: 1 } });
     expect(first.run.status).toBe('running');
@@ -90,7 +90,7 @@ describe('a thread', () => {
   });
 
   it('is not released by a run to be cancelled, nor by another process’s run', async () => {
-    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const { run } = await runs.accept(newRun(threadId, 'reject'));
     expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBe(false);
     await runs.requestCancel([run.run_id], 'interrupt');

@@ -26,6 +26,11 @@ describe('threads', () => {
     expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
     const again = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing' });
     expect(again.metadata).toEqual({ a: 1 });
+    // States are made only for a new thread. If they cannot be made, that thread is removed, but never an earlier one.
+    const supersteps = [{ updates: [{ values: {}, as_node: 'nobody' }] }];
+    const retried = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing', supersteps });
+    expect(retried).toEqual(again);
+    expect(await api.threadOf(thread_id)).toEqual(again);
   });
 
   it('answer 422 with the place of an invalid path or body', async () => {

@@ -34,12 +34,12 @@ export function threadRoutes(options: {
   const serve = serveOn(app);
 
   serve(ENDPOINTS.createThread, async ({ body }) => {
-    const thread = await threads.create({
+    const { thread, isNew } = await threads.create({
       threadId: body.thread_id ?? undefined,
       metadata: body.metadata ?? undefined,
       ifExists: body.if_exists ?? 'raise',
     });
-    if (body.supersteps == null || body.supersteps.length === 0) return wireThread(thread);
+    if (!isNew || body.supersteps == null || body.supersteps.length === 0) return wireThread(thread);
     try {
       await states.createStates(thread.thread_id, body.supersteps);
     } catch (error) {
@@ -66,7 +66,8 @@ export function threadRoutes(options: {
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
   serve(ENDPOINTS.copyThread, async ({ params }) => {
     const source = await threads.get(params.thread_id);
-    const { thread_id: id } = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
+    const { thread } = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
+    const { thread_id: id } = thread;
     await history.copy(source.thread_id, id);
     await threads.setState(id, {
       values: JSON.stringify(source.values),

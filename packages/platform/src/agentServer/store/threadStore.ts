@@ -19,23 +19,23 @@ interface ThreadFilter {
 /** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */
 export class ThreadStore extends DeploymentStore {
   /**
-   * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides.
+   * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides. Returns also whether it is new.
    * @throws HttpProblem 409 if it exists and `ifExists` is `raise`.
    */
   async create(thread: {
     threadId?: string;
     metadata?: Record<string, unknown>;
     ifExists: 'raise' | 'do_nothing';
-  }): Promise<ThreadRecord> {
+  }): Promise<{ thread: ThreadRecord; isNew: boolean }> {
     const threadId = thread.threadId ?? randomUUID();
     const { rows } = await sql<ThreadRecord>`
       INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata)
       VALUES (${this.deploymentId}, ${threadId}, ${JSON.stringify(thread.metadata ?? {})})
       ON CONFLICT DO NOTHING RETURNING *`.execute(this.db);
     const [created] = rows;
-    if (created !== undefined) return created;
+    if (created !== undefined) return { thread: created, isNew: true };
     if (thread.ifExists === 'raise') throw new HttpProblem(409, `Thread ${threadId} exists already.`);
-    return this.get(threadId);
+    return { thread: await this.get(threadId), isNew: false };
   }
 
   /** @throws HttpProblem 404 */
