@@ -33,6 +33,18 @@ describe('threads', () => {
     expect(await api.threadOf(thread_id)).toEqual(again);
   });
 
+  it('are searched by values, but not found by them while one of those is not valid Unicode', async () => {
+    const thread = await api.thread();
+    const found = async (text: string) => {
+      await api.wait(thread, { assistant_id: 'echo', ...input(text) });
+      const query = { ids: [thread], values: { log: [] } };
+      return ((await api.json('POST', '/threads/search', query)) as unknown[]).length;
+    };
+    expect(await found('\0')).toBe(0);
+    expect(await found('\ud83d')).toBe(0);
+    expect(await found('\\ud83d\\\\u0000')).toBe(1);
+  });
+
   it('answer 422 with the place of an invalid path or body', async () => {
     const thread = await api.thread();
     const bad = async (path: string, body: unknown) => {

@@ -116,8 +116,10 @@ export class ThreadStore extends DeploymentStore {
     if (filter.metadata !== undefined)
       query = query.where(sql<boolean>`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
     if (filter.values !== undefined)
-      // `json` may hold U+0000, which `jsonb` rejects. Such values match nothing, so that the search does not fail.
-      query = query.where(sql<boolean>`CASE WHEN strpos("values"::text, '\\u0000') > 0 THEN false
+      // `json` may hold U+0000 and lone surrogates, which `jsonb` rejects. Such values match nothing, so that the search
+      // does not fail.
+      query =
+        query.where(sql<boolean>`CASE WHEN "values"::text ~ '[^\\\\](\\\\\\\\)*\\\\u(0000|d[89a-f])' THEN false
         ELSE "values"::jsonb @> ${JSON.stringify(filter.values)}::jsonb END`);
     return query;
   }
