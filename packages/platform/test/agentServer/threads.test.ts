@@ -199,6 +199,13 @@ describe('interrupts', () => {
     expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', interrupts: {} });
   });
 
+  it.each([false, 0, ''])('take the answer %j', async (resume) => {
+    const thread = await api.thread();
+    await api.wait(thread, { assistant_id: 'ask', ...input('x') });
+    const { log } = await api.wait(thread, { assistant_id: 'ask', command: { resume } });
+    expect(log).toEqual(['before', `answer: ${String(resume)}`]);
+  });
+
   it('wait again after the run that resumed them was rolled back', async () => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;

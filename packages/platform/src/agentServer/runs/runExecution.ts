@@ -64,8 +64,14 @@ export class RunExecution {
         onRunLost,
       );
       writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
-      if (entry !== 'over')
-        result = await this.#follow(live, executeGraph(createExecutionRequest(live, kwargs, graph, entry)));
+      if (entry !== 'over') {
+        const command =
+          entry === 'start'
+            ? await retryDuringOutage(lease, () => addressResume(live, kwargs, graph), onRunLost)
+            : null;
+        const request = createExecutionRequest(live, { ...kwargs, command }, graph, entry);
+        result = await this.#follow(live, executeGraph(request));
+      }
     } catch (error) {
       // After a stop, any error follows from the stop.
       if (live.stopReason === undefined) failure = toRunFailure(error);
@@ -142,6 +148,23 @@ function createExecutionRequest(
       durability: kwargs.durability ?? 'sync',
     },
   };
+}
+
+/**
+ * The run's command, in a form in which LangGraph.js accepts every answer: it ignores `false`, `0` and `''` unless they
+ * come with the id of their interrupt.
+ */
+async function addressResume(
+  live: LiveRun,
+  { command, config }: Kwargs,
+  graph: CompiledGraph,
+): Promise<Kwargs['command']> {
+  if (command?.resume == null || Boolean(command.resume)) return command;
+  const place = { thread_id: live.threadId, checkpoint_id: config.configurable['checkpoint_id'] };
+  const { tasks } = await graph.getState({ configurable: omitNulls(place) });
+  const waiting = tasks.find(({ interrupts, result }) => interrupts.length > 0 && result === undefined);
+  const id = waiting?.interrupts[0]?.id;
+  return id === undefined ? command : { ...command, resume: { [id]: command.resume } };
 }
 
 function omitNulls(record: Record<string, unknown>): Record<string, unknown> {
