@@ -198,7 +198,12 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
       stream.close();
       throw error;
     }
-    return eventStreamResponse(stream, { keepAliveMs: parts.keepAliveMs, onDisconnect: () => undefined });
+    const { pathname, search } = new URL(c.req.url);
+    return eventStreamResponse(stream, {
+      headers: { location: `${pathname}${search}` },
+      keepAliveMs: parts.keepAliveMs,
+      onDisconnect: () => undefined,
+    });
   });
   return app;
 

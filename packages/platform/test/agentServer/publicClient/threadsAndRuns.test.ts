@@ -119,7 +119,7 @@ describe('the public client', () => {
     await expect(runs.cancelMany({ status: 'running' })).rejects.toThrow('404');
   });
 
-  it('continues a stream whose connection breaks', async () => {
+  it('continues the streams of a run and of a thread whose connection breaks', async () => {
     const hold = gate();
     let breakOff = (): void => undefined;
     const breaking: typeof fetch = async (url, init) => {
@@ -151,6 +151,18 @@ describe('the public client', () => {
       }
     }
     expect(seen).toEqual(['run_id', 'attempt', 'first', 'run_id', 'attempt', 'second']);
+
+    const again = gate();
+    await runs.create(thread, 'steps', { input: { text: again.path } });
+    const told: unknown[] = [];
+    for await (const { data } of threads.joinStream(thread, { streamMode: ['lifecycle'] })) {
+      const { status } = data as { status?: string };
+      told.push(status);
+      if (told.length === 1) breakOff();
+      if (told.length === 2) await again.open();
+      if (status === 'run_done') break;
+    }
+    expect(told).toEqual([undefined, undefined, 'run_done']);
   });
 
   it('follows a thread: its current run, and later ones', async () => {
