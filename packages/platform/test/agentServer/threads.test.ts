@@ -112,6 +112,16 @@ describe('state written by hand', () => {
     expect(refused.status).toBe(422);
   });
 
+  it('that was updated by hand replaces the error of the failed run', async () => {
+    const thread = await api.thread();
+    await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
+    expect(await api.threadOf(thread)).toMatchObject({ status: 'error', error: { error: 'RangeError' } });
+    await api.json('POST', `/threads/${thread}/state`, { values: { text: 'mended' }, as_node: 'act' });
+    const updated = await api.threadOf(thread);
+    expect(updated).toMatchObject({ status: 'idle', values: { text: 'mended' } });
+    expect(updated).not.toHaveProperty('error');
+  });
+
   it('under the namespace of no subgraph answers 404', async () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'echo', ...input('one') });

@@ -61,7 +61,7 @@ export class ThreadStore extends DeploymentStore {
   ): Promise<void> {
     await sql`
       UPDATE slipway_agent.threads
-      SET "values" = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(),
+      SET "values" = ${state.values}, interrupts = ${state.interrupts}, error = null, updated_at = now(),
         status = CASE WHEN status = 'busy' THEN status ELSE ${state.status} END
       WHERE ${this.#mine(threadId)}`.execute(this.db);
   }
