@@ -102,6 +102,12 @@ describe('a run', () => {
     expect((await api.send('GET', path)).status).toBe(404);
   });
 
+  it('begins where its command sends it', async () => {
+    const command = { goto: { node: 'say', input: { text: 'sent' } }, update: { log: ['updated'] } };
+    const output = await api.wait(await api.thread(), { assistant_id: 'echo', command });
+    expect(output).toEqual({ text: 'echo: sent', log: ['updated', 'hello from graph.json'] });
+  });
+
   it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();

@@ -1,4 +1,4 @@
-import { Command, Send } from '@langchain/langgraph';
+import { Command } from '@langchain/langgraph';
 
 import {
   executeGraph,
@@ -171,17 +171,25 @@ function omitNulls(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
 }
 
-function toCommand(command: NonNullable<Kwargs['command']>): Command {
-  const { update, resume, goto } = command;
-  const steps = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
+/**
+ * LangGraph's command. It accepts a `Send` only from the agent's own copy of LangGraph, which this server lacks. So what
+ * it would write for one is an update: a task in the channel of tasks.
+ */
+function toCommand({ update, resume, goto }: NonNullable<Kwargs['command']>): Command {
+  const steps = goto == null ? [] : [goto].flat();
+  const tasks = steps
+    .filter((step) => typeof step !== 'string')
+    .map(({ node, input }): [string, unknown] => [TASKS, { node, args: input ?? null }]);
+  const updates = Array.isArray(update) ? update : Object.entries(update ?? {});
   return new Command({
-    ...(update != null && { update: update }),
-    ...(resume !== undefined && resume !== null && { resume }),
-    ...(steps.length > 0 && {
-      goto: steps.map((step) => (typeof step === 'string' ? step : new Send(step.node, step.input))),
-    }),
+    ...(resume != null && { resume }),
+    goto: steps.filter((step) => typeof step === 'string'),
+    update: [...updates, ...tasks],
   });
 }
+
+/** LangGraph's name of its channel of tasks. */
+const TASKS = '__pregel_tasks';
 
 /** How long a stopped graph may take to end before it is abandoned, in milliseconds. */
 const STOP_GRACE_MS = 2_000;
