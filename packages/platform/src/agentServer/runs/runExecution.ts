@@ -152,7 +152,7 @@ function createExecutionRequest(
 
 /**
  * The run's command, in a form in which LangGraph.js accepts every answer: it ignores `false`, `0` and `''` unless they
- * come with the id of their interrupt.
+ * come with the ids of the interrupts. An answer without an id is for all that wait.
  */
 async function addressResume(
   live: LiveRun,
@@ -162,9 +162,9 @@ async function addressResume(
   if (command?.resume == null || Boolean(command.resume)) return command;
   const place = { thread_id: live.threadId, checkpoint_id: config.configurable['checkpoint_id'] };
   const { tasks } = await graph.getState({ configurable: omitNulls(place) });
-  const waiting = tasks.find(({ interrupts, result }) => interrupts.length > 0 && result === undefined);
-  const id = waiting?.interrupts[0]?.id;
-  return id === undefined ? command : { ...command, resume: { [id]: command.resume } };
+  const ids = tasks.flatMap(({ interrupts }) => interrupts.flatMap(({ id }) => id ?? []));
+  if (ids.length === 0) return command;
+  return { ...command, resume: Object.fromEntries(ids.map((id) => [id, command.resume])) };
 }
 
 function omitNulls(record: Record<string, unknown>): Record<string, unknown> {
