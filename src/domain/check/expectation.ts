@@ -71,14 +71,13 @@ export function impossibilities(expect: Expectation): readonly ImpossibleExpecta
     ...(reference !== undefined && expect[reference] !== undefined
       ? found(`names what the answer ${reference}, too: leave one of them out`, 'reference')
       : []),
-    ...(number === undefined ? [] : at('number', impossibleNumber(number))),
+    ...(number === undefined ? [] : within(['number'], impossibleNumber(number))),
     ...textImpossibilities(expect),
     ...toolImpossibilities(tools, expect.maxToolCalls),
-    ...(not === undefined ? [] : [...at('not', emptyPart(not)), ...within(['not'], impossibilities(not))]),
-    ...anyOf.flatMap((part, index) => [
-      ...within(['anyOf', index], emptyPart(part) ?? []),
-      ...within(['anyOf', index], impossibilities(part)),
-    ]),
+    ...(not === undefined ? [] : within(['not'], [...emptyPart(not), ...impossibilities(not)])),
+    ...anyOf.flatMap((part, index) =>
+      within(['anyOf', index], [...emptyPart(part), ...impossibilities(part)]),
+    ),
     ...allOf.flatMap((part, index) => within(['allOf', index], impossibilities(part))),
   ];
 }
@@ -93,16 +92,12 @@ function within(path: readonly PropertyKey[], problems: Found): Found {
   return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
 }
 
-function at(field: string, problems: Found | undefined): Found {
-  return within([field], problems ?? []);
-}
-
-function emptyPart(part: Expectation): Found | undefined {
+function emptyPart(part: Expectation): Found {
   const says = Object.entries(part).some(([field, value]) => field !== 'path' && value !== undefined);
-  return says ? undefined : found('expects nothing, so every run meets it: name what is expected');
+  return says ? [] : found('expects nothing, so every run meets it: name what is expected');
 }
 
-function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Found | undefined {
+function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Found {
   if (equals === undefined && min === undefined && max === undefined) {
     return found('expected equals, min or max');
   }
@@ -112,10 +107,10 @@ function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Foun
   if (min !== undefined && max !== undefined && min > max) {
     return found(`no number is at least ${min} and at most ${max}: swap min and max`, 'min');
   }
-  if (equals === undefined) return undefined;
+  if (equals === undefined) return [];
   const reach = tolerance ?? 0;
   const isOutside = equals + reach < (min ?? -Infinity) || equals - reach > (max ?? Infinity);
-  return isOutside ? found('lies outside of min and max: no number meets both', 'equals') : undefined;
+  return isOutside ? found('lies outside of min and max: no number meets both', 'equals') : [];
 }
 
 function textImpossibilities({ equals, contains, matches }: Expectation): Found {
