@@ -28,16 +28,13 @@ export function restoreInstructions(predicament: Predicament): string {
   if (restored !== undefined) return numbered(predicament, whenRestored(predicament, restored));
   const steps = [obstacle(predicament), lookAround(predicament)];
   const best = bestRevision(known, baseline, attempted);
-  steps.push(
-    best === null
-      ? [
-          'No earlier revision is known to be good: release a good artifact.',
-          `slipway release ${target.name} --reason "…"`,
-        ]
-      : restoreByHand(predicament, best),
-  );
-  if (best !== null) {
+  if (best === null) {
     steps.push([
+      'No earlier revision is known to be good: release a good artifact.',
+      `slipway release ${target.name} --reason "…"`,
+    ]);
+  } else {
+    steps.push(restoreByHand(predicament, best), [
       'A rollback leaves a hold. When the target may take releases again:',
       `slipway unhold ${target.name} --reason "…"`,
     ]);

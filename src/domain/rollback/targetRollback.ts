@@ -44,14 +44,8 @@ export function dependsOnWhatServes(
 export function requestRollback(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
   const { state } = situation;
   if (state.seenRequestIds.includes(asked.requestId)) {
-    const answer = answerOf(
-      state,
-      asked,
-      'joined',
-      'this request was accepted before',
-      servesAfter(situation, asked),
-    );
-    return { state, answer };
+    const serves = servesAfter(situation, asked);
+    return { state, answer: answerOf(state, asked, 'joined', 'this request was accepted before', serves) };
   }
   if (state.spec === null) return ignored(situation, asked, 'this target has never taken a release');
   if (asked.guard !== undefined) {
@@ -71,7 +65,7 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
 /** Whether another revision serves. While work runs, only the control plane knows. */
 function isReplaced({ state, running, active }: RollbackSituation, revisionId: string): boolean {
   const serves = active === undefined && running === null ? state.activeRevisionId : active;
-  return typeof serves === 'string' && !isSame(state, serves, revisionId);
+  return typeof serves === 'string' && !isSameRevision(state.known, serves, revisionId);
 }
 
 /** Answers a promotion whose revision was replaced: what replaced it stays, and needs no hold. */
@@ -99,7 +93,7 @@ function whyUnguarded(
   if (newest !== undefined && newest !== releaseId) return `${newest} has begun since`;
   if (!isInForce(state.guard, releaseId)) return `the guard of ${releaseId} is not in force any more`;
   const serves = active === undefined ? state.activeRevisionId : active;
-  if (from === undefined || serves === null || !isSame(state, serves, from))
+  if (from === undefined || serves === null || !isSameRevision(state.known, serves, from))
     return 'the guarded revision does not serve any more';
   return undefined;
 }
@@ -115,7 +109,9 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   const from = asked.from ?? (active === undefined ? believed : active) ?? undefined;
   if (from === undefined) return take(situation, asked);
 
-  const same = state.rollbacks.find((other) => other.from !== undefined && isSame(state, other.from, from));
+  const same = state.rollbacks.find(
+    (other) => other.from !== undefined && isSameRevision(state.known, other.from, from),
+  );
   if (same !== undefined) return join(situation, asked, same);
   const known = leaveRevision(state.known, from, situation.now);
   const left = { ...situation, state: { ...state, known } };
@@ -148,7 +144,8 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   const row = state.history.findLast(({ restored }) => restored === true);
   const serving = row?.servingRevisionId ?? null;
   if (row === undefined || serving === null || !isJust(row, now)) return undefined;
-  if (active !== undefined && (active === null || !isSame(state, active, serving))) return undefined;
+  if (active !== undefined && (active === null || !isSameRevision(state.known, active, serving)))
+    return undefined;
   const reason = `done already, ${row.releaseId} has just restored an earlier revision`;
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
 }
@@ -237,8 +234,4 @@ function servesAfter({ state }: RollbackSituation, { requestId }: RollbackReques
 function seen(state: TargetState, { requestId }: RollbackRequest): TargetState {
   if (state.seenRequestIds.includes(requestId)) return state;
   return { ...state, seenRequestIds: newest([...state.seenRequestIds, requestId], SEEN) };
-}
-
-function isSame({ known }: TargetState, one: string, other: string): boolean {
-  return isSameRevision(known, one, other);
 }
