@@ -50,9 +50,6 @@ export interface GuardMetric {
   readonly fallsBy?: AllowedChange;
 }
 
-/** What happens if a metric has no data. */
-type NoDataPolicy = 'continue' | 'rollback';
-
 /** How a released revision is guarded. */
 export interface GuardPolicy {
   /** For how long after the release, in milliseconds. */
@@ -61,7 +58,8 @@ export interface GuardPolicy {
   readonly everyMs: number;
   /** The time from the release to the first measurement, in milliseconds. */
   readonly afterMs: number;
-  readonly noData: NoDataPolicy;
+  /** What happens if a metric has no data. */
+  readonly noData: 'continue' | 'rollback';
   /** `false`: a rollback does not put the target on hold. Absent: it does. */
   readonly hold?: false;
   readonly metrics: readonly GuardMetric[];

@@ -40,13 +40,7 @@ const ACTIONS: Readonly<Record<HookAction, string>> = {
 };
 
 /** What a rule does, in words: `roll back production`. */
-export function actionText({
-  do: action,
-  target,
-}: {
-  readonly do: HookAction;
-  readonly target: string;
-}): string {
+export function actionText({ do: action, target }: Pick<HookDecision, 'do' | 'target'>): string {
   return `${ACTIONS[action]} ${target}`;
 }
 

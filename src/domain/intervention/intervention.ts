@@ -97,10 +97,7 @@ export interface ApprovalPolicy {
 export function tooFewApprovers({
   required,
   approvers,
-}: {
-  readonly required: number;
-  readonly approvers?: readonly string[];
-}): string | undefined {
+}: Pick<ApprovalPolicy, 'required' | 'approvers'>): string | undefined {
   const people = new Set(approvers).size;
   if (approvers === undefined || people >= required) return undefined;
   return `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;

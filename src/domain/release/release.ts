@@ -18,9 +18,6 @@ import type { StepName, StepOverrides } from '../step.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Which waiting releases to keep: only the newest (`latest`) or all. */
-type QueuePolicy = 'latest' | 'all';
-
 /** What a release does if the outcome of a step is unknown. A failed revision or check is always rolled back. */
 export interface ErrorPolicy {
   /**
@@ -61,7 +58,8 @@ export interface ReleaseRequest {
   readonly steps: StepOverrides;
   /** How long to watch a checked revision before the release counts, in milliseconds. 0: not at all. */
   readonly soakMs: number;
-  readonly queue: QueuePolicy;
+  /** Which waiting releases to keep: only the newest (`latest`) or all. */
+  readonly queue: 'latest' | 'all';
   /** The commit that the artifact was made from. */
   readonly commit?: string;
   /** When the commit was made. Absent: not known, or the files differ from the commit. */

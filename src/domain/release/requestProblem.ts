@@ -40,6 +40,7 @@ import {
   anything,
   choice,
   consistent,
+  type Fields,
   flag,
   list,
   nullable,
@@ -316,7 +317,9 @@ const REQUEST = object<ReleaseRequest>(() => ({
   graphConfigPath: nullable(TEXT),
   checks: list(CHECK, 100),
   checksBudget: optional(BUDGET),
-  steps: object<StepOverrides>(() => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
+  steps: object<StepOverrides>(
+    () => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as Fields<StepOverrides>,
+  ),
   soakMs: DURATION_OR_NONE,
   queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),
   commit: optional(TEXT),
@@ -356,5 +359,3 @@ function inField<T>(field: string, problemOf: (value: T) => string | undefined) 
     return message === undefined ? undefined : { field, message };
   };
 }
-
-type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;

@@ -13,12 +13,6 @@ export interface NamedSecretReference extends SecretReference {
   readonly name: string;
 }
 
-/** Contract 000, Deployment: `source`. */
-type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
-
-/** The vocabulary of a control plane's API: that of contract 000, or that of the public API. */
-type TargetVocabulary = 'contract' | 'public';
-
 /** A target for workflows: everything that activities need to reach the deployment, without secrets. */
 export interface TargetSpec {
   /** The target's name in `slipway.yaml`, for people. */
@@ -27,8 +21,8 @@ export interface TargetSpec {
   readonly controlPlane: string;
   /** Identifies a control plane with several addresses: the same id means the same control plane. */
   readonly controlPlaneId?: string;
-  /** The vocabulary of the control plane. Absent (also in old requests): the contract's. */
-  readonly vocabulary?: TargetVocabulary;
+  /** The vocabulary of the control plane's API: that of contract 000 (also if absent), or of the public API. */
+  readonly vocabulary?: 'contract' | 'public';
   /** The control plane's API key. */
   readonly apiKey: SecretReference;
   /** The tenant, if the key is for several: a uuid in lower case. Default: the key's own. */
@@ -45,7 +39,8 @@ export interface TargetSpec {
   readonly agentUrl?: string;
   /** Further origins that the control plane's key may be sent to: `https://host`, `https://*.example.com`. */
   readonly agentOrigins?: readonly string[];
-  readonly source: DeploymentSource;
+  /** Contract 000, Deployment: `source`. */
+  readonly source: 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
   /** Settings of the deployment that a release sends (contract 000, SourceConfig). They contain no secrets. */
   readonly sourceConfig: Readonly<Record<string, unknown>>;
   /** The complete list of secrets. Absent: the deployment keeps its secrets. */
