@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import { pick } from '@slipway/contract/pick';
 import pLimit from 'p-limit';
 
 import type { CheckedAgent } from '../../../check/askAgent.ts';
@@ -10,7 +11,7 @@ import { createRunApiClient } from '../../../clients/runApi.ts';
 import { createAgent } from '../../../clients/service.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
-import { budgetLeft, type ChecksBudget } from '../../../domain/check/budget.ts';
+import { budgetLeft, type ChecksBudget, type Spent } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -131,7 +132,7 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
   const ask = async (check: Check): Promise<void> => {
     const { result, spent } = await askOne(asking, check, left);
     if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
-    onResult(result);
+    onResult(removeSecretsFromTexts(result, secretsOf(asking, check)));
   };
   const isAlone = (check: Check): boolean =>
     left !== undefined ||
@@ -142,30 +143,33 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
   for (const check of checks.filter(isAlone)) await ask(check);
 }
 
+function secretsOf(
+  { address: { apiKey }, evaluating }: Pick<AskAll, 'address' | 'evaluating'>,
+  check: Check,
+): readonly string[] {
+  const ofEvaluators = knownSecrets(check.evaluators, evaluating.environment);
+  return [...ofEvaluators, ...(apiKey === undefined ? [] : [apiKey])];
+}
+
 async function askOne(
   {
     agent,
-    address,
     evaluating,
     sources,
     signal,
     onLeft,
     onRows,
-  }: Omit<AskAll, 'checks' | 'budget' | 'concurrency' | 'onResult'>,
+  }: Pick<AskAll, 'agent' | 'evaluating' | 'sources' | 'signal' | 'onLeft' | 'onRows'>,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
-) {
-  const { apiKey } = address;
-  const ofEvaluators = knownSecrets(check.evaluators, evaluating.environment);
-  const secrets = [...ofEvaluators, ...(apiKey === undefined ? [] : [apiKey])];
+): Promise<{ readonly result: CheckResult; readonly spent: Spent | undefined }> {
   const { dataset } = check;
   const source = sources.get(check.name);
   try {
     if (dataset !== undefined && source !== undefined) {
-      const asked = await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows });
-      return { result: removeSecretsFromTexts(asked.result, secrets), spent: asked.spent };
+      return await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows });
     }
-    const { spent, ...carried } = await carryOut({
+    const carried = await carryOut({
       agent,
       check,
       budget,
@@ -179,18 +183,18 @@ async function askOne(
       onAnswered: shownRun,
       onProgress: () => undefined,
     });
-    const { passed, reasons, answer, runId, latencyMs, repetitions, scores } = carried;
-    const seen = { passed, reasons, answer, runId, latencyMs, repetitions, scores };
-    const result = { check: check.name, ...seen, error: null };
-    return { result: removeSecretsFromTexts(result, secrets), spent };
+    const seen = pick(carried, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'repetitions', 'scores');
+    return { result: { check: check.name, ...seen, error: null }, spent: carried.spent };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof SlipwayError)) throw error;
     const { code, message, hint } = error;
     const why = hint === undefined ? message : `${message}; ${hint}`;
     const nothing = { passed: false, reasons: [], answer: '', runId: null, latencyMs: 0 };
-    const result = { check: check.name, ...nothing, error: { code, message: why } };
-    return { result: removeSecretsFromTexts(result, secrets), spent: undefined };
+    return {
+      result: { check: check.name, ...nothing, error: { code, message: why } },
+      spent: undefined,
+    };
   }
 }
 

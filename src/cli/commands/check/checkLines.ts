@@ -16,7 +16,7 @@ const ANSWER_MAX_CHARACTERS = 200;
 export function resultLines(result: CheckResult, style: Style): readonly string[] {
   const { check, passed, reasons, latencyMs, scores, error, dataset } = result;
   if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];
-  const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const mark = style.mark(passed);
   if (dataset !== undefined) return [`${mark} ${check}`, ...rowLines(dataset, result.failedRows ?? [])];
   const answered = fitLine(answeredText(result), ANSWER_MAX_CHARACTERS);
   return [

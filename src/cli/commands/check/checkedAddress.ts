@@ -3,7 +3,7 @@ import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import type { Config } from '../../../config/configSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { serviceUrlProblem, tenantHeaders } from '../../../domain/target/targetSpec.ts';
+import { serviceUrlProblem, type TargetSpec, tenantHeaders } from '../../../domain/target/targetSpec.ts';
 import {
   agentKey,
   findDeployment,
@@ -53,10 +53,7 @@ export async function agentOf(
   };
 }
 
-async function deployedAt(
-  context: CommandContext,
-  spec: Parameters<typeof findDeployment>[1],
-): Promise<string | null> {
+async function deployedAt(context: CommandContext, spec: TargetSpec): Promise<string | null> {
   const deployment = await withControlPlane(context, spec, (client) => findDeployment(client, spec));
   return deployment.source_config.custom_url ?? null;
 }
