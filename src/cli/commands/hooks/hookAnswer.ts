@@ -19,11 +19,11 @@ export async function runHookAnswerCommand(
   const { output } = context;
   const file = await loadConfig(options.config);
   const hooks = await listeningHooks(context, file);
-  const { who, from, reason } = await readRequester(context, file.folder, options.reason);
+  const by = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     for (const hook of hooks) {
       try {
-        await answerHook(temporal, hook, { event, approved, who, from, reason });
+        await answerHook(temporal, hook, { ...by, event, approved });
       } catch (error) {
         if (error instanceof SlipwayError && error.code === 'SLIPWAY_WRONG_MOMENT') continue;
         throw error;

@@ -50,8 +50,7 @@ export async function runInterventionCommand(
     throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
   }
   const { name, spec, settings } = await chooseTargetSpec(context, config, promotion?.to ?? wanted);
-  const { who, from, reason } = await readRequester(context, folder, options.reason);
-  const message = { who, from, reason };
+  const message = await readRequester(context, folder, options.reason);
   const { approval } = promotion ?? settings;
   const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
   return withTemporal(context, async (temporal) => {

@@ -3,13 +3,9 @@ import { join } from 'node:path';
 
 import { isRecord } from '../../../domain/scalars.ts';
 import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
+import type { EventOf } from '../../events/index.ts';
 
-export interface FileLine {
-  readonly message: string;
-  /** ISO 8601. `null`: none. */
-  readonly timestamp: string | null;
-  readonly revisionId: string | null;
-}
+export type FileLine = Pick<EventOf<'release_log'>, 'message' | 'timestamp' | 'revisionId'>;
 
 /**
  * The lines of a log of a `slipway dev` service that contain one of several texts, oldest first.

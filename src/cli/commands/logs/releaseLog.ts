@@ -16,15 +16,9 @@ import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { logFileLines } from './logFiles.ts';
+import type { EventOf } from '../../events/index.ts';
 
-interface ReleaseLine {
-  /** `temporal`, `worker`, `platform`, or the log's stage at the control plane. */
-  readonly source: string;
-  readonly revisionId: string | null;
-  readonly message: string;
-  /** ISO 8601. `null`: the source does not report it. */
-  readonly timestamp: string | null;
-}
+type ReleaseLine = Pick<EventOf<'release_log'>, 'source' | 'revisionId' | 'message' | 'timestamp'>;
 
 interface ReleaseLog {
   readonly releaseId: string;
@@ -65,7 +59,7 @@ export async function printReleaseLog(
       if (problems.has(source)) continue;
       problems.add(source);
       output.event({ event: 'log_source', source, problem });
-      output.note(output.style.warn(`${source}: ${problem}`));
+      output.warn(`${source}: ${problem}`);
     }
     const fresh = unprinted(log.lines, printed);
     for (const line of fresh.slice(Math.max(0, fresh.length - tail)))

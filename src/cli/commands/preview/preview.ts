@@ -76,12 +76,8 @@ async function takeDown(
   output.info(asked);
   const result = await awaitRemoval(temporal, workflowId, timeout, signal);
   if (result === undefined) {
-    tellGaveUp(
-      output,
-      signal.aborted ? 'stopped' : 'timeout',
-      'slipway preview list',
-      'the removal continues',
-    );
+    const why = signal.aborted ? 'stopped' : 'timeout';
+    tellGaveUp(output, why, 'slipway preview list', 'the removal continues');
     return GAVE_UP;
   }
   output.event({ event: 'preview_removed', ...result, exitCode: 0 });

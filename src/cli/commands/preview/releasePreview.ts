@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import { judgeSettings } from '../../../config/judgeSchema.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -44,10 +46,7 @@ export async function releasePreview(
     {
       file,
       target: deployment,
-      reason: options.reason,
-      strict: options.strict,
-      wait: options.wait,
-      timeout: options.timeout,
+      ...pick(options, 'reason', 'strict', 'wait', 'timeout'),
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);
         const judge = await prepareJudge(context, loaded, wanted);
@@ -68,7 +67,7 @@ export async function releasePreview(
   output.print(
     `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${exactText(expiresAt)} or later with the next push`,
   );
-  if (commentProblem !== null) output.note(output.style.warn(`no comment was written: ${commentProblem}`));
+  if (commentProblem !== null) output.warn(`no comment was written: ${commentProblem}`);
   return exitCode;
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/configSchema.ts';
-import { withPreview } from '../../../config/previewSettings.ts';
+import { type ChosenPreview, withPreview } from '../../../config/previewSettings.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { deploymentOf, pullRequestOf, type UnheldPreview } from '../../../domain/preview/preview.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -19,7 +19,7 @@ export async function unheldPreviews(
 ): Promise<readonly UnheldPreview[]> {
   const found: UnheldPreview[] = [];
   for (const [name, preview] of Object.entries(config.previews)) {
-    for (const listed of await listedDeployments(context, config, name)) {
+    for (const listed of await listedDeployments(context, config, { name, preview })) {
       const pr = pullRequestOf(preview.deployment, listed.deployment);
       if (pr === undefined) continue;
       const { spec } = await chooseTargetSpec(context, config, listed.deployment);
@@ -32,10 +32,8 @@ export async function unheldPreviews(
 async function listedDeployments(
   context: CommandContext,
   config: Config,
-  name: string,
+  { name, preview }: ChosenPreview,
 ): Promise<readonly Pick<UnheldPreview, 'deployment' | 'deploymentId'>[]> {
-  const preview = config.previews[name];
-  if (preview === undefined) return [];
   const { deployment: pattern } = preview;
   const any = withPreview(config, { name, preview }, 1);
   const { spec } = await chooseTargetSpec(context, any, deploymentOf(pattern, 1));

@@ -8,7 +8,6 @@ import { readProgress } from '../../../temporal/client/target/targetClient.ts';
 import { GAVE_UP, tellGaveUp, whileItContinues } from '../../follow/followToEnd.ts';
 import { FollowView } from '../../follow/followView.ts';
 import type { Output } from '../../output.ts';
-import { MARKS } from '../../ui/style.ts';
 
 const LOOK_MS = 400;
 
@@ -63,9 +62,8 @@ export async function followPromotion(
 
 function tellEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {
   const exitCode = outcomeExitCode('release', result.outcome);
-  const { style } = output;
   output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
-  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const mark = output.style.mark(exitCode === 0);
   const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
   output.print(`${mark} ${word}: ${result.reason}`);
   if (dashboardUrl !== null) output.print(`  page: ${dashboardUrl}`);

@@ -72,6 +72,12 @@ export async function runPromoteCommand(
           await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
           return 0;
         }
+        const message = { ...by, reason: INTERRUPTED_REASON };
+        const abort = {
+          id: name,
+          command: `slipway abort --promotion ${name}`,
+          ask: () => intervenePromotion(temporal, workflowId, 'abort', message),
+        };
         return followPromotionInCi(
           context,
           temporal,
@@ -81,19 +87,7 @@ export async function runPromoteCommand(
             targetId: targetWorkflowId(request.to),
             dashboardUrl,
             timeoutMs: options.timeout,
-            onStopped:
-              options.abortOnInterrupt === true
-                ? () =>
-                    abortOnInterrupt(output, {
-                      id: name,
-                      command: `slipway abort --promotion ${name}`,
-                      ask: () =>
-                        intervenePromotion(temporal, workflowId, 'abort', {
-                          ...by,
-                          reason: INTERRUPTED_REASON,
-                        }),
-                    })
-                : undefined,
+            onStopped: options.abortOnInterrupt === true ? () => abortOnInterrupt(output, abort) : undefined,
           },
           signal,
         );

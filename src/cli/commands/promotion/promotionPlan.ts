@@ -4,7 +4,7 @@ import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
-import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
@@ -69,6 +69,7 @@ async function plannedPromotions(
   return planned;
 }
 
+/** The targets' own states: the serving revision is the one that a target last recorded. */
 async function seenTargets(
   context: CommandContext,
   { config }: LoadedConfig,
@@ -77,24 +78,12 @@ async function seenTargets(
   const seen = new Map<string, TargetSeen>();
   for (const name of Object.keys(config.targets)) {
     const { spec } = await chooseTargetSpec(context, config, name);
-    seen.set(name, await seeByItsWord(temporal, name, spec));
+    const view = await viewTarget(temporal, targetWorkflowId(spec));
+    const target = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
+    const { activeRevisionId: servingRevisionId } = target;
+    seen.set(name, { ...target, servingRevisionId, deploymentId: spec.deploymentId ?? spec.deployment });
   }
   return seen;
-}
-
-/** A target's own state: the serving revision is the one that it last recorded. */
-async function seeByItsWord(
-  temporal: TemporalConnection,
-  name: string,
-  spec: TargetSpec,
-): Promise<TargetSeen> {
-  const view = await viewTarget(temporal, targetWorkflowId(spec));
-  const seen = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
-  return {
-    ...seen,
-    servingRevisionId: seen.activeRevisionId,
-    deploymentId: spec.deploymentId ?? spec.deployment,
-  };
 }
 
 function tellPlan(

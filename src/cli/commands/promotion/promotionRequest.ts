@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -43,7 +45,6 @@ export async function promotionRequest(
     readDatasets(context, file, settings),
 ): Promise<PreparedPromotion> {
   const settings = promotionSettings(file.config, name);
-  const { soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
   const store = artifactStoreOf(file, context);
   const inputs = settings.judge && (await judgeInputs(settings.judge, file.folder));
   const { notify: receivers = [], ...released } = settings.release;
@@ -56,15 +57,10 @@ export async function promotionRequest(
     to: await specOf(settings.to),
     downstream: await Promise.all(settings.downstream.map(specOf)),
     release,
-    soakMs,
-    bakeMs,
-    checkEveryMs,
-    freezes,
-    differences,
+    ...pick(settings, 'soakMs', 'bakeMs', 'checkEveryMs', 'approval', 'freezes', 'differences'),
     store: store.url,
     requestedBy,
     judge: settings.judge && inputs && promotionJudge(settings.judge, inputs),
-    approval,
   };
   return {
     request,

@@ -17,14 +17,12 @@ import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
+import type { EventOf } from '../../events/index.ts';
 
-export interface PromotionStatus {
-  readonly name: string;
-  readonly from: string;
-  readonly to: string;
-  readonly workflowId: string;
-  readonly workflowUrl: string | null;
-  readonly dashboardUrl: string | null;
+export interface PromotionStatus extends Pick<
+  EventOf<'promotion_status'>,
+  'name' | 'from' | 'to' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'
+> {
   readonly view: PromotionView;
   /** Absent: Temporal has none. */
   readonly schedule?: ExistingSchedule;
@@ -96,8 +94,7 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
     }
     case 'ended': {
       const { outcome, reason, nothingToDo, endedAt, requestedBy, judgement } = view.result;
-      const good = outcomeExitCode('release', outcome) === 0;
-      const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);
+      const mark = style.mark(outcomeExitCode('release', outcome) === 0);
       const words = nothingToDo ? 'nothing to do' : OUTCOME_WORDS[outcome];
       const ago = formatDuration(Math.max(now - Date.parse(endedAt), 0));
       const why = fitLine(reason, REASON_MAX_CHARACTERS);

@@ -1,9 +1,11 @@
+import { pick } from '@slipway/contract/pick';
+
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import type { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
-import { waitingRollbacks } from '../../../domain/target/targetState.ts';
+import { EMPTY_TARGET, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { CommandContext } from '../../context.ts';
@@ -56,9 +58,8 @@ export async function runStatusCommand(
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   const { target, workflowId, workflowUrl, dashboardUrl, view, progress, localHold, deployment } = status;
   if (status.unanswered !== undefined) return unansweredEvent(status, status.unanswered);
-  const state = view?.state;
-  const running = view?.running ?? null;
-  const lastKnown = state?.activeRevisionId ?? null;
+  const { state, running } = view ?? { state: EMPTY_TARGET, running: null };
+  const lastKnown = state.activeRevisionId;
   const serves = activeRevisionId(deployment, lastKnown);
   return {
     event: 'status',
@@ -72,31 +73,24 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     progress: progress ?? null,
     call: status.call,
     buildLog: status.buildLog,
-    queue:
-      state?.queue.map(({ releaseId, queuedAt, request }) => ({
-        releaseId,
-        queuedAt,
-        requestKey: request.requestKey,
-        commit: request.commit ?? null,
-        requestedBy: request.requestedBy,
-      })) ?? [],
-    rollbacks: state === undefined ? [] : waitingRollbacks(state, running),
-    hold: state?.hold ?? null,
+    queue: state.queue.map(({ releaseId, queuedAt, request }) => ({
+      releaseId,
+      queuedAt,
+      requestKey: request.requestKey,
+      commit: request.commit ?? null,
+      requestedBy: request.requestedBy,
+    })),
+    rollbacks: waitingRollbacks(state, running),
     localHold: localHold ?? null,
     activeRevisionId: serves,
     lastKnownRevisionId: lastKnown,
     deployment: typeof deployment === 'string' ? null : deployment,
-    serving:
-      serves === null || state === undefined ? null : describeRevision(state, running, progress, serves),
-    history: state?.history.slice(-last) ?? [],
-    ignored: state?.ignored ?? [],
-    undelivered: state?.undelivered ?? [],
-    said: state?.said ?? [],
-    quarantined: state?.quarantined ?? [],
-    drift: state?.drift ?? null,
-    needsPerson: state?.needsPerson ?? null,
+    serving: serves === null ? null : describeRevision(state, running, progress, serves),
+    history: state.history.slice(-last),
+    ...pick(state, 'hold', 'ignored', 'said', 'quarantined', 'drift', 'needsPerson'),
+    undelivered: state.undelivered ?? [],
     hookApprovals: approvalsOf(status.hooks),
-    guard: state?.guard === undefined ? null : { ...state.guard, measured: status.measured },
+    guard: state.guard === undefined ? null : { ...state.guard, measured: status.measured },
   };
 }
 

@@ -14,12 +14,10 @@ import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptT
 import type { CommandContext } from '../../context.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
+import type { EventOf } from '../../events/index.ts';
 
-export interface TargetStatus extends UnderWay {
-  readonly target: string;
-  readonly workflowId: string;
-  readonly workflowUrl: string | null;
-  readonly dashboardUrl: string | null;
+export interface TargetStatus
+  extends UnderWay, Pick<EventOf<'status'>, 'target' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'> {
   /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
   readonly progress: Progress | undefined;
@@ -62,20 +60,17 @@ export async function targetStatus(
     dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),
     workflowUrl: workflowPage(temporal.settings, workflowId),
   };
-  const status = {
-    target,
-    workflowId,
-    ...links,
-    localHold,
+  const unread = {
+    view: undefined,
+    progress: undefined,
     measured: null,
     hooks: [],
     call: null,
     buildLog: [],
   };
-  const nothing = {
-    ...{ ...status, dashboardUrl: null, workflowUrl: null, view: undefined, progress: undefined },
-    deployment: 'the target has never taken a release',
-  };
+  const status = { target, workflowId, localHold, ...unread, ...links };
+  const deploymentUnread = 'the target has never taken a release';
+  const nothing = { ...status, dashboardUrl: null, workflowUrl: null, deployment: deploymentUnread };
   if (asked === undefined) return nothing;
   if (!(asked instanceof SlipwayError)) {
     const running = asked.view?.running ?? null;
@@ -104,13 +99,7 @@ export async function targetStatus(
     seeDeployment(context, spec),
   ]);
   if (kept === undefined) return nothing;
-  return {
-    ...status,
-    view: undefined,
-    progress: undefined,
-    deployment,
-    unanswered: { silence: asked, kept },
-  };
+  return { ...status, deployment, unanswered: { silence: asked, kept } };
 }
 
 async function askTarget(

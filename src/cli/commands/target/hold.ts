@@ -21,11 +21,11 @@ export async function runHoldCommand(
   const { output, home } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await readRequester(context, folder, options.reason);
+  const by = await readRequester(context, folder, options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, name);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, (temporal) =>
-    setHold(temporal, targetWorkflowId(spec), holding, { who, from, reason }),
+    setHold(temporal, targetWorkflowId(spec), holding, by),
   ).catch((error: unknown) => {
     // Without a workflow there was only a hold on this machine, and that has ended.
     const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';

@@ -21,9 +21,9 @@ export async function runQuarantineCommand(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await readRequester(context, folder, options.reason);
+  const by = await readRequester(context, folder, options.reason);
   return withTemporal(context, async (temporal) => {
-    const message = { artifact, who, from, reason };
+    const message = { ...by, artifact };
     const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);
     output.event({
       event: 'quarantine',
