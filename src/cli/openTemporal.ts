@@ -57,7 +57,7 @@ export function dashboardOf(
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     const hint = error.hint === undefined ? '' : `; ${error.hint}`;
-    output.note(output.style.warn(`no links to the page: ${error.message}${hint}`));
+    output.warn(`no links to the page: ${error.message}${hint}`);
     return dashboard;
   }
 }

@@ -40,6 +40,7 @@ export function createOutput({
   const terminal = stdout.isTTY && !json;
   const live = terminal && !plain && !quiet;
   const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
+  const style = styleOf(colored);
   const print = (line: string): void => {
     if (!json) stdout.write(`${visible(line)}\n`);
   };
@@ -52,7 +53,7 @@ export function createOutput({
     json,
     /** Whether stacks and causes are shown. */
     verbose,
-    style: styleOf(colored),
+    style,
     /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */
     live,
     /** The terminal's width in characters, which some report as 0. `Infinity` if lines are not rewritten: a log keeps them whole. */
@@ -64,6 +65,8 @@ export function createOutput({
     print,
     /** A warning, an error or a next step for people, on stderr. Nothing with `--json`. */
     note,
+    /** A highlighted {@link note}. */
+    warn: (line: string): void => note(style.warn(line)),
     /** A line for people about progress, on stdout. Nothing with `--json` or `--quiet`. */
     info: (line: string): void => {
       if (!quiet) print(line);

@@ -67,7 +67,7 @@ export async function runAuditCommand(
       const counts = { works: target.works.length, revisions: observed?.length ?? null };
       output.event({ event: 'audited', target: name, ...counts, violations: violations.length });
       const isRight = violations.length === 0;
-      const mark = isRight ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
+      const mark = output.style.mark(isRight);
       const found = isRight ? 'no rule was violated' : `${violations.length} broken`;
       output.print(`${mark} ${name}: ${works}, ${outside}: ${found}`);
     }

@@ -84,7 +84,7 @@ async function withStack(
     ports: { platform: 0, temporal: 0, temporalUi: 0, dashboard: 0 },
     onProgress: (line) => output.progress(output.style.faint(`  ${line}`)),
     onEvent: (event) => {
-      output.note(output.style.warn(`  ${event.name}: ${event.what.replaceAll('_', ' ')}`));
+      output.warn(`  ${event.name}: ${event.what.replaceAll('_', ' ')}`);
     },
     signal,
   });

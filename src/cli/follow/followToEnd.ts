@@ -162,7 +162,8 @@ export function tellGaveUp(
  * @param next - the command that follows it again.
  */
 export function whileItContinues(error: unknown, what: string, next: string): unknown {
-  const isUnreadable = isSealed(error) || isTemporalUnreachable(error);
+  const isUnreadable =
+    isSealed(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE');
   if (!isUnreadable) return error;
   const { code, message, place, hint } = error;
   const then = `then: ${next}`;
@@ -171,10 +172,6 @@ export function whileItContinues(error: unknown, what: string, next: string): un
     hint: hint === undefined ? then : `${hint}; ${then}`,
     cause: error,
   });
-}
-
-function isTemporalUnreachable(error: unknown): error is SlipwayError {
-  return error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE';
 }
 
 interface Abortable {

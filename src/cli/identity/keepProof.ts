@@ -37,7 +37,7 @@ export function commandProver(
   return proverFor(
     approval,
     (statement) => keepProof(environment, open(), statement),
-    (why) => output.note(output.style.warn(`the record will have a claimed name: ${why}`)),
+    (why) => output.warn(`the record will have a claimed name: ${why}`),
   );
 }
 

@@ -4,7 +4,7 @@ import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
-import { MARKS, type Style } from './style.ts';
+import type { Style } from './style.ts';
 
 export type Asked = 'release' | 'rollback';
 
@@ -34,8 +34,7 @@ export function endingLines(
   style: Style,
 ): readonly string[] {
   const { releaseId, outcome, reason } = endedOf(ending);
-  const exitCode = endingExitCode(asked, ending);
-  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const mark = style.mark(endingExitCode(asked, ending) === 0);
   const elapsed =
     ending.from === 'result'
       ? ` in ${formatDuration(Date.parse(ending.result.endedAt) - Date.parse(ending.result.startedAt))}`

@@ -29,14 +29,12 @@ export function announceFreezes(
   }
   const until = new Date(frozen.until).toISOString();
   output.event({ event: 'frozen', target, name: frozen.name, until, overridden: overrideFreeze });
-  output.note(
-    output.style.warn(`${what}; ${overrideFreeze ? 'the request overrides it' : 'the release waits'}`),
-  );
+  output.warn(`${what}; ${overrideFreeze ? 'the request overrides it' : 'the release waits'}`);
 }
 
 /** Prints that an override had no effect, because the request joined an earlier one. @param what - as in commands. */
 export function noteJoined(output: Output, what: string): void {
   const skip = `slipway skip ${what} --freeze`;
   const note = `it was asked for before, so --override-freeze has no effect; if a freeze delays it: ${skip}`;
-  output.note(output.style.warn(note));
+  output.warn(note);
 }

@@ -5,12 +5,15 @@ export function styleOf(colored: boolean) {
     (open: number, close: number) =>
     (text: string): string =>
       colored ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  const [good, bad] = [paint(32, 39), paint(31, 39)];
   return {
-    good: paint(32, 39),
-    bad: paint(31, 39),
+    good,
+    bad,
     warn: paint(33, 39),
     strong: paint(1, 22),
     faint: paint(2, 22),
+    /** The mark of what ended well or badly. */
+    mark: (isGood: boolean): string => (isGood ? good(MARKS.done) : bad(MARKS.failed)),
   };
 }
 

@@ -28,7 +28,7 @@ export async function warnOfSecrets(
       },
     );
   }
-  output.note(output.style.warn(`the source contains what looks like a secret: ${listed(found)}`));
+  output.warn(`the source contains what looks like a secret: ${listed(found)}`);
   output.note('  exclude it in .slipwayignore; --strict rejects such a source');
 }
 

@@ -118,7 +118,7 @@ function printEvent(output: Output, event: SupervisorEvent): void {
   switch (event.what) {
     case 'died':
       output.event({ event: 'service', name, state: 'died', restartInMs: event.restartInMs });
-      output.note(output.style.warn(`${name} has ended; restarting it`));
+      output.warn(`${name} has ended; restarting it`);
       return;
     case 'restarted':
       output.event({ event: 'service', name, state: 'restarted' });

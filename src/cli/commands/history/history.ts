@@ -33,7 +33,7 @@ export async function runHistoryCommand(
       const why = past?.unanswered ?? null;
       if (why !== null) {
         const kept = 'this list comes from Temporal; it lacks releases that never started';
-        output.note(output.style.warn(`${why.message}: ${kept}`));
+        output.warn(`${why.message}: ${kept}`);
         if (why.hint !== undefined) output.note(why.hint);
       }
     }

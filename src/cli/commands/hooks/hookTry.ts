@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { systemReason } from '../../../artifact/sourceFiles.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
 import { type HookFacts, hookFacts } from '../../../domain/hooks/hookFacts.ts';
@@ -154,12 +154,11 @@ async function readPayload(path: string): Promise<Uint8Array> {
   }
 }
 
-async function openOrSay(context: CommandContext): Promise<TemporalConnection | undefined> {
-  try {
-    return await openTemporal(context);
-  } catch (error) {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
-    context.output.note(context.output.style.warn(`${error.message}: only which rules match is shown`));
-    return undefined;
-  }
+function openOrSay(context: CommandContext): Promise<TemporalConnection | undefined> {
+  return openTemporal(context).catch(
+    onSlipwayError(({ message }) => {
+      context.output.warn(`${message}: only which rules match is shown`);
+      return undefined;
+    }, 'SLIPWAY_TEMPORAL_UNREACHABLE'),
+  );
 }

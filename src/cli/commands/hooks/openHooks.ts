@@ -46,7 +46,7 @@ function warnOfMissingSecret({ output, environment }: CommandContext, { name, co
     resolveSecret(config.secret, environment);
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
-    output.note(output.style.warn(`the hook "${name}" cannot accept events: ${error.message}`));
+    output.warn(`the hook "${name}" cannot accept events: ${error.message}`);
   }
 }
 

@@ -8,7 +8,6 @@ import { ciLog } from '../../ci/ciLog.ts';
 import { reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { counted } from '../../ui/text.ts';
-import { MARKS } from '../../ui/style.ts';
 import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
 
@@ -44,8 +43,7 @@ export async function runLintCommand(
   if (exitCode === 0) ciLog(context).annotateError(problemsOfFile);
   else await reportErrorInCi(context, problemsOfFile);
   output.event({ event: 'linted', file, errors, warnings, exitCode });
-  const { style } = output;
-  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const mark = output.style.mark(exitCode === 0);
   output.print(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   return exitCode;
 }

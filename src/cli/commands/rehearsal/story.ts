@@ -124,8 +124,7 @@ export class Story {
       const { by, kind, taken, note } = line.said;
       this.#line(line.at, zone, `${by.who}: ${kind}, ${taken ? note : `rejected: ${note}`}`);
     }
-    const good = outcomeExitCode('release', result.outcome) === 0;
-    const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);
+    const mark = style.mark(outcomeExitCode('release', result.outcome) === 0);
     const isIdle = 'nothingToDo' in result && result.nothingToDo;
     const words = isIdle ? 'nothing to do' : OUTCOME_WORDS[result.outcome];
     this.#line(Date.parse(result.endedAt), zone, `${mark} ${words}: ${result.reason}`);

@@ -147,6 +147,12 @@ export async function releaseTarget(
     return { exitCode: 0, ending: undefined };
   }
   for (const line of [taken, ...onPage]) output.info(line);
+  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
+  const abort = {
+    id: releaseId,
+    command: `slipway abort ${name} --release ${releaseId}`,
+    ask: () => stopRelease(temporal, workflowId, releaseId, message),
+  };
   return followInCi(
     context,
     temporal,
@@ -160,19 +166,7 @@ export async function releaseTarget(
       onEnd: async (ending) => {
         if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
       },
-      onStopped:
-        order.abortOnInterrupt === true
-          ? () =>
-              abortOnInterrupt(output, {
-                id: releaseId,
-                command: `slipway abort ${name} --release ${releaseId}`,
-                ask: () =>
-                  stopRelease(temporal, workflowId, releaseId, {
-                    ...requestedBy,
-                    reason: INTERRUPTED_REASON,
-                  }),
-              })
-          : undefined,
+      onStopped: order.abortOnInterrupt === true ? () => abortOnInterrupt(output, abort) : undefined,
     },
     signal,
   );
@@ -195,7 +189,7 @@ async function refuseOnLocalHold(
   const hold = await readLocalHold(home, target);
   if (hold === undefined) return;
   if (override) {
-    output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; this release overrides the hold`));
+    output.warn(`"${target}" is ${describeHold(hold)}; this release overrides the hold`);
     return;
   }
   const hint = endOfHold(target);
@@ -220,8 +214,6 @@ function tellPrepared(
   const at = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;
   output.info(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
-    output.note(
-      output.style.warn('slipway.yaml has no checks: a revision counts as verified once it serves'),
-    );
+    output.warn('slipway.yaml has no checks: a revision counts as verified once it serves');
   }
 }

@@ -13,7 +13,6 @@ import {
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
-import { MARKS } from '../../ui/style.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
@@ -59,7 +58,7 @@ export async function breakGlass(
       // Nothing was restored, so this rollback's hold is removed again.
       if (heldBefore === undefined) await removeLocalHold(home, target.name);
       else await writeLocalHold(home, heldBefore);
-      output.note(output.style.warn('rejected: nothing was changed, and the hold is as it was before'));
+      output.warn('rejected: nothing was changed, and the hold is as it was before');
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
   });
@@ -185,7 +184,7 @@ async function awaitServing(
     } catch (error) {
       // The redeploy was accepted. A failed read may succeed on the next poll.
       if (!(error instanceof ServiceError)) throw error;
-      if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
+      if (error.message !== lastProblem) output.warn(`  ${error.message}`);
       lastProblem = error.message;
     }
     await pause(POLL_MS, signal);
@@ -206,7 +205,6 @@ function ended(
   reason: string,
 ): number {
   output.event({ event: 'ended', releaseId: null, outcome, reason, exitCode, ...UNFOLLOWED });
-  const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
-  output.print(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
+  output.print(`${output.style.mark(exitCode === 0)} ${outcome.replaceAll('_', ' ')}: ${reason}`);
   return exitCode;
 }

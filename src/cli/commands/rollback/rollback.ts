@@ -62,9 +62,8 @@ export async function runRollbackCommand(
       prove?.(statement),
     ]);
     try {
-      const { who, from, reason } = requestedBy;
       const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
-      const message = { who, from, reason, to: options.to, serving, requestId, identity };
+      const message = { ...requestedBy, to: options.to, serving, requestId, identity };
       const taken = await rollBack(temporal, workflowId, message);
       const { disposition, via, onHold } = taken;
       describeSpan({
@@ -78,9 +77,7 @@ export async function runRollbackCommand(
       const tell = options.wait ? output.info : output.print;
       for (const line of [answerText(context, name, taken), ...onPage]) tell(line);
       if (via === 'signal') {
-        output.note(
-          output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),
-        );
+        output.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`);
       }
       if (!options.wait) {
         const title = `rollback of ${name}: ${disposition}`;

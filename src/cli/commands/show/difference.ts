@@ -5,6 +5,7 @@ import type { ReleaseDifference } from '../../../inspection/release/releaseDiffe
 import type { RowDifference } from '../../../inspection/release/rowDifference.ts';
 import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
+import { asText } from '../../../domain/check/answer.ts';
 
 export function differenceLines(
   { from, to, configuration, files, rows }: ReleaseDifference,
@@ -68,13 +69,9 @@ function fileLines({ added, removed, changed }: FilesDifference, style: Style): 
 
 export function fieldLines(fields: readonly FieldDifference[], style: Style): string[] {
   const lines = fields.map(({ path, from, to }) => {
-    if (from === undefined) return style.good(`+ ${path}: ${shown(to)}`);
-    if (to === undefined) return style.bad(`- ${path}: ${shown(from)}`);
-    return style.warn(`~ ${path}: ${shown(from)} → ${shown(to)}`);
+    if (from === undefined) return style.good(`+ ${path}: ${asText(to)}`);
+    if (to === undefined) return style.bad(`- ${path}: ${asText(from)}`);
+    return style.warn(`~ ${path}: ${asText(from)} → ${asText(to)}`);
   });
   return (lines.length === 0 ? ['no field differs'] : lines).map((line) => `    ${line}`);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -12,7 +12,7 @@ import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../doma
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
+import type { Style } from '../../ui/style.ts';
 import { timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
@@ -184,7 +184,7 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
   } = verdict;
   const whole = answers.get(answerRecord);
   const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
-  const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const mark = style.mark(passed);
   const run = runId === null ? '' : `, run ${runId}`;
   const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;
   const rows = dataset === undefined || !passed ? '' : `, ${datasetText(dataset)}`;

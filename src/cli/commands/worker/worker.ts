@@ -199,7 +199,7 @@ function printEvent(output: Output, event: TakeOverEvent): void {
 
 function warn(output: Output, message: string): void {
   output.event({ event: 'warning', message });
-  output.note(output.style.warn(message));
+  output.warn(message);
 }
 
 async function connectNative(settings: TemporalSettings): Promise<NativeConnection> {
