@@ -25,6 +25,7 @@ import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
 import { SaidByPeople } from './saidByPeople.tsx';
 import { TimeBar, Timeline } from './timeline.tsx';
 import { Wait } from './waits.tsx';
+import { asText } from '../../domain/check/answer.ts';
 
 interface StoryProps {
   readonly story: ReleaseStory;
@@ -255,15 +256,11 @@ export function Fields({ fields }: { readonly fields: readonly FieldDifference[]
         <li class={from === undefined ? 'added' : to === undefined ? 'removed' : 'changed'}>
           <code>{path}</code>
           {': '}
-          {from === undefined ? null : <del>{valueText(from)}</del>}
+          {from === undefined ? null : <del>{asText(from)}</del>}
           {from === undefined || to === undefined ? null : ' → '}
-          {to === undefined ? null : <ins>{valueText(to)}</ins>}
+          {to === undefined ? null : <ins>{asText(to)}</ins>}
         </li>
       ))}
     </ul>
   );
-}
-
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
