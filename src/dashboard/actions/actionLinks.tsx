@@ -14,6 +14,7 @@ import {
 } from './actionAddresses.ts';
 import { interventionOffers, problemOf, targetOffers } from './offers.ts';
 import { promotionStanding } from './promotionSubject.ts';
+import { interventionWord } from './interventionOrders.ts';
 
 interface OfViewer {
   readonly viewer: Viewer;
@@ -99,16 +100,6 @@ export function PromotionActions({
 
 const NOT_KNOWN: StandingRequest = { checks: [], soakMs: 0, requestedBy: { who: '', from: '' } };
 
-const INTERVENTION_WORDS: Readonly<Record<InterventionKind, string>> = {
-  approve: 'Approve …',
-  reject: 'Reject …',
-  pause: 'Pause …',
-  resume: 'Resume …',
-  retry: 'Retry …',
-  skip: 'Skip …',
-  abort: 'Abort …',
-};
-
 function Interventions({
   viewer,
   progress,
@@ -130,7 +121,7 @@ function Interventions({
   return (
     <nav class="actions" aria-label={`Actions on ${name}`}>
       {offers.map((kind) => (
-        <a href={addressOf(kind)}>{INTERVENTION_WORDS[kind]}</a>
+        <a href={addressOf(kind)}>{`${interventionWord(kind)} …`}</a>
       ))}
       {whyNot === undefined ? null : <span class="quiet small">You cannot approve: {whyNot}.</span>}
     </nav>

@@ -22,11 +22,11 @@ export const UNASKED = startingProgress({ releaseId: '', kind: 'release', starte
 export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {
   const { name, standing, progress } = subject;
   const problem = problemOf(standing, kind, viewer);
-  const { title, button, sentences } = TEXTS[kind](subject);
+  const button = interventionWord(kind);
   const order = {
-    title: `${title} ${name}`,
+    title: `${TITLES[kind] ?? button} ${name}`,
     button,
-    sentences: [...sentences, ...subject.serving],
+    sentences: [...SENTENCES[kind](subject), ...subject.serving],
     answers: answered(kind, progress),
     problem,
   };
@@ -50,70 +50,49 @@ const QUESTIONS: Readonly<Partial<Record<InterventionKind, Waiting['for']>>> = {
   skip: 'decision',
 };
 
-interface Text {
-  readonly title: string;
-  readonly button: string;
-  readonly sentences: readonly string[];
+/** An intervention on links and buttons: `Approve`. */
+export function interventionWord(kind: InterventionKind): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
 }
 
-const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>> = {
+const TITLES: Readonly<Partial<Record<InterventionKind, string>>> = {
+  retry: 'Retry the step of',
+  skip: 'Skip a part of',
+};
+
+const SENTENCES: Readonly<Record<InterventionKind, (subject: IntervenedIn) => readonly string[]>> = {
   approve: ({ standing: { approval, approvedBy, paused } }) => {
     const required = approval?.required ?? 1;
     const missing = required - approvedBy.length - 1;
-    return {
-      title: 'Approve',
-      button: 'Approve',
-      sentences: [
-        ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.map(nameAndMark).join(', ')}.`]),
-        missing > 0
-          ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
-          : `With your approval it continues ${paused ? 'once a person resumes it' : 'immediately'}.`,
-      ],
-    };
+    return [
+      ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.map(nameAndMark).join(', ')}.`]),
+      missing > 0
+        ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
+        : `With your approval it continues ${paused ? 'once a person resumes it' : 'immediately'}.`,
+    ];
   },
-  reject: () => ({
-    title: 'Reject',
-    button: 'Reject',
-    sentences: ['It ends “aborted”, and nothing is changed.'],
-  }),
-  pause: ({ progress }) => ({
-    title: 'Pause',
-    button: 'Pause',
-    sentences: [
-      `No further step begins until a person resumes it. The running step (${progress.phase}) still ends.`,
-      'If no person resumes it, it is aborted at its deadline, by default after a day.',
-    ],
-  }),
-  resume: ({ progress: { waiting } }) => ({
-    title: 'Resume',
-    button: 'Resume',
-    sentences: [
-      'It continues with its next step.',
-      ...(waiting?.for === 'resume'
-        ? [`If no person resumes it, it is aborted at ${momentText(waiting.until)}.`]
-        : []),
-    ],
-  }),
-  abort: ({ progress, standing: { called = 'release' } }) => ({
-    title: 'Abort',
-    button: 'Abort',
-    sentences: [`The ${called} stops, and ends “aborted”.`, CHANGES[changes(progress)](called)],
-  }),
-  retry: ({ progress: { waiting } }) => ({
-    title: 'Retry the step of',
-    button: 'Retry',
-    sentences: [
-      ...(waiting?.for === 'decision' ? [`It waits for a decision: ${waiting.note}.`] : []),
-      'The step whose outcome is unknown is retried. Slipway reads the deployment first, and sends nothing twice.',
-    ],
-  }),
-  skip: () => ({
-    title: 'Skip a part of',
-    button: 'Skip',
-    sentences: [
-      'What you choose is skipped, or ended if it is running. A revision with a skipped check does not count as verified.',
-    ],
-  }),
+  reject: () => ['It ends “aborted”, and nothing is changed.'],
+  pause: ({ progress }) => [
+    `No further step begins until a person resumes it. The running step (${progress.phase}) still ends.`,
+    'If no person resumes it, it is aborted at its deadline, by default after a day.',
+  ],
+  resume: ({ progress: { waiting } }) => [
+    'It continues with its next step.',
+    ...(waiting?.for === 'resume'
+      ? [`If no person resumes it, it is aborted at ${momentText(waiting.until)}.`]
+      : []),
+  ],
+  abort: ({ progress, standing: { called = 'release' } }) => [
+    `The ${called} stops, and ends “aborted”.`,
+    CHANGES[changes(progress)](called),
+  ],
+  retry: ({ progress: { waiting } }) => [
+    ...(waiting?.for === 'decision' ? [`It waits for a decision: ${waiting.note}.`] : []),
+    'The step whose outcome is unknown is retried. Slipway reads the deployment first, and sends nothing twice.',
+  ],
+  skip: () => [
+    'What you choose is skipped, or ended if it is running. A revision with a skipped check does not count as verified.',
+  ],
 };
 
 /** What it has changed on its target. A promotion's revision is its candidate's. */

@@ -14,6 +14,7 @@ import { StepStrip } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
 import { headlineOf, servingOf } from '../targets/targetTexts.ts';
 import { inFlowOrder, promotionHeadline } from './promotionTexts.ts';
+import type { Progress } from '../../domain/release/release.ts';
 
 export interface PromotionsProps {
   readonly promotions: readonly ListedPromotion[];
@@ -118,9 +119,7 @@ function Node({
   spec,
   snapshots,
   now,
-}: Pick<FlowProps, 'snapshots' | 'now'> & {
-  readonly spec: TargetSpec;
-}) {
+}: Pick<FlowProps, 'snapshots' | 'now'> & { readonly spec: TargetSpec }) {
   const workflowId = targetWorkflowId(spec);
   const snapshot = snapshots.find((each) => each.workflowId === workflowId);
   const revisionId = snapshot === undefined ? null : servingOf(snapshot);
@@ -160,10 +159,7 @@ function Soak({
   request: { soakMs, bakeMs },
   now,
 }: {
-  readonly progress: Pick<
-    NonNullable<Extract<ListedPromotion['view'], { state: 'running' }>['progress']>,
-    'steps' | 'watchUntil'
-  >;
+  readonly progress: Progress;
   readonly request: ListedPromotion['request'];
   readonly now: number;
 }) {
