@@ -16,13 +16,12 @@ export function restoreSpanOf({
   steps,
   startedAt,
 }: Pick<ReleaseResult, 'kind' | 'outcome' | 'steps' | 'startedAt'>): RestoreSpan | undefined {
-  const servedAt = steps.findLast(isServedAgain)?.endedAt;
+  const servedAgain = steps.findLast(
+    ({ restoring, step, status }) => restoring && step === 'serving' && status === 'done',
+  );
+  const servedAt = servedAgain?.endedAt;
   if (servedAt === undefined || outcome === 'rollback_failed') return undefined;
   return { since: kind === 'rollback' ? startedAt : stoppedAt(steps), servedAt };
-}
-
-function isServedAgain({ restoring, step, status }: StepRecord): boolean {
-  return restoring && step === 'serving' && status === 'done';
 }
 
 /** The end of the step that failed or was canceled; if none did, the start of the restore. */

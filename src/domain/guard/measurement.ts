@@ -66,7 +66,8 @@ export function judgeRound(
     if (value !== null) return breachOf(metric, value, measurement.before);
     const isMissing =
       (tally.missed[metric.name] ?? 0) >= MISSED_MAX || (isLast && !tally.seen.includes(metric.name));
-    return noData === 'rollback' && isMissing ? [missing(metric)] : [];
+    if (noData !== 'rollback' || !isMissing) return [];
+    return [{ metric: metric.name, kind: 'no_data', value: null, limit: null }];
   });
   return { breach: found[0] ?? null, tally };
 }
@@ -78,10 +79,6 @@ function count(measured: readonly Measurement[], { missed, seen }: Tally): Tally
   ]);
   const found = measured.filter(({ value }) => value !== null).map(({ metric }) => metric);
   return { missed: Object.fromEntries(counts) as Tally['missed'], seen: [...new Set([...seen, ...found])] };
-}
-
-function missing({ name: metric }: GuardMetric): Breach {
-  return { metric, kind: 'no_data', value: null, limit: null };
 }
 
 /** The limit that a value is beyond; none if it is within all. A value at its limit is within. */

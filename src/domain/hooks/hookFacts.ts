@@ -51,7 +51,8 @@ export function hookFacts(
   hours: HookHours | undefined,
   at: number,
 ): HookFacts {
-  const needsApproval = hours !== undefined && isWithin(hours, at);
+  const needsApproval =
+    hours !== undefined && frozenAt([{ name: 'approval', then: 'wait', ...hours }], at) !== null;
   if (view === undefined) return { serving: null, running: null, needsApproval };
   const { state, running } = view;
   return {
@@ -87,11 +88,6 @@ function stageOf(
   const isUnknown = progress === undefined || kind === 'rollback' || restores !== undefined;
   if (isUnknown || steps.some(({ restoring }) => restoring)) return 'unknown';
   return steps.some(({ step, status }) => step === 'serving' && status === 'done') ? 'serves' : 'before';
-}
-
-/** Whether an instant is within hours of the day or week. */
-function isWithin({ from, until, timeZone }: HookHours, at: number): boolean {
-  return frozenAt([{ name: 'approval', from, until, timeZone, then: 'wait' }], at) !== null;
 }
 
 function servingFacts(state: TargetState): ServingFacts | null {

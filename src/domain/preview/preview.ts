@@ -11,6 +11,7 @@ import {
   type TargetSpec,
   targetWorkflowId,
 } from '../target/targetSpec.ts';
+import type { ReleaseAnswer } from '../target/targetState.ts';
 
 export interface CommentSpec {
   readonly kind: 'github' | 'gitlab';
@@ -61,10 +62,7 @@ export function specOf({ terms, request }: PreviewPush): PreviewSpec {
   return { ...terms, target, recordStore };
 }
 
-export interface PreviewAnswer {
-  readonly releaseId: string;
-  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
-  readonly reason: string;
+export interface PreviewAnswer extends Pick<ReleaseAnswer, 'releaseId' | 'disposition' | 'reason'> {
   readonly expiresAt: Instant;
 }
 

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { shortArtifact } from '../artifact/artifact.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
@@ -13,7 +15,7 @@ export interface Line {
 }
 
 /** What to promote: the verified artifact that serves on `from`. */
-export interface Candidate {
+export interface Candidate extends Pick<TargetSeen, 'commit' | 'committedAt' | 'releasedBy'> {
   /** The identity of its content. */
   readonly artifact: string;
   readonly revisionId: string;
@@ -21,11 +23,6 @@ export interface Candidate {
   readonly agentUrl: string;
   /** ISO 8601. */
   readonly verifiedAt: string;
-  readonly commit: string | null;
-  /** When the commit was made; absent if not known. */
-  readonly committedAt?: Instant;
-  /** Who released it on `from`; `null` if unknown. */
-  readonly releasedBy: Actor | null;
 }
 
 /** The candidate of a promotion, or why the promotion ends at once. */
@@ -50,17 +47,8 @@ export function chooseCandidate(line: Line): Choice {
   if (to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
-  const { commit, committedAt, releasedBy } = from;
-  const candidate = {
-    artifact,
-    revisionId,
-    deploymentId,
-    agentUrl,
-    verifiedAt,
-    commit,
-    committedAt,
-    releasedBy,
-  };
+  const release = pick(from, 'commit', 'committedAt', 'releasedBy');
+  const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, ...release };
   return { kind: 'candidate', candidate };
 }
 
@@ -142,7 +130,7 @@ export interface TargetSeen {
   readonly commit: string | null;
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
-  /** Who released it. */
+  /** Who released it; `null` if unknown. */
   readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */
   readonly quarantined: readonly string[];
