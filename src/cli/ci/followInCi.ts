@@ -12,7 +12,7 @@ import {
   endingExitCode,
   type Links,
   onPageLines,
-  OUTCOME_WORDS,
+  outcomeWords,
 } from '../ui/endingText.ts';
 import { annotateEnd, inSection } from './ciLog.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
@@ -58,7 +58,7 @@ async function tellRun(
 ): Promise<void> {
   const { releaseId, outcome, reason } = endedOf(ending);
   const exitCode = endingExitCode(asked, ending);
-  annotateEnd(context, exitCode, `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`, reason);
+  annotateEnd(context, exitCode, `${releaseId} on ${target}: ${outcomeWords(outcome)}`, reason);
   const { settings } = temporal;
   const links = {
     dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, releaseId)),
@@ -90,7 +90,7 @@ export function jobSummary({ asked, target, ending, ...links }: Summarized): str
     ending.from === 'result'
       ? resultTables(ending.result, links)
       : factsTable([['page', links.dashboardUrl]]);
-  const title = `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`;
+  const title = `${releaseId} on ${target}: ${outcomeWords(outcome)}`;
   return summaryOf(endingExitCode(asked, ending), title, [reason], sections);
 }
 

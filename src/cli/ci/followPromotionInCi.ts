@@ -8,7 +8,7 @@ import { findWork, pastReleases } from '../../temporal/client/release/pastReleas
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
-import { type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
+import { type Links, onPageLines, outcomeWords } from '../ui/endingText.ts';
 import { annotateEnd, inSection } from './ciLog.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
 import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
@@ -30,7 +30,7 @@ export async function followPromotionInCi(
   );
   if (result !== undefined) {
     const { promotion, outcome, reason, releaseId } = result;
-    annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
+    annotateEnd(context, exitCode, `${promotion}: ${outcomeWords(outcome)}`, reason);
     const workflowUrl = workflowPage(temporal.settings, workflowId);
     const summary = promotionSummary(result, { dashboardUrl, workflowUrl });
     const outputs = {
@@ -72,7 +72,7 @@ async function serving(
 
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
-  const words = result.nothingToDo ? 'nothing to do' : OUTCOME_WORDS[outcome];
+  const words = result.nothingToDo ? 'nothing to do' : outcomeWords(outcome);
   const facts: readonly Fact[] = [
     ['from', from],
     ['to', to],

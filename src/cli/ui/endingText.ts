@@ -39,7 +39,7 @@ export function endingLines(
     ending.from === 'result'
       ? ` in ${formatDuration(Date.parse(ending.result.endedAt) - Date.parse(ending.result.startedAt))}`
       : '';
-  const lines = [`${mark} ${style.strong(OUTCOME_WORDS[outcome])}${elapsed} (${releaseId}): ${reason}`];
+  const lines = [`${mark} ${style.strong(outcomeWords(outcome))}${elapsed} (${releaseId}): ${reason}`];
   if (ending.from === 'result') lines.push(...resultLines(ending.result));
   if (dashboardUrl !== null) lines.push(`  page:       ${dashboardUrl}`);
   if (workflowUrl !== null) lines.push(`  Temporal:   ${workflowUrl}`);
@@ -59,16 +59,10 @@ export function onPageLines(dashboardUrl: string | null): readonly string[] {
   return dashboardUrl === null ? [] : [`On the page: ${dashboardUrl}`];
 }
 
-export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
-  released: 'released',
-  rolled_back: 'rolled back',
-  failed: 'failed',
-  rollback_failed: 'rollback failed',
-  errored: 'errored',
-  aborted: 'aborted',
-  superseded: 'superseded',
-  rejected: 'rejected',
-};
+/** An outcome for people: `rolled back`. */
+export function outcomeWords(outcome: Outcome): string {
+  return outcome.replaceAll('_', ' ');
+}
 
 export function endedOf(
   ending: Ending,

@@ -28,20 +28,12 @@ export function stepWords({ step, subject }: Pick<StepRecord, 'step' | 'subject'
   return isNamed && subject !== undefined ? `${STEP_WORDS[step]} ${subject}` : STEP_WORDS[step];
 }
 
-export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
-  running: 'running',
-  done: 'done',
-  failed: 'failed',
-  canceled: 'canceled',
-  skipped: 'skipped',
-};
-
 export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) {
   return (
     <ol class="strip" aria-label="Steps">
       {steps.map((step) => (
         <li class={`${step.status}${step.restoring ? ' restoring' : ''}`}>
-          <span class="unseen">{`${STATUS_WORDS[step.status]}: `}</span>
+          <span class="unseen">{`${step.status}: `}</span>
           {`${step.restoring ? '↩ ' : ''}${stepWords(step)}`}
           {step.status === 'running' ? (
             <>

@@ -2,7 +2,7 @@ import { stepElapsedMs } from '../../domain/story.ts';
 import type { StepRecord } from '../../domain/release/release.ts';
 import { type TimedRelease, type TimeSplit, splitTime } from '../../domain/release/timeSplit.ts';
 import { Clock, durationText, Elapsed, momentText } from '../page/times.tsx';
-import { STATUS_WORDS, stepWords } from './steps.tsx';
+import { stepWords } from './steps.tsx';
 
 interface TimelineProps {
   readonly timed: TimedRelease;
@@ -78,7 +78,7 @@ function TimelineRow({ step, from, whole, now }: RowProps) {
   return (
     <li class={`step ${status}${restoring ? ' restoring' : ''}`}>
       <span class="name">
-        {stepWords(step)} <span class="unseen">{STATUS_WORDS[status]}</span>
+        {stepWords(step)} <span class="unseen">{status}</span>
       </span>
       <span class="quiet at">
         <Clock at={startedAt} />

@@ -3,7 +3,7 @@ import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts
 import { exactText } from '../../../domain/instant.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
-import { OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { outcomeWords } from '../../ui/endingText.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText } from '../../ui/text.ts';
@@ -60,7 +60,7 @@ export function outcomeCell(
   if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: style.bad };
   const isGood = outcomeExitCode(kind, outcome, code) === 0;
   // The requested revision does not serve, so "rolled back" would look like success.
-  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : OUTCOME_WORDS[outcome];
+  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : outcomeWords(outcome);
   return isGood
     ? { text: `${MARKS.done} ${word}`, paint: style.good }
     : { text: `${MARKS.failed} ${word}`, paint: style.bad };

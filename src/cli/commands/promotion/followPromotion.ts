@@ -8,6 +8,7 @@ import { readProgress } from '../../../temporal/client/target/targetClient.ts';
 import { GAVE_UP, tellGaveUp, whileItContinues } from '../../follow/followToEnd.ts';
 import { FollowView } from '../../follow/followView.ts';
 import type { Output } from '../../output.ts';
+import { outcomeWords } from '../../ui/endingText.ts';
 
 const LOOK_MS = 400;
 
@@ -64,7 +65,7 @@ function tellEnding(output: Output, result: PromotionResult, dashboardUrl: strin
   const exitCode = outcomeExitCode('release', result.outcome);
   output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
   const mark = output.style.mark(exitCode === 0);
-  const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
+  const word = result.nothingToDo ? 'nothing to do' : outcomeWords(result.outcome);
   output.print(`${mark} ${word}: ${result.reason}`);
   if (dashboardUrl !== null) output.print(`  page: ${dashboardUrl}`);
   return exitCode;

@@ -14,7 +14,7 @@ import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { readRequester } from '../../provenance.ts';
-import { answerEnding, endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
@@ -123,7 +123,7 @@ async function tellAnswer(context: CommandContext, name: string, answer: FinalAn
   context.output.print(answerText(context, name, answer));
   context.output.event({ event: 'ended', releaseId: null, reason, ...UNFOLLOWED, outcome, exitCode });
   tellHold(context, name, onHold === true);
-  const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
+  const title = `rollback of ${name}: ${outcomeWords(outcome)}`;
   await reportInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
   return exitCode;
 }
