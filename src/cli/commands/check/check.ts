@@ -62,10 +62,11 @@ export async function runCheckCommand(
       signal,
     );
     const address = await agentOf(context, config, wanted, options.apiKey);
-    const agent = createRunApiClient({
-      ...address,
-      connections: mostAtOnce(checks, options.concurrency) + 1,
-    });
+    const mostAtOnce = Math.max(
+      options.concurrency,
+      ...checks.map(({ dataset }) => dataset?.concurrency ?? 1),
+    );
+    const agent = createRunApiClient({ ...address, connections: mostAtOnce + 1 });
     const pool = createAgent();
     const live = new LiveLines(output);
     const results: CheckResult[] = [];
@@ -196,10 +197,6 @@ async function askOne(
       spent: undefined,
     };
   }
-}
-
-function mostAtOnce(checks: readonly Check[], concurrency: number): number {
-  return Math.max(concurrency, ...checks.map(({ dataset }) => dataset?.concurrency ?? 1));
 }
 
 function exitCodeOf(results: readonly CheckResult[]): number {

@@ -4,7 +4,7 @@ import { systemReason } from '../../../artifact/sourceFiles.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
-import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.ts';
+import { counted, decide } from '../../../domain/hooks/decide.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
 import { type HookFacts, hookFacts } from '../../../domain/hooks/hookFacts.ts';
 import { EMPTY_HOOK, type HookState, isAsking } from '../../../domain/hooks/hookState.ts';
@@ -108,7 +108,8 @@ async function tryRule(
           facts: await look(temporal, hook.targets.get(target) ?? '', guards.approval, now),
         })
       : first;
-  return { outcome: verdict.kind === 'look' ? 'unknown' : verdict.kind, note: verdictText(verdict) };
+  const note = 'note' in verdict ? verdict.note : 'every guard is met';
+  return { outcome: verdict.kind === 'look' ? 'unknown' : verdict.kind, note };
 }
 
 async function look(
@@ -121,11 +122,6 @@ async function look(
   const running = view?.running ?? null;
   const progress = running === null ? undefined : await readProgress(temporal, running.workflowId);
   return hookFacts(view, progress, hours, now);
-}
-
-function verdictText(verdict: HookVerdict): string {
-  if (verdict.kind === 'not_met' || verdict.kind === 'ask') return verdict.note;
-  return 'every guard is met';
 }
 
 const OUTCOMES: Readonly<Record<Trial['outcome'], string>> = {
