@@ -63,10 +63,7 @@ export interface StepPolicy {
 }
 
 /** The parts of a step's policy that `slipway.yaml` may change. */
-export interface StepOverride {
-  readonly startToCloseMs?: number;
-  readonly scheduleToCloseMs?: number;
-  readonly heartbeatMs?: number;
+export interface StepOverride extends Partial<Omit<StepPolicy, 'retry'>> {
   readonly retry?: Partial<RetryPolicy>;
 }
 

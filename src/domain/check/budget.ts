@@ -13,11 +13,7 @@ export interface ChecksBudget {
   readonly tokens?: WholeNumber;
 }
 
-export interface Spent {
-  readonly timeMs: number;
-  readonly runs: WholeNumber;
-  readonly tokens: WholeNumber;
-}
+export type Spent = Required<ChecksBudget>;
 
 export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
   const left = (of: keyof ChecksBudget): number | undefined =>

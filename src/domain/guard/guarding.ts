@@ -1,6 +1,6 @@
 import { exactText } from '../instant.ts';
 import { type Instant, isRecord } from '../scalars.ts';
-import { type Breach, breachText } from './measurement.ts';
+import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
@@ -88,21 +88,14 @@ export function readGuardReport(raw: unknown): GuardReport | string {
   };
 }
 
-const KINDS: Readonly<Record<Breach['kind'], true>> = {
-  above_max: true,
-  below_min: true,
-  rose: true,
-  fell: true,
-  no_data: true,
-};
-
 function readBreach(raw: unknown): Breach | undefined {
   if (!isRecord(raw)) return undefined;
-  const { metric, kind, value, limit, before } = raw;
-  if (typeof metric !== 'string' || typeof kind !== 'string' || !Object.hasOwn(KINDS, kind)) return undefined;
+  const { metric, value, limit, before } = raw;
+  const kind = BREACH_KINDS.find((known) => known === raw['kind']);
+  if (typeof metric !== 'string' || kind === undefined) return undefined;
   return {
     metric: metric.slice(0, NOTE_MAX_CHARACTERS),
-    kind: kind as Breach['kind'],
+    kind,
     value: typeof value === 'number' ? value : null,
     limit: typeof limit === 'number' ? limit : null,
     before: typeof before === 'number' ? before : undefined,

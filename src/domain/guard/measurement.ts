@@ -20,11 +20,14 @@ export interface Measured {
   readonly values: readonly Measurement[];
 }
 
+/** How a metric can be worse. */
+export const BREACH_KINDS = ['above_max', 'below_min', 'rose', 'fell', 'no_data'] as const;
+
 /** Why a revision is worse: the limit that a metric is beyond. */
 export interface Breach {
   readonly metric: string;
   /** `no_data`: the metric has no data, and the policy is `rollback`. */
-  readonly kind: 'above_max' | 'below_min' | 'rose' | 'fell' | 'no_data';
+  readonly kind: (typeof BREACH_KINDS)[number];
   /** `null`: no data. */
   readonly value: number | null;
   /** The limit that the value is beyond. `null`: there is no data. */

@@ -11,7 +11,7 @@ import { type Dataset, DATASET_MAX, datasetProblem } from '../check/dataset.ts';
 import { type Evaluator, EVALUATORS_MAX, ON_NO_SCORE } from '../check/evaluator.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
-import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
+import { ARGS_MODES, type ExpectedCall, type ExpectedTools, TOOL_MODES } from '../check/trajectory.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
 import {
@@ -126,8 +126,8 @@ const ANY_TEXT: Rule = (value, path) => (typeof value === 'string' ? undefined :
 const ANY_NUMBER = number(-Number.MAX_VALUE, Number.MAX_VALUE);
 
 const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
-  mode: optional(choice<ToolMode>({ strict: true, unordered: true, subset: true, superset: true })),
-  argsMode: optional(choice<ArgsMode>({ exact: true, subset: true, superset: true })),
+  mode: optional(oneOf(TOOL_MODES)),
+  argsMode: optional(oneOf(ARGS_MODES)),
   calls: list(
     object<ExpectedCall>(() => ({ name: TEXT, args: optional(record) })),
     100,

@@ -1,6 +1,5 @@
-import type { InterventionRecord } from '../intervention/intervention.ts';
 import type { StepName } from '../step.ts';
-import type { StepRecord, Waiting } from './release.ts';
+import type { Progress, StepRecord } from './release.ts';
 
 /** How the time of a release was spent, in milliseconds. The parts add up to the whole. */
 export interface TimeSplit {
@@ -17,14 +16,9 @@ export interface TimeSplit {
 }
 
 /** The parts of a release's progress that determine its time split. */
-export interface TimedRelease {
-  readonly startedAt: string;
+export interface TimedRelease extends Pick<Progress, 'startedAt' | 'steps' | 'interventions' | 'waiting'> {
   /** Absent if it has not ended. */
   readonly endedAt?: string;
-  readonly steps: readonly StepRecord[];
-  readonly interventions: readonly InterventionRecord[];
-  /** What it waits for now. */
-  readonly waiting: Waiting | null;
 }
 
 const OF_CONTROL_PLANE: ReadonlySet<StepName> = new Set([
