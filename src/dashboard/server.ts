@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 
-import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
 import type { HookOfFile } from './hooks/hookRules.ts';
@@ -9,11 +8,9 @@ import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
+import type { ReadContext } from './readContext.ts';
 
-export interface DashboardOptions {
-  readonly temporal: TemporalConnection;
-  readonly home: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+export interface DashboardOptions extends ReadContext {
   readonly host: string;
   /** 0: a free port. */
   readonly port: number;

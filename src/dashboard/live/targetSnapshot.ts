@@ -1,4 +1,4 @@
-import type { RunningCall } from '../../domain/heartbeat.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetView } from '../../messages/target.ts';
 import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
@@ -6,16 +6,13 @@ import type { KeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
 import type { GuardOnPage } from './guardWatch.ts';
 
-export interface TargetSnapshot {
+export interface TargetSnapshot extends UnderWay {
   readonly workflowId: string;
   /** Its name in `slipway.yaml`; its workflow's id until the target has answered. */
   readonly name: string;
   /** The target's newest answer. `undefined`: it has not answered yet. */
   readonly view: TargetView | undefined;
   readonly progress: Progress | undefined;
-  readonly call: RunningCall | null;
-  /** While a revision is deployed: the newest lines of its build, oldest first. */
-  readonly buildLog: readonly string[];
   /** What Temporal knows of a target that has never answered. Absent: it has answered, or was not read. */
   readonly kept?: KeptTarget;
   /** The hooks whose rules have asked it, or may. Those that were not read yet are missing. */

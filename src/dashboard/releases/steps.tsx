@@ -1,4 +1,4 @@
-import type { RunningCall } from '../../domain/heartbeat.ts';
+import type { UnderWay as Waits } from '../../domain/heartbeat.ts';
 import type { Progress, StepRecord } from '../../domain/release/release.ts';
 import { Elapsed } from '../page/times.tsx';
 
@@ -47,14 +47,8 @@ export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) 
   );
 }
 
-interface UnderWayProps {
-  readonly progress: Progress;
-  readonly call: RunningCall | null;
-  readonly buildLog: readonly string[];
-}
-
 /** The steps, what the running one found last, and the newest lines of the build. */
-export function UnderWay({ progress, call, buildLog }: UnderWayProps) {
+export function UnderWay({ progress, call, buildLog }: Waits & { readonly progress: Progress }) {
   return (
     <>
       <StepStrip steps={progress.steps} />
