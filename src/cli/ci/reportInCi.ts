@@ -4,6 +4,7 @@ import type { CommandContext } from '../context.ts';
 import { reportError } from '../ui/errorReport.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { summaryOf } from './markdown.ts';
+import { errorText } from '../../domain/errors.ts';
 
 /** The ending of a command that did not follow anything to its end: rejected, queued, timed out. */
 interface CiReport {
@@ -55,8 +56,6 @@ async function append(
   try {
     await appendFile(file, text);
   } catch (error) {
-    output.note(
-      `${variable} could not be written: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    output.note(`${variable} could not be written: ${errorText(error)}`);
   }
 }

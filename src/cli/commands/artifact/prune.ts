@@ -24,6 +24,7 @@ import type { Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
+import type { EventOf } from '../../events/index.ts';
 
 interface PruneOptions extends FileOptions {
   readonly dryRun?: boolean;
@@ -144,12 +145,6 @@ export interface Pruned extends Retention {
   readonly state: 'kept' | 'removed' | 'would_go';
 }
 
-interface PruneSum {
-  readonly kept: number;
-  readonly removed: number;
-  readonly bytesFreed: number;
-}
-
 const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would be removed' } as const;
 const HEADINGS = ['ARTIFACT', 'SIZE', 'PUT', 'LAST RELEASED', 'STATE', 'WHY'] as const;
 
@@ -180,7 +175,7 @@ export function prunedLines(
   return tableLines(HEADINGS, rows, columns, style);
 }
 
-export function sumOf(pruned: readonly Pruned[]): PruneSum {
+export function sumOf(pruned: readonly Pruned[]): Pick<EventOf<'pruned'>, 'kept' | 'removed' | 'bytesFreed'> {
   const gone = pruned.filter(goes);
   return {
     kept: pruned.length - gone.length,

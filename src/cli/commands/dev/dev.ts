@@ -1,7 +1,7 @@
 import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
-import { onSlipwayError } from '../../../domain/errors.ts';
+import { errorText, onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
@@ -125,7 +125,7 @@ function printEvent(output: Output, event: SupervisorEvent): void {
       output.note(`${name} runs again`);
       return;
     case 'not_restarted': {
-      const why = event.error instanceof Error ? event.error.message : String(event.error);
+      const why = errorText(event.error);
       output.event({ event: 'service', name, state: 'not_restarted', reason: why });
       output.note(output.style.bad(`${name} could not be restarted: ${why}`));
       return;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { errorText, SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -43,8 +43,7 @@ async function gitFinding(): Promise<Finding> {
     const { stdout } = await promisify(execFile)('git', ['--version'], { timeout: 10_000 });
     return ok('git', stdout.trim().replace(/^git version /, ''));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return warning('git', why, 'install git: releases then record their commit');
+    return warning('git', errorText(error), 'install git: releases then record their commit');
   }
 }
 

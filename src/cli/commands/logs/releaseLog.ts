@@ -4,7 +4,7 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { errorText, SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -209,7 +209,7 @@ function problemOf(error: unknown): string {
   const { code, path } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' && path !== undefined)
     return `there is no ${path}; a worker or platform that "slipway dev" did not start here logs on its own stderr`;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Merges lines of several sources by time. A line without a time stays after its source's previous line. */

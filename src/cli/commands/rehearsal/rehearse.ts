@@ -8,7 +8,7 @@ import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { errorText, SlipwayError } from '../../../domain/errors.ts';
 import type { ApprovalPolicy } from '../../../domain/intervention/intervention.ts';
 import type { Injection } from '../../../domain/rehearsal/injection.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
@@ -101,8 +101,7 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SlipwayError('SLIPWAY_USAGE', `the file of injections cannot be read: ${why}`, {
+    throw new SlipwayError('SLIPWAY_USAGE', `the file of injections cannot be read: ${errorText(cause)}`, {
       place: file,
       hint: 'slipway rehearse --help shows what it may contain',
       cause,

@@ -52,19 +52,10 @@ export function releaseLines(
     ...factLines(found, now, style),
   ];
   if (source !== null) {
-    lines.push(
-      ...section(
-        'steps',
-        source.steps.map((step) => stepBranch(step, source.verdicts, now, style)),
-      ),
-    );
-    lines.push(
-      ...section(
-        'checks',
-        source.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
-      ),
-    );
-    lines.push(...section('commands', source.interventions.map(saidBranch)));
+    const steps = source.steps.map((step) => stepBranch(step, source.verdicts, now, style));
+    const checks = source.verdicts.map((verdict) => verdictBranch(verdict, answers, style));
+    const commands = source.interventions.map(saidBranch);
+    lines.push(...section('steps', steps), ...section('checks', checks), ...section('commands', commands));
   } else if (past.outcome === 'running') {
     lines.push(style.warn('  no worker answers; its calls so far:'));
     lines.push(...section('calls', calls.map(callBranch)));

@@ -4,7 +4,7 @@ import { readDashboardUrl } from '../../../config/dashboardUrl.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { errorText, SlipwayError } from '../../../domain/errors.ts';
 import type { Measure } from '../../../domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
 import { measureExpiry } from '../../../metrics/credentialExpiry.ts';
@@ -135,8 +135,7 @@ async function route(
     output.event({ event: 'version', buildId, state: found });
     output.print(VERSION_TEXTS[found](buildId));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    warn(output, `version ${buildId} may not take work: ${why}; see: slipway worker rollout`);
+    warn(output, `version ${buildId} may not take work: ${errorText(error)}; see: slipway worker rollout`);
   }
 }
 
@@ -153,8 +152,8 @@ function installRuntime(exporter: MetricsExporter | undefined, address: string |
     logOnStderr('INFO', exporter);
   } catch (error) {
     if (address === undefined) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `metrics cannot be served on ${address}: ${why}`, {
+    const message = `metrics cannot be served on ${address}: ${errorText(error)}`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
       place: address,
       hint: 'end what listens there, or choose another port: slipway worker --metrics 127.0.0.1:PORT',
       cause: error,
@@ -177,7 +176,7 @@ async function register(
     await makeHome(home);
     return await joinWorkers(home, settings);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     warn(output, `if this worker is killed, its steps are retried only at their deadlines: ${why}`);
     return undefined;
   }
@@ -185,7 +184,7 @@ async function register(
 
 function printEvent(output: Output, event: TakeOverEvent): void {
   if (event.what === 'could_not_look') {
-    const why = event.error instanceof Error ? event.error.message : String(event.error);
+    const why = errorText(event.error);
     warn(
       output,
       `steps of killed workers could not be found, and are retried only at their deadlines: ${why}`,
