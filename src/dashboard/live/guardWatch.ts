@@ -14,36 +14,21 @@ export interface GuardOnPage extends GuardWatched {
   readonly policy: GuardPolicy | undefined;
 }
 
-/** Watches a target's guard until it ends: reads from Temporal what it measures, and calls `onRead` each time. */
-export class GuardWatch {
-  readonly #context: Pick<ReadContext, 'temporal'>;
-  readonly #onRead: (guard: GuardOnPage) => void;
-  readonly #signal: AbortSignal;
-  #guarding: Guarding | undefined;
-  #watched: string | undefined;
-
-  constructor(
-    context: Pick<ReadContext, 'temporal'>,
-    onRead: (guard: GuardOnPage) => void,
-    signal: AbortSignal,
-  ) {
-    this.#context = context;
-    this.#onRead = onRead;
-    this.#signal = signal;
-  }
-
-  see(guarding: Guarding | undefined): void {
-    this.#guarding = guarding;
-    if (guarding === undefined || guarding.workflowId === this.#watched) return;
-    this.#watched = guarding.workflowId;
-    void this.#watch(guarding.workflowId);
-  }
-
-  async #watch(workflowId: string): Promise<void> {
-    const { temporal } = this.#context;
+/**
+ * Watches a target's guard until it ends: reads from Temporal what it measures, and calls `onRead` each time.
+ * @returns a function that takes the guard of the target's newest state.
+ */
+export function guardWatch(
+  { temporal }: Pick<ReadContext, 'temporal'>,
+  onRead: (guard: GuardOnPage) => void,
+  signal: AbortSignal,
+): (guarding: Guarding | undefined) => void {
+  let newest: Guarding | undefined;
+  let watchedId: string | undefined;
+  const watch = async (workflowId: string): Promise<void> => {
     let read: GuardOnPage | undefined;
-    while (!this.#signal.aborted && this.#guarding?.workflowId === workflowId) {
-      const isOver = this.#guarding.ended !== undefined;
+    while (!signal.aborted && newest?.workflowId === workflowId) {
+      const isOver = newest.ended !== undefined;
       try {
         const [policy, watched] = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           Promise.all([
@@ -52,12 +37,18 @@ export class GuardWatch {
           ]),
         );
         read = { workflowId, policy, ...watched };
-        this.#onRead(read);
+        onRead(read);
         if (isOver) return;
       } catch {
         // Read again. If Temporal does not answer, the target's snapshot shows it.
       }
-      await pause(READ_EVERY_MS, this.#signal);
+      await pause(READ_EVERY_MS, signal);
     }
-  }
+  };
+  return (guarding) => {
+    newest = guarding;
+    if (guarding === undefined || guarding.workflowId === watchedId) return;
+    watchedId = guarding.workflowId;
+    void watch(guarding.workflowId);
+  };
 }

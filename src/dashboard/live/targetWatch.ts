@@ -13,7 +13,7 @@ import { progressQuery } from '../../messages/release.ts';
 import { viewQuery } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import type { FirstReads } from './firstReads.ts';
-import { GuardWatch } from './guardWatch.ts';
+import { guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
@@ -39,7 +39,7 @@ export class TargetWatch {
   readonly #firstReads: FirstReads;
   readonly #hooks: HookWatches;
   readonly #stopping = new AbortController();
-  readonly #guard: GuardWatch;
+  readonly #seeGuard: ReturnType<typeof guardWatch>;
   #watched: string | undefined;
   #deploymentSeenAt = 0;
   #buildLogReadAt = 0;
@@ -57,7 +57,7 @@ export class TargetWatch {
     this.#context = context;
     this.#firstReads = firstReads;
     this.#hooks = hooks;
-    this.#guard = new GuardWatch(context, (guard) => this.#change({ guard }), this.#stopping.signal);
+    this.#seeGuard = guardWatch(context, (guard) => this.#change({ guard }), this.#stopping.signal);
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
     void this.#watchTarget();
@@ -109,7 +109,7 @@ export class TargetWatch {
   #lookAround(): void {
     const { signal } = this.#stopping;
     if (signal.aborted) return;
-    this.#guard.see(this.#snapshot.view?.state.guard);
+    this.#seeGuard(this.#snapshot.view?.state.guard);
     if (this.#followsHooks) return;
     this.#followsHooks = true;
     const end = this.#hooks.follow(this.#snapshot.workflowId, (hooks) => this.#change({ hooks }));
