@@ -205,17 +205,14 @@ export function statusLabel({
   return status === undefined ? code : String(status);
 }
 
-/** Replaces each label value that is not allowed with `other`. */
-type BoundLabels = (
-  labels: Metric['labels'],
-  given: Readonly<Record<string, string | undefined>>,
-) => Record<string, string>;
-
 const OTHER = 'other';
 const LABEL_MAX_CHARACTERS = 100;
 
-/** Limits the labels of one process: see {@link Metric.labels}. A label has the same values in all of its metrics. */
-export function boundLabels(): BoundLabels {
+/**
+ * Limits the labels of one process: see {@link Metric.labels}. A label has the same values in all of its metrics. Values
+ * that are not allowed become `other`.
+ */
+export function boundLabels() {
   const seen = new Map<string, Set<string>>();
   const bounded = (label: string, allowed: readonly string[] | number, value: string): string => {
     if (typeof allowed !== 'number') return allowed.includes(value) ? value : OTHER;
@@ -225,7 +222,7 @@ export function boundLabels(): BoundLabels {
     values.add(value);
     return value.slice(0, LABEL_MAX_CHARACTERS);
   };
-  return (labels, given) =>
+  return (labels: Metric['labels'], given: Readonly<Record<string, string | undefined>>) =>
     Object.fromEntries(
       Object.entries(labels).map(([label, allowed]) => [label, bounded(label, allowed, given[label] ?? '')]),
     );
