@@ -117,9 +117,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
     }
   };
   const temporal = await fromTemporal(context, asked, problems);
-  // Without an id, the newest record.
-  const recordId = temporal.releaseId ?? (asked.release === 'latest' ? undefined : asked.release);
-  const result = temporal.result ?? (await recordOf(store, target.name, recordId));
+  const result = temporal.result ?? (await recordOf(store, target.name, recordId(asked, temporal)));
   const releaseId = temporal.releaseId ?? result?.releaseId ?? asked.release;
   const about = result ?? temporal.progress ?? undefined;
   const revisions = revisionsOf(about);
@@ -185,6 +183,11 @@ async function fromTemporal(
     problems.push({ source: 'temporal', problem: problemOf(error) });
     return { releaseId: undefined, lines: [], result: null, progress: null };
   }
+}
+
+/** The record to look for if Temporal does not have the result; `undefined`: the newest. */
+function recordId({ release }: Asked, { releaseId }: OfTemporal): string | undefined {
+  return releaseId ?? (release === 'latest' ? undefined : release);
 }
 
 function revisionsOf(about: ReleaseResult | Progress | undefined): readonly string[] {
