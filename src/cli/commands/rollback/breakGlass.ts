@@ -2,8 +2,10 @@ import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { revisionPhase } from '../../../domain/deployment/revision.ts';
+import { findRevision, isRevisionId } from '../../../domain/deployment/revisionName.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { redeployCommand } from '../../../domain/release/instructions.ts';
+import type { KnownRevision } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import {
   type Deployment,
@@ -17,11 +19,11 @@ import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localH
 
 interface BreakGlassOrder {
   readonly target: TargetSpec;
-  /** The revision. Default: the newest good one before the active one. */
+  /** A revision, the beginning of its id, or a release. Default: the newest good one before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
-  /** The deployment's recorded revisions, oldest first: whether each was verified. */
-  readonly verified: ReadonlyMap<string, boolean>;
+  /** Reads a deployment's recorded revisions, oldest first. */
+  readonly recorded: (deploymentId: string) => Promise<readonly KnownRevision[]>;
   /** How long to wait for the revision, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -32,7 +34,7 @@ const POLL_MS = 500;
  * Restores a revision without Temporal: calls redeploy on the control plane and waits until the revision serves. First
  * leaves a hold on this machine, so that no release replaces it. Does not run checks.
  * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
- * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE.
+ * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE, SLIPWAY_USAGE.
  */
 export async function breakGlass(
   context: CommandContext,
@@ -43,7 +45,7 @@ export async function breakGlass(
   const { target, requestedBy } = order;
   return withControlPlane(context, target, async (client) => {
     const before = await findDeployment(client, target);
-    const to = order.to ?? (await previousGood(client, before, order.verified));
+    const to = await chooseRevision(client, before, order);
     const since = new Date().toISOString();
     const heldBefore = await readLocalHold(home, target.name);
     await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
@@ -62,6 +64,25 @@ export async function breakGlass(
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
   });
+}
+
+/** The revision that the person named, else the previous good one. A whole id needs no records. */
+async function chooseRevision(
+  client: ControlPlaneClient,
+  deployment: Deployment,
+  { to, recorded }: BreakGlassOrder,
+): Promise<string> {
+  const known = to !== undefined && isRevisionId(to) ? [] : await recorded(deployment.id);
+  if (to === undefined) {
+    const verified = new Map(known.map((revision) => [revision.revisionId, revision.verified]));
+    return previousGood(client, deployment, verified);
+  }
+  const meant = findRevision({ known, history: [] }, to);
+  if ('problem' in meant) {
+    const hint = 'the names come from the records in the artifact store; without a record, name a whole id';
+    throw new SlipwayError('SLIPWAY_USAGE', meant.problem, { place: deployment.id, hint });
+  }
+  return 'askFor' in meant ? meant.askFor : meant.revisionId;
 }
 
 /** The newest revision before the active one that is known to be good, else that was deployed and is not known bad. */

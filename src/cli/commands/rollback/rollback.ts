@@ -21,7 +21,7 @@ import { breakGlass } from './breakGlass.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import type { ReleaseResult } from '../../../domain/release/release.ts';
+import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 
 interface RollbackOptions extends MessageOptions {
@@ -47,8 +47,9 @@ export async function runRollbackCommand(
   const requestedBy = await readRequester(context, file.folder, options.reason);
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
-      const verified = await recordedRevisions(artifactStoreOf(file, context), name);
-      const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
+      const recorded = (deploymentId: string) =>
+        recordedRevisions(artifactStoreOf(file, context), name, deploymentId);
+      const order = { target: spec, to: options.to, requestedBy, recorded, timeoutMs: options.timeout };
       return breakGlass(context, order, signal);
     }
     const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
@@ -164,28 +165,30 @@ export function readWhatServes(context: CommandContext, target: TargetSpec): Pro
 const RECORDS_READ = 50;
 
 /**
- * A target's revisions in its release records: whether each was verified. The records do not depend on Temporal or its
- * retention. A revision whose release did not succeed counts as not verified.
- * @returns oldest first: the revision that served before a release comes before the release's own.
+ * The revisions of a target's deployment in its release records, oldest first: the revision that served before a
+ * release comes before the release's own. The records do not depend on Temporal or its retention. Records of another
+ * deployment, which the target had before or which another target of that name has, do not count. A revision whose
+ * release did not succeed counts as not verified.
  */
 export async function recordedRevisions(
   store: ArtifactStore,
   target: string,
-): Promise<ReadonlyMap<string, boolean>> {
-  const verified = new Map<string, boolean>();
+  deploymentId: string,
+): Promise<readonly KnownRevision[]> {
+  const recorded = new Map<string, KnownRevision>();
   // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
   for (const name of names.slice(-RECORDS_READ)) {
     const record = (await store.getRecord(name)) as Partial<ReleaseResult> | undefined;
-    if (record === undefined) continue;
-    const { baseline } = record;
-    if (baseline?.revisionId != null && !verified.has(baseline.revisionId)) {
-      verified.set(baseline.revisionId, baseline.verified);
+    if (record?.deploymentId !== deploymentId) continue;
+    const { baseline, kind, revisionId, outcome, releaseId, endedAt: at = '' } = record;
+    if (baseline?.revisionId != null && !recorded.has(baseline.revisionId)) {
+      recorded.set(baseline.revisionId, { revisionId: baseline.revisionId, verified: baseline.verified, at });
     }
-    for (const known of record.knownRevisions ?? []) verified.set(known.revisionId, known.verified);
-    if (record.kind === 'release' && record.revisionId != null && record.outcome !== 'released') {
-      verified.set(record.revisionId, false);
+    for (const known of record.knownRevisions ?? []) recorded.set(known.revisionId, known);
+    if (kind === 'release' && revisionId != null && outcome !== 'released') {
+      recorded.set(revisionId, { revisionId, verified: false, release: releaseId, at });
     }
   }
-  return verified;
+  return [...recorded.values()];
 }

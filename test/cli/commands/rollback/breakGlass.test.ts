@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { breakGlass } from '../../../../src/cli/commands/rollback/breakGlass.ts';
 import { readLocalHold } from '../../../../src/cli/commands/target/localHold.ts';
+import type { KnownRevision } from '../../../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
@@ -127,7 +128,12 @@ function target(): TargetSpec {
 }
 
 async function breaking(
-  options: { to?: string; verified?: ReadonlyMap<string, boolean>; timeoutMs?: number; json?: boolean } = {},
+  options: {
+    to?: string;
+    recorded?: readonly Omit<KnownRevision, 'at'>[];
+    timeoutMs?: number;
+    json?: boolean;
+  } = {},
   signal = never,
 ) {
   const output = testOutput({ json: options.json ?? false });
@@ -137,7 +143,10 @@ async function breaking(
       target: target(),
       to: options.to,
       requestedBy: { who: 'ada', from: 'cli', reason: 'it lies' },
-      verified: options.verified ?? new Map(),
+      recorded: (deploymentId) => {
+        expect(deploymentId).toBe(plane.id);
+        return Promise.resolve((options.recorded ?? []).map((known) => ({ ...known, at: '' })));
+      },
       timeoutMs: options.timeoutMs ?? 10_000,
     },
     signal,
@@ -167,7 +176,7 @@ describe('rolling back without Temporal', () => {
   it('skips revisions that were never deployed, and those that the records call bad', async () => {
     plane.revisions.push(randomUUID());
     plane.statuses = ['DEPLOYED', 'BUILD_FAILED', 'DEPLOYED', 'DEPLOYED'];
-    await breaking({ verified: new Map([[plane.revisions[2]!, false]]) });
+    await breaking({ recorded: [{ revisionId: plane.revisions[2]!, verified: false }] });
     expect(plane.redeployed).toEqual([plane.revisions[3]]);
   });
 
@@ -181,23 +190,21 @@ describe('rolling back without Temporal', () => {
   it('uses the good revisions of the records if the control plane has no list of revisions', async () => {
     plane.offersList = false;
     const [newest, before, oldest] = plane.revisions as [string, string, string];
-    const verified = new Map([
-      [oldest, true],
-      [before, true],
-      [newest, true],
-    ]);
-    const { exitCode } = await breaking({ verified });
+    const recorded = [oldest, before, newest].map((revisionId) => ({ revisionId, verified: true }));
+    const { exitCode } = await breaking({ recorded });
     expect(exitCode).toBe(0);
     expect(plane.redeployed).toEqual([before]);
     // The active revision was created manually: no record knows it.
     plane.active = 0;
-    await breaking({ verified: new Map([...verified].slice(0, 2)) });
+    await breaking({ recorded: recorded.slice(0, 2) });
     expect(plane.redeployed).toEqual([before, before]);
   });
 
   it('changes nothing without a list and without a good revision in the records', async () => {
     plane.offersList = false;
-    await expect(breaking({ verified: new Map([[plane.revisions[1]!, false]]) })).rejects.toMatchObject({
+    await expect(
+      breaking({ recorded: [{ revisionId: plane.revisions[1]!, verified: false }] }),
+    ).rejects.toMatchObject({
       code: 'SLIPWAY_NOTHING_TO_RESTORE',
     });
     expect(plane.redeployed).toEqual([]);
@@ -206,6 +213,21 @@ describe('rolling back without Temporal', () => {
   it('restores the named one', async () => {
     await breaking({ to: plane.revisions[2]! });
     expect(plane.redeployed).toEqual([plane.revisions[2]]);
+  });
+
+  it('restores the one that is named by its release, or by the beginning of its id', async () => {
+    const revisionId = plane.revisions[2]!;
+    const recorded = [{ revisionId, verified: true, release: 'release-1' }];
+    await breaking({ to: 'release-1', recorded });
+    await breaking({ to: revisionId.slice(0, 8), recorded });
+    expect(plane.redeployed).toEqual([revisionId, revisionId]);
+  });
+
+  it('changes nothing if no record has the name', async () => {
+    const asked = breaking({ to: 'release-9' });
+    await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_USAGE', message: /called "release-9"/ });
+    expect(plane.redeployed).toEqual([]);
+    expect(await readLocalHold(home, 'production')).toBeUndefined();
   });
 
   it('leaves a hold, with the person and the reason', async () => {

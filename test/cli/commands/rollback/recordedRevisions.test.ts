@@ -14,12 +14,19 @@ beforeEach(async () => {
   store = openArtifactStore(folder);
 });
 
+const HERE = 'deployment-1';
+
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
-  return store.putRecord(name, sampleResult({ baseline: null, ...result }));
+  return store.putRecord(name, sampleResult({ baseline: null, deploymentId: HERE, ...result }));
+}
+
+async function verdicts(): Promise<readonly (readonly [string, boolean])[]> {
+  const known = await recordedRevisions(store, 'production', HERE);
+  return known.map(({ revisionId, verified }) => [revisionId, verified] as const);
 }
 
 it('is empty without records', async () => {
-  expect(await recordedRevisions(store, 'production')).toEqual(new Map());
+  expect(await verdicts()).toEqual([]);
 });
 
 it('has the newest verdict on each revision, and counts a failed release as a bad one', async () => {
@@ -39,13 +46,11 @@ it('has the newest verdict on each revision, and counts a failed release as a ba
     knownRevisions: [{ revisionId: 'a', verified: false, at }],
   });
   await record('staging/1-release-1.json', { revisionId: 'd', outcome: 'failed' });
-  expect(await recordedRevisions(store, 'production')).toEqual(
-    new Map([
-      ['a', false],
-      ['b', false],
-      ['c', false],
-    ]),
-  );
+  expect(await verdicts()).toEqual([
+    ['a', false],
+    ['b', false],
+    ['c', false],
+  ]);
 });
 
 it('has the revision that served before a release, ahead of the release’s own', async () => {
@@ -55,8 +60,18 @@ it('has the revision that served before a release, ahead of the release’s own'
     baseline: { revisionId: 'a', verified: true },
     knownRevisions: [{ revisionId: 'b', verified: true, at }],
   });
-  expect([...(await recordedRevisions(store, 'production'))]).toEqual([
+  expect(await verdicts()).toEqual([
     ['a', true],
     ['b', true],
   ]);
+});
+
+it('has none of another deployment that the target had before', async () => {
+  const knownRevisions = [{ revisionId: 'a', verified: true, at: '2026-11-21T12:00:00.000Z' }];
+  await record('production/1-release-1.json', {
+    deploymentId: 'deployment-0',
+    revisionId: 'a',
+    knownRevisions,
+  });
+  expect(await verdicts()).toEqual([]);
 });
