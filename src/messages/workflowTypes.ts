@@ -76,6 +76,8 @@ export interface ReleaseInput {
   readonly queuedAt?: string;
   /** What the target knows of its revisions, oldest first. */
   readonly known: readonly KnownRevision[];
+  /** The deployment of the known revisions. Absent: whichever is found. */
+  readonly knownIn?: string;
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
   /** The target's last settings that worked; `null` if none have. */
@@ -91,6 +93,8 @@ export interface RollbackInput {
   /** The newest release request: it has the target's newest settings and the steps' overrides. */
   readonly lastRequest: ReleaseRequest;
   readonly known: readonly KnownRevision[];
+  /** The deployment of the known revisions. Absent: whichever is found. */
+  readonly knownIn?: string;
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
   /** The target's last settings that worked; `null` if none have. */

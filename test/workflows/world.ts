@@ -142,6 +142,7 @@ export class World {
     openStore: (store: string) => (this.proofsInFolder ? openArtifactStore(store) : memoryStore(this.kept)),
   };
   #waiters: (() => void)[] = [];
+  #deployments = 0;
   #revisions = 0;
 
   constructor(id: string) {
@@ -155,7 +156,10 @@ export class World {
     };
     const plain = releaseActivities(outside, { pollUntil: polls(), lookEveryMs: POLL_MS });
     this.controlPlane = new MemoryControlPlane({
-      newDeployment: () => ({ id: `${id}-deployment`, agentUrl: `http://agent.${id}.test` }),
+      newDeployment: () => ({
+        id: `${id}-deployment${++this.#deployments === 1 ? '' : `-${this.#deployments}`}`,
+        agentUrl: `http://agent.${id}.test`,
+      }),
       newRevisionId: () => this.revisionId(++this.#revisions),
     });
     this.activities = track({

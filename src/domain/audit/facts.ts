@@ -30,6 +30,7 @@ export interface WorkFact {
   readonly endedAt: number | null;
   readonly ended: 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed_out' | 'running';
   readonly request: ReleaseRequest | RollbackRequest;
+  /** What it knew of the deployment's revisions when it began, oldest first. */
   readonly known: readonly KnownRevision[];
   readonly result: ReleaseResult | null;
   readonly activities: readonly ActivityFact[];

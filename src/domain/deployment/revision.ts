@@ -37,6 +37,14 @@ export interface RevisionSnapshot {
   readonly reason: string | null;
 }
 
+/**
+ * Whether a deployment is another one than that of the known revisions: a person deleted theirs, or `slipway.yaml`
+ * names another. None of them can be restored there.
+ */
+export function isAnother(deploymentId: string | null, knownIn: string | undefined): boolean {
+  return deploymentId !== null && knownIn !== undefined && deploymentId !== knownIn;
+}
+
 const KNOWN: Bound = { items: 50, bytes: 150_000 };
 
 /** Keeps the newest revisions, up to a target's limit. */

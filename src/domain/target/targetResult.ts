@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import { restoreSpanOf } from '../delivery/restoreSpan.ts';
-import { isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
+import { isAnother, isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
 import { needsPerson } from '../release/outcome.ts';
 import {
   ENDED_FIELDS,
@@ -126,18 +126,19 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
 /**
  * The known revisions, in the order in which they were first known, with the newest facts. A revision with a
  * quarantined artifact, or from which a person rolled back, stays quarantined with its copies until a person restores
- * it by name.
+ * it by name. Those of a deployment that another one replaced are forgotten.
  */
 function mergeKnown(
   state: TargetState,
-  { knownRevisions, servingRevisionId }: ReleaseResult,
+  { knownRevisions, servingRevisionId, deploymentId }: ReleaseResult,
   satisfied: readonly RollbackRequest[],
 ): readonly KnownRevision[] {
-  const merged = new Map(state.known.map((revision) => [revision.revisionId, revision]));
+  const before = isAnother(deploymentId, state.owns) ? [] : state.known;
+  const merged = new Map(before.map((revision) => [revision.revisionId, revision]));
   for (const revision of knownRevisions) merged.set(revision.revisionId, revision);
   const all = [...merged.values()];
   const left = new Set(
-    [...state.known, ...knownRevisions]
+    [...before, ...knownRevisions]
       .filter(({ quarantined }) => quarantined === true)
       .map(({ revisionId }) => originalOf(all, revisionId)),
   );

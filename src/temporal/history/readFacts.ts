@@ -8,6 +8,7 @@ import type {
   TargetFacts,
   WorkFact,
 } from '../../domain/audit/facts.ts';
+import { isAnother } from '../../domain/deployment/revision.ts';
 import { failureDetail } from '../../domain/failure.ts';
 import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
@@ -66,17 +67,18 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
 function readWork({ workflowId, history }: AuditedHistory): WorkFact {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   const input = decode(started?.input) as ReleaseInput;
-  const { ended, result } = endOf(history);
+  const end = endOf(history);
+  const result = end.result as ReleaseResult | null;
   const last = history.events?.at(-1);
   return {
     workflowId,
     kind: started?.workflowType?.name === 'rollback' ? 'rollback' : 'release',
     startedAt: timeOf(history.events?.[0]),
-    endedAt: ended === 'running' ? null : timeOf(last),
-    ended,
+    endedAt: end.ended === 'running' ? null : timeOf(last),
+    ended: end.ended,
     request: input.request,
-    known: input.known,
-    result: result as ReleaseResult | null,
+    known: isAnother(result?.deploymentId ?? null, input.knownIn) ? [] : input.known,
+    result,
     activities: readActivities(history),
   };
 }

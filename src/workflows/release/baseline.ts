@@ -13,7 +13,7 @@ import type { Run } from './run.ts';
  * that revision (the deployment was made elsewhere), its checks run once, to decide whether it counts as verified.
  */
 export async function recordBaseline(
-  { input, request, journal, knownRevisions, passed, foundBefore }: Run,
+  { input, knownBefore, request, journal, knownRevisions, passed, foundBefore }: Run,
   deployment: DeploymentSnapshot,
   created: boolean,
 ): Promise<Baseline> {
@@ -21,10 +21,10 @@ export async function recordBaseline(
   // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
   if (created || revisionId === null) return { revisionId: null, verified: false };
   const isVerified = (id: string): boolean =>
-    input.known.some((revision) => revision.revisionId === id && revision.verified);
+    knownBefore.some((revision) => revision.revisionId === id && revision.verified);
   const instead = baselineInstead(input.late, deployment);
   if (instead !== undefined) return { revisionId: instead, verified: isVerified(instead) };
-  const known = input.known.find((revision) => revision.revisionId === revisionId);
+  const known = knownBefore.find((revision) => revision.revisionId === revisionId);
   const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;
   let silent: string | null = null;

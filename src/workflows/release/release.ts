@@ -166,7 +166,7 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   const sentBefore = run.undoPatch !== null;
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
-    const before = { deployment, known: run.input.known };
+    const before = { deployment, known: run.knownBefore };
     const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore);
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;

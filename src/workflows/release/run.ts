@@ -1,6 +1,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
+import { isAnother } from '../../domain/deployment/revision.ts';
 import type {
   Baseline,
   KnownRevision,
@@ -81,9 +82,15 @@ export class Run implements Shipment {
 
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
+  /** The revisions of the deployment that the target knew, oldest first. */
+  get knownBefore(): readonly KnownRevision[] {
+    const { known, knownIn } = this.input;
+    return isAnother(this.deploymentId, knownIn) ? [] : known;
+  }
+
   /** The revisions that the target knew and those that the release found, oldest first. */
   get known(): readonly KnownRevision[] {
-    return [...this.input.known, ...this.knownRevisions];
+    return [...this.knownBefore, ...this.knownRevisions];
   }
 }
 

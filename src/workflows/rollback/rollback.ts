@@ -1,6 +1,6 @@
 import { CancellationScope, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 
-import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
+import { isAnother, isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
@@ -28,7 +28,8 @@ export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
 }
 
 async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
-  const { releaseId, request, lastRequest, known } = input;
+  const { releaseId, request, lastRequest } = input;
+  let { known } = input;
   const { recordStore } = lastRequest;
   const settings = new Settings(input.lastGood, lastRequest.target);
   const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
@@ -68,6 +69,8 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   }
   const { deploymentId, activeRevisionId } = deployment;
   journal.note({ deploymentId });
+  const knowsNone = isAnother(deploymentId, input.knownIn);
+  if (knowsNone) known = [];
   const serving = {
     servingRevisionId: activeRevisionId,
     servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
@@ -84,7 +87,9 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     const { code, message } = explain(error);
     return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });
   }
-  const to = request.to ?? previousVerified(known, activeRevisionId);
+  // With `from`, the target chose it among the revisions that it knew.
+  const named = knowsNone && from !== undefined ? undefined : request.to;
+  const to = named ?? previousVerified(known, activeRevisionId);
   if (to === undefined) {
     return finish({
       outcome: 'failed',

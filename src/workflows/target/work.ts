@@ -59,7 +59,7 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     ]),
   };
   const { owns } = state;
-  const lent = { releaseId, known, lastGood, owns };
+  const lent = { releaseId, known, knownIn: owns, lastGood, owns };
   return work.kind === 'release'
     ? startChild(release, {
         ...common,
