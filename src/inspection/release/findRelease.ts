@@ -56,10 +56,10 @@ export async function findRelease(
     const kept = await keptByTemporal(temporal, target, `${targetId}/${releaseId}`);
     if (kept !== undefined) return kept;
   }
-  const record = store === undefined ? undefined : await recordOf(store, target, releaseId);
-  if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
   const { releases = [] } = past ?? (await pastReleases(temporal, targetId)) ?? {};
   const row = releases.find((release) => release.releaseId === releaseId);
+  const record = store === undefined ? undefined : await recordOf(store, target, releaseId, row);
+  if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
   if (row !== undefined) return { ...BARE, target, past: row, from: 'target' };
   throw releaseUnknown(
     target,
@@ -101,13 +101,22 @@ async function keptByTemporal(
   };
 }
 
-/** A release's record in the store; without an id, the newest. Record names begin with the start time. */
+/**
+ * A release's record in the store; without an id, the newest. Record names begin with the start time.
+ * @param row - its row, if known. The store may have a record of the same name from another deployment that the target
+ * had, or from before Temporal lost its data.
+ */
 export async function recordOf(
   store: ArtifactStore,
   target: string,
   releaseId: string | undefined,
+  row?: Pick<PastRelease, 'startedAt'>,
 ): Promise<ReleaseResult | undefined> {
   const names = await store.listRecords(`${target}/`);
-  const name = names.findLast((record) => releaseId === undefined || record.endsWith(`-${releaseId}.json`));
-  return name === undefined ? undefined : ((await store.getRecord(name)) as ReleaseResult | undefined);
+  const called = names.filter((name) => releaseId === undefined || name.endsWith(`-${releaseId}.json`));
+  for (const name of called.reverse()) {
+    const record = (await store.getRecord(name)) as ReleaseResult | undefined;
+    if (row === undefined || record?.startedAt === row.startedAt) return record;
+  }
+  return undefined;
 }

@@ -4,7 +4,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { findRelease } from '../../../src/inspection/release/findRelease.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { recordResult } from '../../../src/domain/target/targetResult.ts';
+import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
+import { NOW, request, result, seasoned } from '../../domain/target/targets.ts';
+import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
@@ -12,13 +16,14 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
+// The server's error for a missing history.
+const fetchHistory = (): never => {
+  throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
+};
+
 /** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {
   const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'w', undefined));
-  // The server's error for a missing history.
-  const fetchHistory = (): never => {
-    throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
-  };
   return {
     settings: {},
     client: {
@@ -46,5 +51,25 @@ describe('a release that Temporal no longer has', () => {
     await expect(
       findRelease(forgetful(), openArtifactStore(folder), target, 'release-1'),
     ).rejects.toMatchObject({ code: 'SLIPWAY_RELEASE_UNKNOWN', hint: 'it has never taken one' });
+  });
+
+  it('is read from the row of its target, if the record of its name is of another release', async () => {
+    const store = openArtifactStore(folder);
+    const other = { startedAt: '2025-12-31T12:00:00.000Z', reason: 'on the deployment before' };
+    await store.putRecord('production/1-release-1.json', sampleResult({ releaseId: 'release-1', ...other }));
+    await store.putRecord('production/1-release-2.json', sampleResult({ releaseId: 'release-2', ...other }));
+    const released = recordResult(seasoned(), result('release-1'), 0);
+    const hold = { since: NOW, by: { who: 'ada', from: 'cli' } };
+    const { state } = submitRelease({ ...released, hold }, null, request('b'), NOW);
+    const query = () => Promise.resolve({ state, running: null });
+    const describe = () => Promise.resolve({});
+    const temporal = answeringTemporal({
+      workflow: { getHandle: () => ({ fetchHistory, describe, query }) },
+    });
+    const find = (releaseId: string) => findRelease(temporal, store, target, releaseId);
+    expect(await find('release-1')).toMatchObject({ from: 'target', past: { reason: 'all went well' } });
+    expect(await find('release-2')).toMatchObject({ from: 'target', past: { outcome: 'rejected' } });
+    await store.putRecord('production/0-release-1.json', result('release-1'));
+    expect(await find('release-1')).toMatchObject({ from: 'record', past: { reason: 'all went well' } });
   });
 });

@@ -9,7 +9,7 @@ import type { Progress, ReleaseResult } from '../../../domain/release/release.ts
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { logEnd } from '../../../inspection/deployment/revisionLog.ts';
-import { findRelease, recordOf } from '../../../inspection/release/findRelease.ts';
+import { findRelease, LATEST, recordOf } from '../../../inspection/release/findRelease.ts';
 import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
 import { historyLines } from '../../../temporal/history/historyLines.ts';
 import type { CommandContext } from '../../context.ts';
@@ -106,7 +106,7 @@ function printLine(
  * the log of each revision that it made.
  */
 async function readReleaseLog(context: CommandContext, asked: Asked): Promise<ReleaseLog> {
-  const { target, store } = asked;
+  const { target } = asked;
   const problems: { source: string; problem: string }[] = [];
   const orNone = async <T>(source: string, read: () => Promise<readonly T[]>): Promise<readonly T[]> => {
     try {
@@ -117,8 +117,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
     }
   };
   const temporal = await fromTemporal(context, asked, problems);
-  const result = temporal.result ?? (await recordOf(store, target.name, recordId(asked, temporal)));
-  const releaseId = temporal.releaseId ?? result?.releaseId ?? asked.release;
+  const { result, releaseId = result?.releaseId ?? asked.release } = temporal;
   const about = result ?? temporal.progress ?? undefined;
   const revisions = revisionsOf(about);
   const workflowId = `${targetWorkflowId(target.spec)}/${releaseId}`;
@@ -139,12 +138,12 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
           }),
         );
   // A serving agent keeps logging after the release has ended.
-  const endedAt = result === undefined ? Infinity : Date.parse(result.endedAt);
+  const endedAt = result === null ? Infinity : Date.parse(result.endedAt);
   const own = written.filter(
     ({ source, timestamp }) => source !== 'deploy' || timestamp === null || Date.parse(timestamp) <= endedAt,
   );
   const lines = inOrder([temporal.lines, ...files, own]);
-  return { releaseId, lines, problems, hasEnded: result !== undefined };
+  return { releaseId, lines, problems, hasEnded: result !== null };
 }
 
 interface OfTemporal {
@@ -181,13 +180,9 @@ async function fromTemporal(
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code === 'SLIPWAY_RELEASE_UNKNOWN') throw error;
     problems.push({ source: 'temporal', problem: problemOf(error) });
-    return { releaseId: undefined, lines: [], result: null, progress: null };
+    const result = await recordOf(store, target.name, release === LATEST ? undefined : release);
+    return { releaseId: undefined, lines: [], result: result ?? null, progress: null };
   }
-}
-
-/** The record to look for if Temporal does not have the result; `undefined`: the newest. */
-function recordId({ release }: Asked, { releaseId }: OfTemporal): string | undefined {
-  return releaseId ?? (release === 'latest' ? undefined : release);
 }
 
 function revisionsOf(about: ReleaseResult | Progress | undefined): readonly string[] {
