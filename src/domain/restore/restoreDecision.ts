@@ -156,6 +156,7 @@ export function previousVerified(
   return earlier.findLast(({ revisionId }) => ageOf(revisionId) === newest)?.revisionId;
 }
 
-function isVerified(known: readonly KnownRevision[], revisionId: string): boolean {
+/** @param known - a later entry of a revision has the newer verdict. */
+export function isVerified(known: readonly KnownRevision[], revisionId: string | null): boolean {
   return known.findLast((revision) => revision.revisionId === revisionId)?.verified === true;
 }

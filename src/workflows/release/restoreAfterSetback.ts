@@ -2,7 +2,7 @@ import { leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import type { Finding } from '../../domain/restore/restoreDecision.ts';
+import { type Finding, isVerified } from '../../domain/restore/restoreDecision.ts';
 import { now } from '../journal.ts';
 import {
   isSilent,
@@ -127,7 +127,7 @@ async function leaveWhatServes(
     outcome: 'errored',
     reason: `${describeSetback(setback)}; nothing was restored, as "onError: stop" asks`,
     servingRevisionId: active ?? null,
-    servingVerified: false,
+    servingVerified: isVerified(run.known, active ?? null),
     extraRevisionIds,
     givenUpRevisionIds: [...givenUp(run, setback), ...extraRevisionIds],
   });
@@ -180,14 +180,14 @@ async function couldNotRestore(
       outcome: untouchedOutcome(setback),
       reason: `${why}; ${serves}`,
       servingRevisionId: active,
-      servingVerified: false,
+      servingVerified: isVerified(run.known, active),
     };
   }
   return {
     outcome: 'rollback_failed',
     reason: `${why}; ${restored.reason}`,
     servingRevisionId: active ?? null,
-    servingVerified: false,
+    servingVerified: isVerified(run.known, active ?? null),
     stuck: { code: restored.code, attempted: restored.attempted },
   };
 }

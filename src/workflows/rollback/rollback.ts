@@ -4,7 +4,7 @@ import { isAnother, isSameRevision, leaveRevision, withCopies } from '../../doma
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import { previousVerified } from '../../domain/restore/restoreDecision.ts';
+import { isVerified, previousVerified } from '../../domain/restore/restoreDecision.ts';
 import {
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
@@ -73,7 +73,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   if (knowsNone) known = [];
   const serving = {
     servingRevisionId: activeRevisionId,
-    servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
+    servingVerified: isVerified(known, activeRevisionId),
   };
   const { from } = request;
   if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
@@ -114,12 +114,14 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   });
   if (!restored.ok) {
     const { code, reason, attempted, knownRevisions } = restored;
+    const servingRevisionId = (await readActive(journal, settings.current, deploymentId)) ?? null;
     return finish({
       outcome: 'rollback_failed',
       reason,
       code,
       deploymentId,
-      servingRevisionId: (await readActive(journal, settings.current, deploymentId)) ?? null,
+      servingRevisionId,
+      servingVerified: isVerified([...known, ...knownRevisions], servingRevisionId),
       knownRevisions,
       stuck: { code, attempted },
     });

@@ -127,7 +127,11 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     const { requestId } = await target.rollback();
     const row = await target.ended(requestId);
     const result = await target.result(row.releaseId);
-    expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second.revisionId });
+    expect(result).toMatchObject({
+      outcome: 'rollback_failed',
+      servingRevisionId: second.revisionId,
+      servingVerified: true,
+    });
     expect(result.instructions).toContain('curl -X POST');
     expect((await target.view()).state.needsPerson?.releaseId).toBe(row.releaseId);
     target.world.broken.clear();
