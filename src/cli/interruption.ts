@@ -1,3 +1,5 @@
+import { CodedError, isCodedError } from '@slipway/contract/codedError';
+
 import type { Output } from './output.ts';
 
 /** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
@@ -9,6 +11,7 @@ const SLOW_MS = 1_000;
 /**
  * Runs work whose signal the first SIGINT or SIGTERM aborts. A second one ends the process at once.
  * @param output - of a command whose request continues without it: it says so if the work takes over a second to stop.
+ * @throws CodedError with {@link INTERRUPTED} if the abort ended the work with an unexpected error.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -27,6 +30,9 @@ export async function interruptible<T>(
   process.on('SIGTERM', take);
   try {
     return await work(controller.signal);
+  } catch (error) {
+    if (!controller.signal.aborted || isCodedError(error)) throw error;
+    throw new CodedError('SLIPWAY_USAGE', INTERRUPTED, 'stopped by Ctrl-C or SIGTERM', { cause: error });
   } finally {
     clearTimeout(slow);
     process.off('SIGINT', take);

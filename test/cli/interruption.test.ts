@@ -18,6 +18,15 @@ it('a command that does not stop within a second of Ctrl-C says that a second on
   await command;
 });
 
+it('a command that Ctrl-C ends with an unexpected error exits with 130', async () => {
+  const command = interruptible(
+    (signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  );
+  process.emit('SIGINT');
+  await expect(command).rejects.toMatchObject({ exitCode: 130, message: /stopped/ });
+});
+
 it('a command that stops within a second of Ctrl-C says nothing', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

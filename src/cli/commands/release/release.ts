@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { interruptible } from '../../interruption.ts';
+import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { type ReleaseOrder, releaseTarget } from './releaseTarget.ts';
@@ -39,7 +39,14 @@ export async function runReleaseCommand(
 
 function interrupted({ output }: CommandContext): number {
   const message = 'stopped; nothing was started';
-  output.event({ event: 'error', code: 'SLIPWAY_USAGE', message, place: null, hint: null, exitCode: 1 });
+  output.event({
+    event: 'error',
+    code: 'SLIPWAY_USAGE',
+    message,
+    place: null,
+    hint: null,
+    exitCode: INTERRUPTED,
+  });
   output.note(message);
-  return 1;
+  return INTERRUPTED;
 }
