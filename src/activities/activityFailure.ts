@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 
@@ -43,7 +44,7 @@ export function toActivityFailure(error: unknown): Error {
   if (error instanceof SlipwayError) {
     return failure(withHint(error), { code: error.code, mayHaveBeenTaken: false, attempt });
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });
 }
 

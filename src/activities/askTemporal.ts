@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 
@@ -19,7 +20,7 @@ export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promi
     const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
     if (cause !== undefined)
       throw new SlipwayError('SLIPWAY_REFUSED', `the target rejected the message: ${cause.message}`);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     throw new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { cause: error });
   }
 }

@@ -139,11 +139,6 @@ export class SlipwayError extends CodedError<ErrorCode> {
   }
 }
 
-/** The message of anything that was thrown. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** For a `catch`: handles the errors that Slipway reports on purpose, or those with one code, and throws the others. */
 export function onSlipwayError<T>(
   handle: (error: SlipwayError) => T,

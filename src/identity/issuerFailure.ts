@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import * as oidc from 'openid-client';
 
 /** Whether the issuer's answer was invalid. `false`: there was no answer. */
@@ -24,5 +25,5 @@ export function whyNot(error: unknown): string {
   }
   // Node's "fetch failed" says why only in its cause.
   if (error instanceof Error && error.cause instanceof Error) return whyNot(error.cause);
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

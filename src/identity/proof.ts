@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { errorText } from '@slipway/contract/codedError';
 import { calculateJwkThumbprint, CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 
 import type { Prove, Statement } from '../domain/identity/statement.ts';
@@ -62,7 +63,7 @@ export function proverFor(
     try {
       return await Promise.race([keep(statement), late]);
     } catch (error) {
-      onClaimed(error instanceof Error ? error.message : String(error));
+      onClaimed(errorText(error));
       return undefined;
     } finally {
       ended.abort();

@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import {
   calculateJwkThumbprint,
   compactVerify,
@@ -203,7 +204,7 @@ export function unproved(
 }
 
 function unreachable(issuer: string, error: unknown): SlipwayError {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorText(error);
   return new SlipwayError('SLIPWAY_UNREACHABLE', `${issuer} could not be asked for its keys: ${why}`, {
     cause: error,
   });

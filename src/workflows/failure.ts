@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
@@ -34,7 +35,7 @@ export function explain(error: unknown): StepFailure {
     };
   }
   if (cause instanceof TimeoutFailure) return explainTimeout(cause);
-  return unknownFailure(cause instanceof Error ? cause.message : String(cause));
+  return unknownFailure(errorText(cause));
 }
 
 /** A failure that the workflow itself detects. Thrown in a step, it ends the step. */

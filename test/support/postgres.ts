@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import type { TestProject } from 'vitest/node';
 
 import { startRealPostgres } from './realPostgres.ts';
@@ -24,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide('postgres', { url: server.url });
     return () => server.close();
   } catch (error) {
-    const unavailable = error instanceof Error ? error.message : String(error);
+    const unavailable = errorText(error);
     process.stdout.write(
       `The tests on PostgreSQL are skipped: no server could be started (${unavailable}), and TEST_DATABASE_URL is not set.\n`,
     );

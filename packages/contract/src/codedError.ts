@@ -41,3 +41,8 @@ export class CodedError<Code extends string = string> extends Error {
 export function isCodedError(error: unknown): error is CodedError {
   return error instanceof Error && MARK in error;
 }
+
+/** The message of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -8,8 +8,3 @@ export class PlatformError extends CodedError<PlatformErrorCode> {
     this.name = 'PlatformError';
   }
 }
-
-/** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

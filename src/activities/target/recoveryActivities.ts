@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { status } from '@grpc/grpc-js';
+import { errorText } from '@slipway/contract/codedError';
 import { Context } from '@temporalio/activity';
 import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } from '@temporalio/client';
 
@@ -118,7 +119,7 @@ async function askRuns(
     } catch (error) {
       if (await neverBegan(handle)) continue;
       if (attempt < (isSilence(error) ? BELIEVED_SILENCE : BELIEVED_REFUSAL)) throw error;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorText(error);
       return { problem: `its run ${runId} cannot be asked (${message})` };
     }
     // It ended before it had read the state of the runs before it.
@@ -178,7 +179,7 @@ async function readKept(store: RecordStore, workflowId: string): Promise<Kept | 
   try {
     return keptStateOf(await store.getRecord(recordName(workflowId)));
   } catch (error) {
-    throw unreadable(error instanceof Error ? error.message : String(error));
+    throw unreadable(errorText(error));
   }
 }
 

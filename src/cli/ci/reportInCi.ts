@@ -1,10 +1,11 @@
 import { appendFile } from 'node:fs/promises';
 
+import { errorText } from '@slipway/contract/codedError';
+
 import type { CommandContext } from '../context.ts';
 import { reportError } from '../ui/errorReport.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { summaryOf } from './markdown.ts';
-import { errorText } from '../../domain/errors.ts';
 
 /** The ending of a command that did not follow anything to its end: rejected, queued, timed out. */
 interface CiReport {

@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import type { Connection } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
@@ -113,7 +114,7 @@ function registerCommands(
 }
 
 function refused(settings: TemporalSettings, missing: readonly string[], cause: unknown): SlipwayError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = errorText(cause);
   return new SlipwayError(
     'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
     `Temporal did not register ${missing.join(', ')} in namespace "${settings.namespace}": ${why}`,

@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
 import { type Environment, setting } from '../../config/environment.ts';
@@ -84,7 +85,7 @@ function load(environment: Environment): ClientConnectConfig {
   try {
     return loadClientConnectConfig({ overrideEnvVars });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     throw new SlipwayError(
       'SLIPWAY_CONFIG_INVALID',
       `Temporal's own configuration could not be read: ${why}`,

@@ -1,3 +1,4 @@
+import { errorText } from '@slipway/contract/codedError';
 import { TypedSearchAttributes } from '@temporalio/common';
 import {
   ApplicationFailure,
@@ -97,7 +98,7 @@ export async function resultOf(
     return await workflowResult(child);
   } catch (error) {
     const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorText(cause);
     const reason = `its workflow ended without a result: ${message}`;
     const ending = { outcome: 'errored', reason, code: 'SLIPWAY_INTERNAL' } as const;
     const target = work.kind === 'release' ? work.request.target : spec;

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { messageOf } from '../errors.ts';
+import { errorText } from '@slipway/contract/codedError';
+
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { runShellCommand } from '../runtime/command.ts';
 import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
@@ -42,7 +43,7 @@ export function watchResources(
     watches.push(watchMemory(pid, build.limits, stopped.signal, report));
   Promise.all(watches).catch((error: unknown) => {
     // A command whose limits cannot be enforced is ended.
-    report(`was ended, because what it takes could not be measured (${messageOf(error)})`);
+    report(`was ended, because what it takes could not be measured (${errorText(error)})`);
   });
   return () => stopped.abort();
 }

@@ -1,12 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
+import { errorText } from '@slipway/contract/codedError';
 import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
 import type { Kysely, Selectable } from 'kysely';
 import type { Logger } from 'pino';
 
 import type { BuildResult } from '../builder/buildRevision.ts';
-import { messageOf } from '../errors.ts';
 import { isDiskFull } from '../http/problem.ts';
 import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
@@ -205,7 +205,7 @@ export function createRevisionWork(options: {
       agent = await fleet.start(spec, signal);
     } catch (error) {
       if (isAborted(signal)) await recordCancellation(ids, signal.reason as WorkCancellation);
-      else await record(ids, { event: 'deployFailed', reason: messageOf(error) });
+      else await record(ids, { event: 'deployFailed', reason: errorText(error) });
       return;
     }
     if (isAborted(signal)) {

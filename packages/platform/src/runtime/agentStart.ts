@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { errorText } from '@slipway/contract/codedError';
 import { request } from 'undici';
 
-import { messageOf, PlatformError } from '../errors.ts';
+import { PlatformError } from '../errors.ts';
 
 /** How an agent is started: as a process or as a container. */
 export interface AgentStart {
@@ -106,7 +107,7 @@ export async function probeUntilOk(
       onAnswer(`GET /ok answered ${String(statusCode)}`);
     } catch (error) {
       signal.throwIfAborted();
-      onAnswer(`GET /ok got no answer (${messageOf(error)})`);
+      onAnswer(`GET /ok got no answer (${errorText(error)})`);
     }
     await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }

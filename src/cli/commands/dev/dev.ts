@@ -1,7 +1,9 @@
+import { errorText } from '@slipway/contract/codedError';
+
 import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
-import { errorText, onSlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';

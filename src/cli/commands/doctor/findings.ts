@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
+import { errorText } from '@slipway/contract/codedError';
+
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
-import { errorText, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';

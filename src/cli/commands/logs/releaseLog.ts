@@ -1,10 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { errorText } from '@slipway/contract/codedError';
+
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
-import { errorText, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';

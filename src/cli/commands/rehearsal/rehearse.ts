@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
+import { errorText } from '@slipway/contract/codedError';
+
 import type { TargetConfig } from '../../../config/configSchema.ts';
 import { beforeReading, type DeclaredCheck } from '../../../config/datasetSchema.ts';
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
@@ -8,7 +10,7 @@ import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
-import { errorText, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import type { ApprovalPolicy } from '../../../domain/intervention/intervention.ts';
 import type { Injection } from '../../../domain/rehearsal/injection.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';

@@ -1,10 +1,11 @@
+import { errorText } from '@slipway/contract/codedError';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 
 import { readDashboardUrl } from '../../../config/dashboardUrl.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
-import { errorText, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import type { Measure } from '../../../domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
 import { measureExpiry } from '../../../metrics/credentialExpiry.ts';

@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { errorText } from '@slipway/contract/codedError';
+
 import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import { moveIntoPlace, type Program, findProgram } from './executable.ts';
 import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
@@ -120,7 +122,7 @@ async function createCache(installable: Failing, directory: string): Promise<voi
   try {
     await mkdir(directory, { recursive: true });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     throw failed(installable, [`the cache directory ${directory} cannot be written: ${why}`], cause);
   }
 }

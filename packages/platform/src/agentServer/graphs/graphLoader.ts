@@ -4,11 +4,12 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 
+import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { type CorsSettings, GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
-import { messageOf, PlatformError } from '../../errors.ts';
+import { PlatformError } from '../../errors.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { satisfiesNodeVersion } from '../../nodeVersion.ts';
 import { undefinedIfMissing } from '../../store/missingFile.ts';
@@ -223,7 +224,7 @@ export async function resolveForInspection(
   try {
     return await loaded.resolve(config);
   } catch (error) {
-    const detail = `The graph ${loaded.name} could not be made outside of a run: ${messageOf(error)}`;
+    const detail = `The graph ${loaded.name} could not be made outside of a run: ${errorText(error)}`;
     throw new HttpProblem(409, detail, { cause: error });
   }
 }

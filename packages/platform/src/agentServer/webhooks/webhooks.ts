@@ -3,11 +3,10 @@ import { lookup as resolveName } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { errorText } from '@slipway/contract/codedError';
 import { Networks } from '@slipway/contract/networks';
 import type { Logger } from 'pino';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
-
-import { messageOf } from '../../errors.ts';
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 
@@ -89,7 +88,7 @@ export class Webhooks {
       if (status >= 200 && status < 300) return undefined;
       return `it answered ${status}${status >= 300 && status < 400 ? ', and redirects are not followed' : ''}`;
     } catch (error) {
-      return messageOf(error);
+      return errorText(error);
     }
   }
 
