@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
-import type { MetricComparison, MetricName } from './metric.ts';
+import type { MetricComparison } from './metric.ts';
 import type { JudgePolicy } from './settings.ts';
 import type { JudgeVerdict, MetricVerdict } from './verdict.ts';
 
@@ -60,8 +60,4 @@ export interface JudgeReport {
   readonly sides: Readonly<Record<Side, SideReport>>;
   /** Every measured metric: first those that decide. */
   readonly metrics: readonly MetricReport[];
-}
-
-export function metricOf(report: JudgeReport, name: MetricName): MetricReport | undefined {
-  return report.metrics.find(({ comparison }) => comparison.metric === name);
 }

@@ -6,8 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedReleases } from '../../../../src/cli/commands/artifact/prune.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
-import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';
+import type { JudgeReport } from '../../../../src/domain/judge/report.ts';
 import { startFakeAgent } from '../../../judge/fakeAgent.ts';
+import { metricOf } from '../../../judge/metricOf.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
