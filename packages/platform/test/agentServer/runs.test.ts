@@ -114,6 +114,21 @@ describe('a run', () => {
     await api.wait(thread, { assistant_id: 'echo', ...input('x'), after_seconds: 0.3 });
     expect(Date.now() - began).toBeGreaterThanOrEqual(290);
   });
+
+  it('pass a delayed run of their thread, also in the stream of the thread', async () => {
+    const thread = await api.thread();
+    const enqueued = { assistant_id: 'echo', multitask_strategy: 'enqueue' };
+    const stream = await api.send('GET', `/threads/${thread}/stream?stream_mode=lifecycle`);
+    const delayed = await api.create(thread, { ...enqueued, ...input('late'), after_seconds: 1 });
+    const passed = await api.create(thread, { ...enqueued, ...input('now') });
+    const done: unknown[] = [];
+    for await (const { data } of readEvents(stream)) {
+      const { status, run_id: runId } = data as { status?: string; run_id: string };
+      if (status === 'run_done') done.push(runId);
+      if (done.length === 2) break;
+    }
+    expect(done).toEqual([passed.run_id, delayed.run_id]);
+  });
 });
 
 describe.concurrent('streams', () => {

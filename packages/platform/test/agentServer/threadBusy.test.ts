@@ -89,6 +89,18 @@ describe('a thread', () => {
     expect((await runs.accept(delayed, true)).run).toMatchObject({ status: 'pending', attempt: 0 });
   });
 
+  it('lets other runs pass one that is delayed, which takes its turn when it is due', async () => {
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const { run: delayed } = await runs.accept({ ...newRun(threadId, 'enqueue'), delaySeconds: 60 });
+    const { run: next } = await runs.accept(newRun(threadId, 'enqueue'));
+    expect(await runs.begin(next)).toBeDefined();
+    const due = await runs.endDelay(delayed);
+    expect(BigInt(due!.sequence)).toBeGreaterThan(BigInt(next.sequence));
+    expect(await runs.begin(due!)).toBeUndefined();
+    expect(await ends.finish({ ...next, attempt: 1 }, ended)).toBe(true);
+    expect(await runs.begin(due!)).toBeDefined();
+  });
+
   it('is not released by a run to be cancelled, nor by another process’s run', async () => {
     const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const { run } = await runs.accept(newRun(threadId, 'reject'));

@@ -13,7 +13,7 @@ function threadOf() {
   let hearer: Parameters<ThreadSource['onNewRun']>[0] = () => undefined;
   let change: (isThere: boolean) => void = () => undefined;
   const run = (sequence: number, { heard = true } = {}): EventChannel => {
-    const record = { run_id: `run-${sequence}`, sequence: String(sequence) } as RunRecord;
+    const record = { run_id: `run-${sequence}`, sequence: String(sequence), start_after: null } as RunRecord;
     const channel = new EventChannel();
     channels.set(record.run_id, channel);
     runs.push(record);

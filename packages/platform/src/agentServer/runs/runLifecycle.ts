@@ -43,16 +43,22 @@ export class RunLifecycle {
   readonly #parts: RunLifecycleParts;
   readonly #slots: RunSlots;
   readonly #waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>;
+  readonly #onDue: (live: LiveRun) => void;
 
-  /** `waitForEnd` waits until a run has ended, in this process or another. */
+  /**
+   * `waitForEnd` waits until a run has ended, in this process or another. `onDue` is called when the delay of a run has
+   * ended.
+   */
   constructor(
     parts: RunLifecycleParts,
     slots: RunSlots,
     waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>,
+    onDue: (live: LiveRun) => void,
   ) {
     this.#parts = parts;
     this.#slots = slots;
     this.#waitForEnd = waitForEnd;
+    this.#onDue = onDue;
   }
 
   /**
@@ -72,12 +78,10 @@ export class RunLifecycle {
         started.releaseSlot();
       }
     }
-    await waitUntil(live.record.start_after, live.signal);
+    if (live.record.start_after !== null) await this.#waitUntilDue(live, live.record.start_after);
     for (let earlier = earlierRuns; ;) {
-      await waitUnlessAborted(
-        Promise.all(earlier.map((run) => this.#waitForEnd(run, live.signal))),
-        live.signal,
-      );
+      const due = earlier.filter((run) => run.start_after === null);
+      await waitUnlessAborted(Promise.all(due.map((run) => this.#waitForEnd(run, live.signal))), live.signal);
       if (this.#isExhausted(live)) return this.#endWithoutExecuting(live);
       const releaseSlot = await this.#slots.acquire(live.signal);
       if (releaseSlot === undefined) return this.#endWithoutExecuting(live);
@@ -99,6 +103,15 @@ export class RunLifecycle {
       const active = await this.#retry(() => this.#parts.runs.activeRuns(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
     }
+  }
+
+  async #waitUntilDue(live: LiveRun, time: Date): Promise<void> {
+    await waitUntil(time, live.signal);
+    if (live.signal.aborted) return;
+    const due = await this.#retry(() => this.#parts.runs.endDelay(live.record));
+    if (due === undefined) return;
+    live.record = due;
+    this.#onDue(live);
   }
 
   async #execute(live: LiveRun, { isThreadEmpty, hasSavedWrites }: BegunRun): Promise<RunEnding> {
@@ -203,8 +216,8 @@ export const LOST_ENDING: RunEnding = { status: 'lost', values: 'null', failure:
 /** The longest that one timer can wait, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-async function waitUntil(time: Date | null, signal: AbortSignal): Promise<void> {
-  const remaining = () => (time === null ? 0 : time.getTime() - Date.now());
+async function waitUntil(time: Date, signal: AbortSignal): Promise<void> {
+  const remaining = () => time.getTime() - Date.now();
   for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {
     await delay(Math.min(left, TIMER_MAX_MS), undefined, { signal }).catch((error: unknown) => {
       if (!signal.aborted) throw error;

@@ -44,7 +44,7 @@ export interface RunServiceParts extends RunLifecycleParts {
  * resolve with its end there.
  */
 export class RunService {
-  /** Emits every run that this process accepts or claims, by thread id. */
+  /** Emits every run that this process accepts or claims, by thread id. A delayed one again when it is due. */
   readonly newRuns = new EventEmitter<Record<string, [LiveRun]>>().setMaxListeners(0);
   readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
@@ -65,8 +65,11 @@ export class RunService {
       runSeconds: limits.runSeconds ?? runSeconds,
     };
     this.#slots = new RunSlots(this.limits.concurrentRuns);
-    this.#lifecycle = new RunLifecycle(parts, this.#slots, (record, signal) =>
-      this.#waitForEnd(record, signal),
+    this.#lifecycle = new RunLifecycle(
+      parts,
+      this.#slots,
+      (record, signal) => this.#waitForEnd(record, signal),
+      (live) => this.newRuns.emit(live.threadId, live),
     );
     this.#log = parts.log;
   }

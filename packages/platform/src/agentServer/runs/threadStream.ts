@@ -120,8 +120,9 @@ export class ThreadStream implements EventReader {
     this.#frames = [slowReaderFrame(READER_BUFFER_MAX_BYTES)];
   }
 
+  /** Adds a run, unless it is delayed: it takes its place in the thread's order when it is due. */
   #addRun(run: RunRecord, lastEventId: string | undefined): void {
-    if (this.#isClosed || this.#seenRunIds.has(run.run_id)) return;
+    if (this.#isClosed || run.start_after !== null || this.#seenRunIds.has(run.run_id)) return;
     this.#seenRunIds.add(run.run_id);
     // Opened at once, so that events published before its turn are queued for this reader.
     const followed: FollowedRun = {

@@ -159,7 +159,30 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
+   * Ends the delay of a run, which is the thread's newest from now on. The thread's row is locked meanwhile, as in
+   * {@link accept}. `undefined`: not owned as pending.
+   */
+  async endDelay(run: RunRecord): Promise<RunRecord | undefined> {
+    return this.db.transaction().execute(async (db) => {
+      await sql`UPDATE slipway_agent.threads SET updated_at = now()
+        WHERE deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`.execute(db);
+      return db
+        .updateTable('slipway_agent.runs')
+        .set({
+          start_after: null,
+          sequence: sql<string>`nextval(pg_get_serial_sequence('slipway_agent.runs', 'sequence'))`,
+        })
+        .where('run_id', '=', run.run_id)
+        .where('owner', '=', this.#processId)
+        .where('status', '=', 'pending')
+        .returningAll()
+        .executeTakeFirst();
+    });
+  }
+
+  /**
    * Moves a run from `pending` to `running` as the next attempt. `undefined`: not owned as pending, or not its turn.
+   * Runs whose delay has not ended do not count.
    */
   async begin(run: RunRecord): Promise<BegunRun | undefined> {
     return this.#beginRun(
@@ -170,7 +193,7 @@ export class RunStore extends DeploymentStore {
         WHERE run_id = ${run.run_id} AND status = 'pending' AND owner = ${this.#processId}
           AND NOT EXISTS (SELECT 1 FROM slipway_agent.runs e
             WHERE e.deployment_id = r.deployment_id AND e.thread_id = r.thread_id
-              AND e.status IN ('pending', 'running') AND e.sequence < r.sequence)
+              AND e.status IN ('pending', 'running') AND e.start_after IS NULL AND e.sequence < r.sequence)
         RETURNING *`,
       run.thread_id,
     );
