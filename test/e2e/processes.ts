@@ -31,7 +31,7 @@ export class Process {
   constructor(
     command: string,
     args: readonly string[],
-    options: { env?: Record<string, string>; cwd?: string },
+    options: { env?: Readonly<Record<string, string | undefined>>; cwd?: string },
   ) {
     this.child = spawn(command, args, {
       env: { ...environment(), ...options.env },
@@ -123,7 +123,7 @@ export function slipway(
   {
     bin = SLIPWAY,
     ...options
-  }: { env?: Record<string, string>; cwd?: string; bin?: string | undefined } = {},
+  }: { env?: Readonly<Record<string, string | undefined>>; cwd?: string; bin?: string | undefined } = {},
 ): Process {
   return new Process(process.execPath, [...QUICK_START, bin, ...args], options);
 }

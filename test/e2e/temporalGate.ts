@@ -27,7 +27,7 @@ type GateRule = (message: GatedMessage) => Promise<void> | undefined;
 
 /** Who may call what through a gate. */
 export interface GateAccess {
-  /** The key and certificate of the gate's own TLS, in PEM. */
+  /** The key and certificate of the gate's own TLS, in PEM. A client must present the same certificate. */
   readonly tls: { readonly key: string; readonly cert: string };
   /** The gRPC status with which a call is refused; `undefined` lets it through. */
   readonly refuse: (headers: IncomingHttpHeaders) => number | undefined;
@@ -57,7 +57,10 @@ export async function openTemporalGate(address: string, access?: GateAccess): Pr
     }
     return session;
   };
-  const server = access === undefined ? createServer() : createSecureServer(access.tls);
+  const server =
+    access === undefined
+      ? createServer()
+      : createSecureServer({ ...access.tls, ca: access.tls.cert, requestCert: true });
   server.on('session', (worker) => worker.on('error', () => undefined));
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);

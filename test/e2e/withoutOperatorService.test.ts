@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -13,7 +16,8 @@ import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
 
-// A Temporal as Temporal Cloud with an API key: TLS, a key in each call, and an operator service that refuses it.
+// A Temporal as Temporal Cloud or a company's own: mutual TLS, a key in each call, an operator service that refuses it,
+// and a network that it is reached from only through an HTTP proxy.
 
 const API_KEY = 'a-key-of-temporal';
 const PERMISSION_DENIED = 7;
@@ -34,7 +38,12 @@ beforeAll(async () => {
     'openssl',
     [
       ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=temporal'],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE'],
+      ...[
+        '-addext',
+        'subjectAltName=IP:127.0.0.1,DNS:temporal.test',
+        '-addext',
+        'basicConstraints=critical,CA:FALSE',
+      ],
       ...['-keyout', key, '-out', cert],
     ],
     { stdio: 'pipe' },
@@ -47,7 +56,12 @@ beforeAll(async () => {
         tls: { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') },
         refuse,
       },
-      env: { TEMPORAL_API_KEY: API_KEY, TEMPORAL_TLS_SERVER_CA_CERT_PATH: cert },
+      env: {
+        TEMPORAL_API_KEY: API_KEY,
+        TEMPORAL_TLS_SERVER_CA_CERT_PATH: cert,
+        TEMPORAL_TLS_CLIENT_CERT_PATH: cert,
+        TEMPORAL_TLS_CLIENT_KEY_PATH: key,
+      },
     },
   );
   operator('namespace', 'create', '--namespace', BARE);
@@ -73,7 +87,7 @@ function operator(...args: string[]): void {
 
 async function ran(
   args: readonly string[],
-  env: Record<string, string>,
+  env: Record<string, string | undefined>,
 ): Promise<{ code: number; text: string }> {
   const process = slipway(args, { env: { ...stack.env, ...env }, cwd: stack.folder });
   const code = await process.exited;
@@ -135,4 +149,41 @@ it('a key that Temporal does not accept is refused, and not shown', async () => 
   expect(worker.text).toContain('refused the credentials');
   expect(worker.text).not.toContain('another-key-of-temporal');
   expect(refused.key).toBeGreaterThan(0);
+});
+
+it('a worker without a client certificate is refused', async () => {
+  const none = { TEMPORAL_TLS_CLIENT_CERT_PATH: undefined, TEMPORAL_TLS_CLIENT_KEY_PATH: undefined };
+  const worker = await ran(['worker'], none);
+  expect(worker.code, worker.text).toBe(6);
+  expect(worker.text).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
+});
+
+it('a worker and a command reach it through an HTTP proxy', async () => {
+  const asked: (string | undefined)[] = [];
+  const proxy = createServer().on('connect', ({ url, headers }: IncomingMessage, client: Socket) => {
+    asked.push(`${headers['proxy-authorization']} ${url}`);
+    const { hostname, port } = new URL(`tcp://${stack.env['TEMPORAL_ADDRESS']}`);
+    const temporal = connect(Number(port), hostname, () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      temporal.pipe(client).pipe(temporal);
+    });
+    for (const socket of [client, temporal]) socket.on('error', () => undefined);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const env = { TEMPORAL_ADDRESS: 'temporal.test:7233', grpc_proxy: `http://ada:word@127.0.0.1:${port}` };
+  const worker = slipway(['worker', '--json'], { env: { ...stack.env, ...env } });
+  try {
+    await worker.ready();
+    const ofWorker = asked.length;
+    const doctor = await ran(['doctor'], env);
+    expect(doctor.text).toMatch(/✔ search attributes +registered/);
+    expect(asked.length).toBeGreaterThan(ofWorker);
+    const credentials = `Basic ${Buffer.from('ada:word').toString('base64')}`;
+    expect(new Set(asked)).toEqual(new Set([`${credentials} temporal.test:7233`]));
+  } finally {
+    await worker.stop();
+    proxy.closeAllConnections();
+    proxy.close();
+  }
 });

@@ -87,6 +87,7 @@ export async function connectTemporal(
       metadata,
       connectTimeout: timeoutMs,
       interceptors: callInterceptors(maxAttempts),
+      channelArgs: { 'grpc.enable_http_proxy': settings.proxy === undefined ? 0 : 1 },
     });
     connection = connected;
     await connected.withDeadline(Date.now() + timeoutMs, () =>
@@ -148,13 +149,14 @@ export function createClient(
   return new Client({ ...options, connection, namespace, dataConverter, interceptors: { workflow } });
 }
 
-/** Through one of these proxies, gRPC can reach hosts that this machine cannot. */
-const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const TEMPORAL_PORT = 7233;
 
-/** Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout. */
+/**
+ * Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout. A proxy can
+ * reach hosts that this machine cannot.
+ */
 async function requireListener(settings: TemporalSettings, timeoutMs: number): Promise<void> {
-  if (PROXIES.some((name) => process.env[name] !== undefined)) return;
+  if (settings.proxy !== undefined) return;
   const { hostname, port } = new URL(`tcp://${settings.address}`);
   const host = hostname.replace(/^\[|\]$/g, '');
   const socket = connect({ host, port: port === '' ? TEMPORAL_PORT : Number(port) });

@@ -6,6 +6,7 @@ import { readPayloadKeys } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';
 import { readDevState } from '../server/devState.ts';
+import { proxyFor } from './proxy.ts';
 
 export interface TemporalSettings {
   /** `host:port`. */
@@ -16,6 +17,8 @@ export interface TemporalSettings {
   readonly origin: 'environment' | 'dev' | 'default';
   /** Credentials and TLS, for the SDK. Contains secrets: never print it. */
   readonly connectionOptions: ClientConnectConfig['connectionOptions'];
+  /** The HTTP proxy through which to reach Temporal; absent: none. Contains its password. */
+  readonly proxy?: ReturnType<typeof proxyFor>;
   /** Encrypts payloads; absent: no encryption. */
   readonly codec?: PayloadCipher;
   /** The base URL of Temporal's UI, if known. */
@@ -37,7 +40,7 @@ const CLOUD_UI = 'https://cloud.temporal.io';
  *
  * Payloads are encrypted with the keys in `SLIPWAY_PAYLOAD_KEYS`.
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
- * if a profile or its file cannot be read, or if the address is invalid.
+ * if a profile or its file cannot be read, or if the address or the proxy's is invalid.
  */
 export async function temporalSettings(
   home: string,
@@ -64,6 +67,7 @@ export async function temporalSettings(
     taskQueue: taskQueue ?? chosenDev?.taskQueue ?? DEFAULT_TASK_QUEUE,
     origin: named !== undefined ? 'environment' : dev === undefined ? 'default' : 'dev',
     connectionOptions: { ...connectionOptions, address },
+    proxy: proxyFor(address, environment),
     codec: keys.length === 0 ? undefined : new PayloadCipher(keys),
     ui: ownDev?.temporal.ui ?? (isTemporalCloud(address) ? CLOUD_UI : null),
     dashboard: ownDev?.dashboard ?? null,

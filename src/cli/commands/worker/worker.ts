@@ -204,7 +204,8 @@ function warn(output: Output, message: string): void {
 
 async function connectNative(settings: TemporalSettings): Promise<NativeConnection> {
   try {
-    return await NativeConnection.connect(settings.connectionOptions);
+    const { connectionOptions, proxy } = settings;
+    return await NativeConnection.connect({ ...connectionOptions, proxy });
   } catch (error) {
     await Runtime.instance().shutdown();
     throw temporalError(error, settings);
