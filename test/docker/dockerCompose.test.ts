@@ -18,6 +18,7 @@ interface Service {
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
   readonly networks: readonly string[];
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
   readonly depends_on?: Readonly<Record<string, { condition: string }>>;
   readonly healthcheck?: { test: readonly string[]; interval: string; timeout: string; retries: number };
 }
@@ -55,6 +56,13 @@ describe('docker-compose.yml', () => {
     });
     expect(healthcheck?.retries).toBeGreaterThan(0);
   });
+
+  it.each([...services, ['caddy', tls.services['caddy']!] as const])(
+    'limits the logs of %s',
+    (_name, { logging }) => {
+      expect(logging?.options).toEqual({ 'max-size': '10m', 'max-file': '3' });
+    },
+  );
 
   it.each(services)('pins the image of %s to a version', (_name, { image }) => {
     expect(image).toMatch(/:\d+\.\d+(?:\.\d+)?(?:-\w+)?\}?$/);
