@@ -116,9 +116,9 @@ describe('state written by hand', () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
     expect(await api.threadOf(thread)).toMatchObject({ status: 'error', error: { error: 'RangeError' } });
-    await api.json('POST', `/threads/${thread}/state`, { values: { text: 'mended' }, as_node: 'act' });
+    await api.json('POST', `/threads/${thread}/state`, { values: { text: 'repaired' }, as_node: 'act' });
     const updated = await api.threadOf(thread);
-    expect(updated).toMatchObject({ status: 'idle', values: { text: 'mended' } });
+    expect(updated).toMatchObject({ status: 'idle', values: { text: 'repaired' } });
     expect(updated).not.toHaveProperty('error');
   });
 
