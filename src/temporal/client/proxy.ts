@@ -21,7 +21,8 @@ export function proxyFor(address: string, environment: Environment): NativeConne
   const { hostname } = new URL(`tcp://${address}`);
   const variable = VARIABLES.find((name) => setting(environment, name) !== undefined);
   const excepted = setting(environment, 'no_grpc_proxy') ?? setting(environment, 'no_proxy') ?? '';
-  const isExcepted = excepted.split(',').some((rule) => rule !== '' && names(rule.trim(), hostname));
+  const rules = excepted.split(',').map((rule) => rule.trim());
+  const isExcepted = rules.some((rule) => rule !== '' && names(rule, hostname));
   if (variable === undefined || isExcepted || isLoopback(hostname)) return undefined;
   const url = setting(environment, variable) ?? '';
   const proxy = URL.canParse(url) ? new URL(url) : undefined;

@@ -39,7 +39,7 @@ describe('Temporal is reached', () => {
   });
 
   it.each([
-    ['has no such name', { ...PROXY, no_proxy: 'other.com,10.0.0.0/99,' }],
+    ['has no such name', { ...PROXY, no_proxy: 'other.com, ,10.0.0.0/99,' }],
     ['has another network', { ...PROXY, no_proxy: '10.0.0.0/8' }],
   ])('through the proxy if no_proxy %s', (_, environment) => {
     expect(proxyFor('192.168.1.2:7233', environment)).toMatchObject(THROUGH);
