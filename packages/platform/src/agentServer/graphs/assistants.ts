@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 
+import type { AssistantSearch } from '@slipway/contract/runApi/assistant';
+
 import { HttpProblem } from '../../http/problem.ts';
 import {
   type AssistantContent,
   assistantNotFound,
-  type AssistantQuery,
   type AssistantRecord,
   type AssistantStore,
   type VersionQuery,
@@ -76,7 +77,7 @@ export class Assistants {
     return [...this.#system.values()];
   }
 
-  search(query: AssistantQuery): Promise<{ found: AssistantRecord[]; total: number }> {
+  search(query: AssistantSearch): Promise<{ found: AssistantRecord[]; total: number }> {
     return this.#store.search(query, this.systemAssistants);
   }
 

@@ -76,11 +76,10 @@ function changeOf({ namespace, key, value }: PutOperation) {
 
 function searchOf(operation: SearchOperation) {
   return {
-    prefix: operation.namespacePrefix,
+    namespace_prefix: operation.namespacePrefix,
     filter: parseOrThrow(ItemFilter, operation.filter ?? {}, 'filter'),
     limit: operation.limit ?? 10,
     offset: operation.offset ?? 0,
-    refreshTtl: true,
   };
 }
 

@@ -1,4 +1,3 @@
-import type { AssistantCount } from '@slipway/contract/runApi/assistant';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { Hono } from 'hono';
 
@@ -29,20 +28,14 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     ),
   );
   serve(ENDPOINTS.searchAssistants, async ({ body }, c) => {
-    const { found, total } = await assistants.search({
-      ...filterOf(body),
-      sortBy: body.sort_by ?? undefined,
-      sortOrder: body.sort_order ?? undefined,
-      limit: body.limit,
-      offset: body.offset,
-    });
+    const { found, total } = await assistants.search(body);
     const next = body.offset + found.length;
     c.header('x-pagination-total', String(total));
     if (found.length > 0 && next < total) c.header('x-pagination-next', String(next));
     return found.map((assistant) => pickFields({ ...assistant }, body.select));
   });
   serve(ENDPOINTS.countAssistants, async ({ body }) => {
-    const { total } = await assistants.search({ ...filterOf(body), limit: 1, offset: 0 });
+    const { total } = await assistants.search({ ...body, limit: 1, offset: 0 });
     return total;
   });
   serve(ENDPOINTS.getAssistant, ({ params }) => assistants.get(params.assistant_id));
@@ -55,8 +48,8 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const removed = await assistants.remove(params.assistant_id);
     if (query.delete_threads) await removal.removeThreadsOf(removed);
   });
-  serve(ENDPOINTS.listAssistantVersions, ({ params, body: { metadata, ...page } }) =>
-    assistants.versions(params.assistant_id, { metadata: metadata ?? undefined, ...page }),
+  serve(ENDPOINTS.listAssistantVersions, ({ params, body }) =>
+    assistants.versions(params.assistant_id, body),
   );
   serve(ENDPOINTS.setAssistantVersion, ({ params, body }) =>
     assistants.setVersion(params.assistant_id, body.version),
@@ -90,14 +83,6 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
     return resolveForInspection(assistants.getGraph(assistant.graph_id), assistant.config);
   }
-}
-
-function filterOf(body: AssistantCount) {
-  return {
-    graphId: body.graph_id ?? undefined,
-    name: body.name ?? undefined,
-    metadata: body.metadata ?? undefined,
-  };
 }
 
 type JsonSchema = Record<string, unknown>;

@@ -9,24 +9,13 @@ import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 export function storeRoutes(items: ItemStore): Hono {
   const app = new Hono();
   const serve = serveOn(app);
-  serve(ENDPOINTS.putItem, ({ body: { namespace, key, value, ttl } }) =>
-    items.change([{ namespace, key, value, ttlMinutes: ttl }]),
-  );
+  serve(ENDPOINTS.putItem, ({ body: { index: _, ...item } }) => items.change([item]));
   serve(ENDPOINTS.getItem, async ({ query: { refresh_ttl: refreshTtl, ...address } }) => {
     const item = await items.get(address, refreshTtl);
     return item === undefined ? null : wireItem(item);
   });
   serve(ENDPOINTS.deleteItem, ({ body }) => items.change([{ ...body, value: null }]));
-  serve(ENDPOINTS.searchItems, async ({ body }) => {
-    const found = await items.search({
-      prefix: body.namespace_prefix ?? [],
-      filter: body.filter ?? {},
-      limit: body.limit,
-      offset: body.offset,
-      refreshTtl: body.refresh_ttl ?? true,
-    });
-    return { items: found.map(wireItem) };
-  });
+  serve(ENDPOINTS.searchItems, async ({ body }) => ({ items: (await items.search(body)).map(wireItem) }));
   serve(ENDPOINTS.listNamespaces, async ({ body }) => ({
     namespaces: await items.namespaces({
       conditions: [

@@ -50,11 +50,11 @@ export function threadRoutes(options: {
     return wireThread(await threads.get(thread.thread_id));
   });
   serve(ENDPOINTS.searchThreads, async ({ body }, c) => {
-    const found = await threads.search({ ...searchOf(body), limit: body.limit + 1 });
+    const found = await threads.search({ ...body, limit: body.limit + 1 });
     if (found.length > body.limit) c.header('x-pagination-next', String(body.offset + body.limit));
     return found.slice(0, body.limit).map((thread) => projectThread(thread, body));
   });
-  serve(ENDPOINTS.countThreads, async ({ body }) => threads.count(searchOf(body)));
+  serve(ENDPOINTS.countThreads, async ({ body }) => threads.count(body));
   serve(ENDPOINTS.pruneThreads, async ({ body }) => ({
     pruned_count: await removal.prune(body.thread_ids, body.strategy),
   }));
@@ -77,20 +77,6 @@ export function threadRoutes(options: {
     return wireThread(await threads.get(id));
   });
   return app;
-}
-
-function searchOf(body: ThreadSearch) {
-  const { sort_by: sortBy } = body;
-  return {
-    ids: body.ids ?? undefined,
-    metadata: body.metadata ?? undefined,
-    values: body.values ?? undefined,
-    status: body.status ?? undefined,
-    limit: body.limit,
-    offset: body.offset,
-    sortBy: sortBy === 'state_updated_at' ? 'updated_at' : (sortBy ?? 'created_at'),
-    sortOrder: body.sort_order ?? 'desc',
-  } as const;
 }
 
 /** A thread as a search returns it: the selected fields and the extracted values. */

@@ -36,13 +36,7 @@ export class ThreadRemoval {
 
   /** Removes every thread that was last used with an assistant. */
   async removeThreadsOf(assistantId: string): Promise<void> {
-    const search = {
-      metadata: { assistant_id: assistantId },
-      limit: BATCH,
-      offset: 0,
-      sortBy: 'created_at',
-      sortOrder: 'asc',
-    } as const;
+    const search = { metadata: { assistant_id: assistantId }, limit: BATCH, offset: 0 };
     for (let found = await this.#parts.threads.search(search); found.length > 0;) {
       for (const { thread_id: threadId } of found) await ignoreNotFound(this.remove(threadId));
       found = await this.#parts.threads.search(search);

@@ -99,7 +99,8 @@ interface AssistantsTable {
   updated_at: Timestamp;
 }
 
-interface AssistantVersionsTable {
+/** A version of an assistant. */
+export interface AssistantVersionsTable {
   deployment_id: string;
   assistant_id: string;
   version: number;

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
 
-import { type RawBuilder, sql } from 'kysely';
+import type { AssistantSearch } from '@slipway/contract/runApi/assistant';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { DeploymentStore } from './agentDatabase.ts';
+import { type AssistantVersionsTable, DeploymentStore } from './agentDatabase.ts';
 
 /** An assistant as on the wire (the public client's fields: contract 001 shows none). */
-export interface AssistantRecord {
-  readonly assistant_id: string;
-  readonly graph_id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly config: Record<string, unknown>;
-  readonly context: Record<string, unknown>;
-  readonly metadata: Record<string, unknown>;
-  readonly version: number;
-  readonly created_at: Date;
+export type AssistantRecord = Omit<Selectable<AssistantVersionsTable>, 'deployment_id'> & {
   readonly updated_at: Date;
-}
+};
 
 /** The fields of an assistant that a client may set. */
 export type AssistantContent = Omit<
@@ -25,20 +17,8 @@ export type AssistantContent = Omit<
   'assistant_id' | 'version' | 'created_at' | 'updated_at'
 >;
 
-/** Filter, order and page of a search. */
-export interface AssistantQuery {
-  readonly graphId?: string;
-  /** A part of the name, case-insensitive. */
-  readonly name?: string;
-  readonly metadata?: Record<string, unknown>;
-  readonly sortBy?: 'assistant_id' | 'graph_id' | 'name' | 'created_at' | 'updated_at';
-  readonly sortOrder?: 'asc' | 'desc';
-  readonly limit: number;
-  readonly offset: number;
-}
-
 /** Which versions of an assistant. */
-export type VersionQuery = Pick<AssistantQuery, 'metadata' | 'limit' | 'offset'>;
+export type VersionQuery = Pick<AssistantSearch, 'metadata' | 'limit' | 'offset'>;
 
 /** The assistants that clients created. Each change makes a version; one of them is current. */
 export class AssistantStore extends DeploymentStore {
@@ -115,7 +95,7 @@ export class AssistantStore extends DeploymentStore {
     let select = this.#versions()
       .select('v.created_at as updated_at')
       .where('v.assistant_id', '=', assistantId);
-    if (query.metadata !== undefined) select = select.where(hasMetadata(query.metadata));
+    if (query.metadata != null) select = select.where(hasMetadata(query.metadata));
     return select.orderBy('v.version', 'desc').limit(query.limit).offset(query.offset).execute();
   }
 
@@ -128,21 +108,20 @@ export class AssistantStore extends DeploymentStore {
 
   /** The matching assistants, of the stored ones and `system` (those of graphs), and their total. */
   async search(
-    query: AssistantQuery,
+    query: AssistantSearch,
     system: readonly AssistantRecord[],
   ): Promise<{ found: AssistantRecord[]; total: number }> {
     const matchingSystem = system.filter((each) => matches(each, query));
     let kept = this.#current();
-    if (query.graphId !== undefined) kept = kept.where('v.graph_id', '=', query.graphId);
-    if (query.name !== undefined)
-      kept = kept.where(sql<boolean>`strpos(lower(v.name), lower(${query.name})) > 0`);
-    if (query.metadata !== undefined) kept = kept.where(hasMetadata(query.metadata));
+    if (query.graph_id != null) kept = kept.where('v.graph_id', '=', query.graph_id);
+    if (query.name != null) kept = kept.where(sql<boolean>`strpos(lower(v.name), lower(${query.name})) > 0`);
+    if (query.metadata != null) kept = kept.where(hasMetadata(query.metadata));
     const { count } = await this.db
       .selectFrom(kept.as('kept'))
       .select((each) => each.fn.countAll<string>().as('count'))
       .executeTakeFirstOrThrow();
-    const by = query.sortBy ?? 'created_at';
-    const order = query.sortOrder ?? 'desc';
+    const by = query.sort_by ?? 'created_at';
+    const order = query.sort_order ?? 'desc';
     const end = query.offset + query.limit;
     const rows = await this.db
       .selectFrom(kept.as('kept'))
@@ -190,10 +169,10 @@ function hasMetadata(metadata: Record<string, unknown>): RawBuilder<boolean> {
   return sql<boolean>`v.metadata @> ${JSON.stringify(metadata)}::jsonb`;
 }
 
-function matches(assistant: AssistantRecord, query: AssistantQuery): boolean {
+function matches(assistant: AssistantRecord, query: AssistantSearch): boolean {
   return (
-    (query.graphId === undefined || assistant.graph_id === query.graphId) &&
-    (query.name === undefined || assistant.name.toLowerCase().includes(query.name.toLowerCase())) &&
+    (query.graph_id == null || assistant.graph_id === query.graph_id) &&
+    (query.name == null || assistant.name.toLowerCase().includes(query.name.toLowerCase())) &&
     Object.entries(query.metadata ?? {}).every(([name, value]) => assistant.metadata[name] === value)
   );
 }

@@ -1,6 +1,7 @@
 import { isRecord } from '@slipway/contract/json';
-import { FILTER_OPERATORS, type FilterOperator } from '@slipway/contract/runApi/store';
+import { FILTER_OPERATORS, type FilterOperator, type STORE_ENDPOINTS } from '@slipway/contract/runApi/store';
 import { type RawBuilder, sql } from 'kysely';
+import type { z } from 'zod';
 
 import { DeploymentStore } from './agentDatabase.ts';
 
@@ -17,19 +18,10 @@ export interface StoredItem extends ItemAddress {
   readonly updated_at: Date;
 }
 
-/** An item to store, or to remove if its value is null. `ttlMinutes`: how long to keep it; absent: forever. */
+/** An item to store, or to remove if its value is null. `ttl`: how long to keep it, in minutes; absent: forever. */
 export interface ItemChange extends ItemAddress {
   readonly value: Record<string, unknown> | null;
-  readonly ttlMinutes?: number | null;
-}
-
-/** A search for items. `refreshTtl` restarts the time to live of those found. */
-export interface ItemQuery {
-  readonly prefix: readonly string[];
-  readonly filter: Record<string, unknown>;
-  readonly limit: number;
-  readonly offset: number;
-  readonly refreshTtl: boolean;
+  readonly ttl?: number | null;
 }
 
 /** A search for namespaces; `*` matches any label. */
@@ -62,13 +54,7 @@ export class ItemStore extends DeploymentStore {
   async change(changes: readonly ItemChange[]): Promise<void> {
     const last = new Map(changes.map((change) => [JSON.stringify([change.namespace, change.key]), change]));
     const given = JSON.stringify(
-      [...last.values()].map(({ namespace, key, value, ttlMinutes }) => ({
-        namespace,
-        key,
-        value,
-        ttl: ttlMinutes ?? null,
-        removed: value === null,
-      })),
+      [...last.values()].map((change) => ({ ttl: null, ...change, removed: change.value === null })),
     );
     await sql`
       WITH given AS (
@@ -87,8 +73,9 @@ export class ItemStore extends DeploymentStore {
   }
 
   /** The matching items below a prefix, newest first. */
-  async search(query: ItemQuery): Promise<StoredItem[]> {
-    const { prefix, filter, limit, offset } = query;
+  async search(query: z.output<typeof STORE_ENDPOINTS.searchItems.request>): Promise<StoredItem[]> {
+    const { filter, limit, offset } = query;
+    const prefix = query.namespace_prefix ?? [];
     const last = prefix.at(-1);
     // Only namespaces that begin with these labels are in this range: no text sorts between a text and the same text
     // with U+0001.
@@ -98,9 +85,9 @@ export class ItemStore extends DeploymentStore {
         : sql`namespace >= ${prefix}::text[] AND namespace < ${[...prefix.slice(0, -1), `${last}\u0001`]}::text[]`;
     const { rows } = await sql<Row>`
       SELECT ${COLUMNS} FROM slipway_agent.store_items
-      WHERE deployment_id = ${this.deploymentId} AND ${NOT_EXPIRED} AND ${prefixCondition} AND ${matching(filter)}
+      WHERE deployment_id = ${this.deploymentId} AND ${NOT_EXPIRED} AND ${prefixCondition} AND ${matching(filter ?? {})}
       ORDER BY updated_at DESC, namespace, key LIMIT ${limit} OFFSET ${offset}`.execute(this.db);
-    if (query.refreshTtl) await this.#refresh(rows);
+    if (query.refresh_ttl ?? true) await this.#refresh(rows);
     return rows;
   }
 

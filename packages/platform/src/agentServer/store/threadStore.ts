@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import type { ThreadSearch } from '@slipway/contract/runApi/thread';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
@@ -8,13 +9,6 @@ import { threadNotFound } from './runStore.ts';
 
 /** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
-
-interface ThreadFilter {
-  readonly metadata?: Record<string, unknown>;
-  readonly values?: Record<string, unknown>;
-  readonly status?: string;
-  readonly ids?: readonly string[];
-}
 
 /** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */
 export class ThreadStore extends DeploymentStore {
@@ -77,45 +71,38 @@ export class ThreadStore extends DeploymentStore {
   }
 
   /** A text for each existing thread that changes with every change of the thread. */
-  async versions(threadIds: readonly string[]): Promise<Map<string, string>> {
+  async versions(threadIds: string[]): Promise<Map<string, string>> {
     const rows = await this.#matching({ ids: threadIds })
       .select(['thread_id', sql<string>`updated_at::text`.as('version')])
       .execute();
     return new Map(rows.map(({ thread_id: threadId, version }) => [threadId, version]));
   }
 
-  async search(
-    search: ThreadFilter & {
-      limit: number;
-      offset: number;
-      sortBy: 'thread_id' | 'status' | 'created_at' | 'updated_at';
-      sortOrder: 'asc' | 'desc';
-    },
-  ): Promise<ThreadRecord[]> {
+  async search(search: ThreadSearch): Promise<ThreadRecord[]> {
+    const by = search.sort_by ?? 'created_at';
     return this.#matching(search)
       .selectAll()
-      .orderBy(search.sortBy, search.sortOrder)
+      .orderBy(by === 'state_updated_at' ? 'updated_at' : by, search.sort_order ?? 'desc')
       .orderBy('thread_id')
       .limit(search.limit)
       .offset(search.offset)
       .execute();
   }
 
-  async count(filter: ThreadFilter): Promise<number> {
+  async count(filter: ThreadSearch): Promise<number> {
     const row = await this.#matching(filter)
       .select(sql<string>`count(*)`.as('count'))
       .executeTakeFirstOrThrow();
     return Number(row.count);
   }
 
-  #matching(filter: ThreadFilter) {
+  #matching(filter: Partial<ThreadSearch>) {
     let query = this.db.selectFrom('slipway_agent.threads').where('deployment_id', '=', this.deploymentId);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    if (filter.ids !== undefined)
-      query = query.where('thread_id', '=', sql<string>`ANY(${filter.ids}::uuid[])`);
-    if (filter.metadata !== undefined)
+    if (filter.status != null) query = query.where('status', '=', filter.status);
+    if (filter.ids != null) query = query.where('thread_id', '=', sql<string>`ANY(${filter.ids}::uuid[])`);
+    if (filter.metadata != null)
       query = query.where(sql<boolean>`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
-    if (filter.values !== undefined)
+    if (filter.values != null)
       // `json` may hold U+0000 and lone surrogates, which `jsonb` rejects. Such values match nothing, so that the search
       // does not fail.
       query =
