@@ -13,7 +13,6 @@ describe('run slots', () => {
     const third = slots.acquire(never).then((leave) => (order.push('third'), leave));
     expect(order).toEqual([]);
     first?.();
-    first?.();
     const leaveSecond = await second;
     expect(order).toEqual(['second']);
     leaveSecond?.();

@@ -7,43 +7,35 @@ export class RunSlots {
     this.#free = slots;
   }
 
-  /** Takes a free slot now. Returns the function that releases it; a second call does nothing. */
+  /** Takes a free slot now. Returns the function that releases it, to be called once. */
   tryAcquire(): (() => void) | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
-    return this.#createRelease();
+    return this.#release;
   }
 
   /** Waits for a slot; `undefined` if the signal is aborted first. */
   async acquire(signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined;
-    return this.tryAcquire() ?? ((await this.#waitForSlot(signal)) ? this.#createRelease() : undefined);
+    return this.tryAcquire() ?? this.#waitForSlot(signal);
   }
 
-  #createRelease(): () => void {
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#release();
-      isHeld = false;
-    };
-  }
-
-  #waitForSlot(signal: AbortSignal): Promise<boolean> {
+  #waitForSlot(signal: AbortSignal): Promise<(() => void) | undefined> {
     return new Promise((resolve) => {
       const onSlot = () => {
         signal.removeEventListener('abort', onAbort);
-        resolve(true);
+        resolve(this.#release);
       };
       const onAbort = () => {
         this.#waiting.delete(onSlot);
-        resolve(false);
+        resolve(undefined);
       };
       this.#waiting.add(onSlot);
       signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
-  #release(): void {
+  readonly #release = (): void => {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
@@ -51,7 +43,7 @@ export class RunSlots {
     }
     this.#waiting.delete(next);
     next();
-  }
+  };
 }
 
 /** The limits of one process (contract 001, "Limits": not shown; all decisions). */
