@@ -76,8 +76,6 @@ export interface AgentServerOptions {
   leaseMs?: number;
   /** How many attempts a run may lose with their process before it ends with an error. Default 3. */
   maxAttempts?: number;
-  /** Silence after which a stream carries a keep-alive, in milliseconds. Default 15,000. */
-  keepAliveMs?: number;
   /** Makes spans of requests and runs that belong to a trace. Default: no spans. */
   spans?: AgentSpans;
   log?: Logger;
@@ -189,12 +187,11 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const changes = pollThreadChanges(threads, log);
     const history = new CheckpointHistory(deployment);
     const removal = new ThreadRemoval({ ...parts, history });
-    const { keepAliveMs } = options;
     app.route('/', assistantRoutes(assistants, removal));
     app.route('/', threadRoutes({ threads, states, removal, history }));
     app.route('/', stateRoutes({ threads, states }));
-    app.route('/', runRoutes({ ...parts, keepAliveMs, spans }));
-    app.route('/', threadStreamRoutes({ ...parts, changes, keepAliveMs }));
+    app.route('/', runRoutes({ ...parts, spans }));
+    app.route('/', threadStreamRoutes({ ...parts, changes }));
     app.route('/', storeRoutes(items));
     app.all('*', rejectUnsupported);
 

@@ -35,7 +35,6 @@ export interface RunRouteParts {
   readonly checkpoints: CheckpointStore;
   readonly service: RunService;
   readonly log: Logger;
-  readonly keepAliveMs?: number;
   readonly spans?: AgentSpans;
 }
 
@@ -75,7 +74,6 @@ export function runRoutes(parts: RunRouteParts): Hono {
       const { live, plan } = await start(c, prefix);
       return eventStreamResponse(await live.follow(), {
         headers: locationHeaders(live.record, 'stream'),
-        keepAliveMs: parts.keepAliveMs,
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
     });
@@ -152,7 +150,6 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
     return eventStreamResponse(reader, {
       headers: locationHeaders(run, 'stream'),
-      keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run),
     });
   }
@@ -227,10 +224,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     ending: Promise<RunEnding>,
     options: { headers: Record<string, string>; onDisconnect: () => void },
   ): Response {
-    return longJsonResponse(ending.then(encodeEnding, encodeEndingError), {
-      ...options,
-      keepAliveMs: parts.keepAliveMs,
-    });
+    return longJsonResponse(ending.then(encodeEnding, encodeEndingError), options);
   }
 }
 

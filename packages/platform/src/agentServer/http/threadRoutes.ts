@@ -170,7 +170,6 @@ interface ThreadStreamParts {
   readonly events: EventStore;
   readonly service: RunService;
   readonly changes: ChangePoller;
-  readonly keepAliveMs?: number;
 }
 
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
@@ -187,7 +186,6 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
     const { pathname, search } = new URL(c.req.url);
     return eventStreamResponse(stream, {
       headers: { location: `${pathname}${search}` },
-      keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => undefined,
     });
   });
