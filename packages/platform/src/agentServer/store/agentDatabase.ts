@@ -6,7 +6,9 @@ import {
   type JSONColumnType,
   Kysely,
   PostgresDialect,
+  type RawBuilder,
   type Selectable,
+  sql,
 } from 'kysely';
 import pg from 'pg';
 
@@ -142,6 +144,11 @@ export abstract class DeploymentStore {
     this.db = db;
     this.deploymentId = deploymentId;
   }
+
+  /** The SQL condition of a thread's row, and of the rows of its runs. */
+  protected threadCondition(threadId: string): RawBuilder<unknown> {
+    return sql`deployment_id = ${this.deploymentId} AND thread_id = ${threadId}`;
+  }
 }
 
 /** An agent server's connections to its database. */
@@ -176,14 +183,10 @@ export async function openAgentDatabase(
   databaseUrl: string,
   onError: (error: Error) => void,
 ): Promise<AgentDatabase> {
-  let closing = false;
   const open = (options: pg.PoolConfig) => {
     const pool = createPool(
       { connectionString: databaseUrl, keepAlive: true, Client: PreparingClient, ...options },
-      (error) => {
-        // While closing, the embedded server also ends connections that are closing already.
-        if (!closing) onError(error);
-      },
+      onError,
     );
     return { pool, kysely: new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) }) };
   };
@@ -199,7 +202,6 @@ export async function openAgentDatabase(
     query_timeout: HEARTBEAT_MS,
   });
   const close = async () => {
-    closing = true;
     await Promise.all([kysely.destroy(), heartbeats.destroy()]);
   };
   try {

@@ -1,11 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-import {
-  DeploymentStore,
-  type ProcessOfDeployment,
-  type RunFailure,
-  type RunRecord,
-} from './agentDatabase.ts';
+import { DeploymentStore, type RunFailure, type RunRecord } from './agentDatabase.ts';
 
 /** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {
@@ -19,15 +14,8 @@ export interface ThreadOutcome {
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
 const STOPPED_STATUSES = ['interrupted', 'timeout'];
 
-/** Ends runs and frees their threads. Returns whether this process owned the run in this attempt. */
+/** Ends runs and frees their threads. Returns whether the run's owner still had it in this attempt. */
 export class RunEnds extends DeploymentStore {
-  readonly #processId: string;
-
-  constructor(of: ProcessOfDeployment) {
-    super(of);
-    this.#processId = of.processId;
-  }
-
   /**
    * Ends an active run and sets its thread as `thread` says (a stateless run has none), or to `busy` while other runs
    * wait. Refused if a stored cancel requests another ending. `output`: JSON text, the values of a stateless run.
@@ -68,13 +56,13 @@ export class RunEnds extends DeploymentStore {
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
   ): Promise<boolean> {
-    const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${this.#processId} AND attempt = ${run.attempt}
+    const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${run.owner} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
     if (thread === undefined) {
       const { rows } = await sql`${change(ownRunCondition)} RETURNING run_id`.execute(this.db);
       return rows.length > 0;
     }
-    const threadCondition = sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`;
+    const threadCondition = this.threadCondition(run.thread_id);
     const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the

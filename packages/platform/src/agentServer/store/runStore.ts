@@ -131,14 +131,14 @@ export class RunStore extends DeploymentStore {
     const begins = canBegin && run.delaySeconds === 0;
     // A thread is `busy` exactly while it has active runs, so both change together.
     const free = sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
-      WHERE ${this.#threadCondition(run)} AND status <> 'busy' RETURNING 1`;
+      WHERE ${this.threadCondition(run.threadId)} AND status <> 'busy' RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
     if (accepted !== undefined)
       return { run: accepted.run, earlierRuns: [], ...(begins && { begunRun: accepted }) };
     return this.db.transaction().execute(async (db) => {
       // The update locks the thread. If the run is rejected after all, the transaction undoes it.
       const thread = await sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
-        WHERE ${this.#threadCondition(run)} RETURNING 1`.execute(db);
+        WHERE ${this.threadCondition(run.threadId)} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
       const earlierRuns = await this.#activeOfThread(run.threadId, db).execute();
       const [active] = earlierRuns;
@@ -165,7 +165,7 @@ export class RunStore extends DeploymentStore {
   async endDelay(run: RunRecord): Promise<RunRecord | undefined> {
     return this.db.transaction().execute(async (db) => {
       await sql`UPDATE slipway_agent.threads SET updated_at = now()
-        WHERE deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`.execute(db);
+        WHERE ${this.threadCondition(run.thread_id)}`.execute(db);
       return db
         .updateTable('slipway_agent.runs')
         .set({
@@ -334,10 +334,6 @@ export class RunStore extends DeploymentStore {
     const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
     return sql`status = 'busy', updated_at = now(), metadata = metadata || ${origin}::jsonb,
       config = ${JSON.stringify(run.threadConfig)}::json`;
-  }
-
-  #threadCondition(run: NewRun): RawBuilder<unknown> {
-    return sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.threadId}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ThreadSearch } from '@slipway/contract/runApi/thread';
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore, type ThreadsTable } from './agentDatabase.ts';
@@ -35,7 +35,7 @@ export class ThreadStore extends DeploymentStore {
   /** @throws HttpProblem 404 */
   async get(threadId: string): Promise<ThreadRecord> {
     const { rows } = await sql<ThreadRecord>`
-      SELECT * FROM slipway_agent.threads WHERE ${this.#mine(threadId)}`.execute(this.db);
+      SELECT * FROM slipway_agent.threads WHERE ${this.threadCondition(threadId)}`.execute(this.db);
     return found(rows, threadId);
   }
 
@@ -44,7 +44,7 @@ export class ThreadStore extends DeploymentStore {
     const { rows } = await sql<ThreadRecord>`
       UPDATE slipway_agent.threads
       SET metadata = metadata || ${JSON.stringify(metadata)}::jsonb, updated_at = now()
-      WHERE ${this.#mine(threadId)} RETURNING *`.execute(this.db);
+      WHERE ${this.threadCondition(threadId)} RETURNING *`.execute(this.db);
     return found(rows, threadId);
   }
 
@@ -57,12 +57,12 @@ export class ThreadStore extends DeploymentStore {
       UPDATE slipway_agent.threads
       SET "values" = ${state.values}, interrupts = ${state.interrupts}, error = null, updated_at = now(),
         status = CASE WHEN status = 'busy' THEN status ELSE ${state.status} END
-      WHERE ${this.#mine(threadId)}`.execute(this.db);
+      WHERE ${this.threadCondition(threadId)}`.execute(this.db);
   }
 
   /** Removes a thread and the records of its runs. @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
-    const mine = this.#mine(threadId);
+    const mine = this.threadCondition(threadId);
     await this.db.transaction().execute(async (db) => {
       const { rows } = await sql`DELETE FROM slipway_agent.threads WHERE ${mine} RETURNING 1`.execute(db);
       if (rows.length === 0) throw threadNotFound(threadId);
@@ -109,10 +109,6 @@ export class ThreadStore extends DeploymentStore {
         query.where(sql<boolean>`CASE WHEN "values"::text ~ '[^\\\\](\\\\\\\\)*\\\\u(0000|d[89a-f])' THEN false
         ELSE "values"::jsonb @> ${JSON.stringify(filter.values)}::jsonb END`);
     return query;
-  }
-
-  #mine(threadId: string): RawBuilder<unknown> {
-    return sql`deployment_id = ${this.deploymentId} AND thread_id = ${threadId}`;
   }
 }
 
