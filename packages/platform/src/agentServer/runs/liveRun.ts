@@ -21,6 +21,13 @@ export function continuesElsewhere(ending: RunEnding): boolean {
   return ending.status === 'handed_over' || ending.status === 'lost';
 }
 
+/** The `kwargs` that decide how a process keeps a run. */
+export interface LiveRunKwargs {
+  readonly temporary?: boolean;
+  readonly resumable?: boolean;
+  readonly feedback_keys?: readonly string[] | null;
+}
+
 /** A run in this process, from its acceptance until it ends or continues in another process. */
 export class LiveRun {
   readonly runId: string;
@@ -30,9 +37,9 @@ export class LiveRun {
   readonly channel = new EventChannel();
   /** Whether this process executes it, or is about to. */
   isExecuting = false;
+  #end: (ending: RunEnding) => void = () => undefined;
   /** Resolves when the run has ended and everything about it is stored. Never rejects. */
-  readonly ended: Promise<RunEnding>;
-  readonly #end: (ending: RunEnding) => void;
+  readonly ended = new Promise<RunEnding>((resolve) => (this.#end = resolve));
   readonly #abort = new AbortController();
   readonly #feedback: () => Promise<FeedbackLinks | undefined>;
   #links: Promise<FeedbackLinks | undefined> | undefined;
@@ -42,21 +49,17 @@ export class LiveRun {
   #stopReason: StopReason | undefined;
 
   /** `feedback` makes the links of the run's feedback keys, if it has any; called at most once. */
-  constructor(options: {
-    runId: string;
-    threadId: string;
-    stateless: boolean;
-    resumable: boolean;
-    feedback: () => Promise<FeedbackLinks | undefined>;
-  }) {
-    this.runId = options.runId;
-    this.threadId = options.threadId;
-    this.stateless = options.stateless;
-    this.resumable = options.resumable;
-    this.#feedback = options.feedback;
-    let end: (ending: RunEnding) => void = () => undefined;
-    this.ended = new Promise((resolve) => (end = resolve));
-    this.#end = end;
+  constructor(
+    runId: string,
+    threadId: string,
+    kwargs: LiveRunKwargs,
+    feedback: () => Promise<FeedbackLinks | undefined>,
+  ) {
+    this.runId = runId;
+    this.threadId = threadId;
+    this.stateless = kwargs.temporary === true;
+    this.resumable = kwargs.resumable === true;
+    this.#feedback = feedback;
   }
 
   /** The stored run. Set when the run is accepted. */

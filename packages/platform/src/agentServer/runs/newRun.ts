@@ -7,8 +7,6 @@ import type { NewRun } from '../store/runStore.ts';
 /** A run to accept, with the options of its request. */
 export interface RunPlan {
   readonly newRun: NewRun;
-  readonly resumable: boolean;
-  readonly feedbackKeys: readonly string[];
   readonly cancelOnDisconnect: boolean;
   readonly createThread: boolean;
 }
@@ -46,8 +44,6 @@ export function planRun(options: {
   };
   return {
     newRun,
-    resumable: body.stream_resumable,
-    feedbackKeys: body.feedback_keys ?? [],
     cancelOnDisconnect: disconnectMode(options.query, body) === 'cancel',
     createThread: body.if_not_exists === 'create',
   };

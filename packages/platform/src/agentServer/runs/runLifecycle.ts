@@ -16,7 +16,7 @@ import type { RunSlots } from './runSlots.ts';
 /** The default limit of lost attempts. Without one, a run that kills its process would do so forever. */
 const ATTEMPTS_MAX = 3;
 
-export interface RunLifecycleParts {
+export interface RunParts {
   readonly runs: RunStore;
   readonly ends: RunEnds;
   readonly lease: Lease;
@@ -27,6 +27,14 @@ export interface RunLifecycleParts {
   /** How many attempts a run may lose before it fails. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
   readonly log: Logger;
+}
+
+interface RunLifecycleParts extends RunParts {
+  readonly slots: RunSlots;
+  /** Waits until a run has ended, in this process or another. */
+  readonly waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>;
+  /** Called when the delay of a run has ended. */
+  readonly onDue: (live: LiveRun) => void;
 }
 
 /** A run that began when it was accepted, with the function that returns its slot. */
@@ -41,24 +49,9 @@ export interface StartedRun extends BegunRun {
  */
 export class RunLifecycle {
   readonly #parts: RunLifecycleParts;
-  readonly #slots: RunSlots;
-  readonly #waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>;
-  readonly #onDue: (live: LiveRun) => void;
 
-  /**
-   * `waitForEnd` waits until a run has ended, in this process or another. `onDue` is called when the delay of a run has
-   * ended.
-   */
-  constructor(
-    parts: RunLifecycleParts,
-    slots: RunSlots,
-    waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>,
-    onDue: (live: LiveRun) => void,
-  ) {
+  constructor(parts: RunLifecycleParts) {
     this.#parts = parts;
-    this.#slots = slots;
-    this.#waitForEnd = waitForEnd;
-    this.#onDue = onDue;
   }
 
   /**
@@ -79,15 +72,16 @@ export class RunLifecycle {
       }
     }
     if (live.record.start_after !== null) await this.#waitUntilDue(live, live.record.start_after);
+    const { runs, slots, waitForEnd } = this.#parts;
     for (let earlier = earlierRuns; ;) {
       const due = earlier.filter((run) => run.start_after === null);
-      await waitUnlessAborted(Promise.all(due.map((run) => this.#waitForEnd(run, live.signal))), live.signal);
+      await waitUnlessAborted(Promise.all(due.map((run) => waitForEnd(run, live.signal))), live.signal);
       if (this.#isExhausted(live)) return this.#endWithoutExecuting(live);
-      const releaseSlot = await this.#slots.acquire(live.signal);
+      const releaseSlot = await slots.acquire(live.signal);
       if (releaseSlot === undefined) return this.#endWithoutExecuting(live);
       try {
         live.isExecuting = true;
-        const begun = await this.#retry(() => this.#parts.runs.begin(live.record));
+        const begun = await this.#retry(() => runs.begin(live.record));
         if (begun !== undefined) {
           live.record = begun.run;
           return await this.#execute(live, begun);
@@ -96,11 +90,11 @@ export class RunLifecycle {
       } finally {
         releaseSlot();
       }
-      const current = await this.#retry(() => this.#parts.runs.find(live.threadId, live.runId));
+      const current = await this.#retry(() => runs.find(live.threadId, live.runId));
       if (current === undefined) return REMOVED_ENDING;
       // Another process ended or claimed it while it waited.
       if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST_ENDING;
-      const active = await this.#retry(() => this.#parts.runs.activeRuns(live.threadId));
+      const active = await this.#retry(() => runs.activeRuns(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
     }
   }
@@ -111,7 +105,7 @@ export class RunLifecycle {
     const due = await this.#retry(() => this.#parts.runs.endDelay(live.record));
     if (due === undefined) return;
     live.record = due;
-    this.#onDue(live);
+    this.#parts.onDue(live);
   }
 
   async #execute(live: LiveRun, { isThreadEmpty, hasSavedWrites }: BegunRun): Promise<RunEnding> {

@@ -11,19 +11,14 @@ import {
   type FeedbackLinks,
   continuesElsewhere,
   LiveRun,
+  type LiveRunKwargs,
   type RunEnding,
   RunMovedError,
   type StopReason,
 } from './liveRun.ts';
 import type { RunPlan } from './newRun.ts';
 import type { RunOutcomes } from './runOutcome.ts';
-import {
-  REMOVED_ENDING,
-  LOST_ENDING,
-  RunLifecycle,
-  type RunLifecycleParts,
-  type StartedRun,
-} from './runLifecycle.ts';
+import { REMOVED_ENDING, LOST_ENDING, RunLifecycle, type RunParts, type StartedRun } from './runLifecycle.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
 import type { ChangePoller } from './changePoller.ts';
 import { wireRun } from '../http/wire.ts';
@@ -31,7 +26,7 @@ import { wireRun } from '../http/wire.ts';
 /** How a client may cancel an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
-export interface RunServiceParts extends RunLifecycleParts {
+export interface RunServiceParts extends RunParts {
   readonly remoteRunEnds: ChangePoller;
   readonly createFeedbackLinks: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;
@@ -65,12 +60,12 @@ export class RunService {
       runSeconds: limits.runSeconds ?? runSeconds,
     };
     this.#slots = new RunSlots(this.limits.concurrentRuns);
-    this.#lifecycle = new RunLifecycle(
-      parts,
-      this.#slots,
-      (record, signal) => this.#waitForEnd(record, signal),
-      (live) => this.newRuns.emit(live.threadId, live),
-    );
+    this.#lifecycle = new RunLifecycle({
+      ...parts,
+      slots: this.#slots,
+      waitForEnd: (record, signal) => this.#waitForEnd(record, signal),
+      onDue: (live) => this.newRuns.emit(live.threadId, live),
+    });
     this.#log = parts.log;
   }
 
@@ -106,11 +101,7 @@ export class RunService {
         { headers: { 'retry-after': '1' } },
       );
     const { newRun } = plan;
-    const live = this.#register(newRun.runId, newRun.threadId, {
-      temporary: newRun.stateless,
-      resumable: plan.resumable,
-      feedback_keys: plan.feedbackKeys,
-    });
+    const live = this.#register(newRun.runId, newRun.threadId, newRun.kwargs);
     const releaseSlot = this.#slots.tryAcquire();
     let accepted: AcceptedRun | undefined;
     try {
@@ -238,13 +229,9 @@ export class RunService {
 
   #register(runId: string, threadId: string, kwargs: LiveRunKwargs): LiveRun {
     const keys = kwargs.feedback_keys ?? [];
-    const live = new LiveRun({
-      runId,
-      threadId,
-      stateless: kwargs.temporary === true,
-      resumable: kwargs.resumable === true,
-      feedback: async () => (keys.length === 0 ? undefined : this.#createFeedbackLinks(runId, keys)),
-    });
+    const live = new LiveRun(runId, threadId, kwargs, async () =>
+      keys.length === 0 ? undefined : this.#createFeedbackLinks(runId, keys),
+    );
     this.#live.set(runId, live);
     return live;
   }
@@ -282,13 +269,6 @@ export class RunService {
       void this.#parts.webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
     this.#live.delete(live.runId);
   }
-}
-
-/** The `kwargs` that decide how a process keeps the run. */
-interface LiveRunKwargs {
-  readonly temporary?: boolean;
-  readonly resumable?: boolean;
-  readonly feedback_keys?: readonly string[] | null;
 }
 
 async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<RunEnding> {
