@@ -96,13 +96,10 @@ export class RunOutcomes {
   }
 }
 
-function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
-  return snapshot.tasks.flatMap((task) => task.interrupts);
-}
-
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
-function valuesWithInterrupts(snapshot: StateSnapshot): unknown {
-  return withInterrupts(snapshot.values as Record<string, unknown>, pendingInterrupts(snapshot));
+function valuesWithInterrupts({ values, tasks }: StateSnapshot): unknown {
+  const interrupts = tasks.flatMap((task) => task.interrupts);
+  return withInterrupts(values as Record<string, unknown>, interrupts);
 }
 
 function withInterrupts(values: Record<string, unknown>, interrupts: unknown[]): unknown {
@@ -133,18 +130,13 @@ function stoppedFailure({ stopReason }: LiveRun): RunFailure | undefined {
 function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
   const failed = ending.status === 'error' || ending.status === 'timeout';
   const waiting = (snapshot?.next.length ?? 0) > 0;
+  // A thread without a checkpoint has no values: null, as at creation.
+  const values: unknown = snapshot?.createdAt === undefined ? null : snapshot.values;
   return {
     status: failed ? 'error' : waiting ? 'interrupted' : 'idle',
-    values: snapshot === undefined ? undefined : stateValuesJson(snapshot),
+    values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
     interrupts: interruptsByTask(snapshot),
   };
-}
-
-/** A thread without a checkpoint has no values: null, as at creation. */
-function stateValuesJson(snapshot: StateSnapshot): string {
-  return snapshot.createdAt === undefined
-    ? 'null'
-    : toWireJson(snapshot.values, { strict: false, root: 'values' });
 }
 
 /** An error as a run reports it: its name and its message. */
