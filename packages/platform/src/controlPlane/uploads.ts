@@ -20,7 +20,6 @@ const UNUSED_KEPT_MS = 86_400_000;
 /** Issues object paths and receives their uploads. */
 export type Uploads = ReturnType<typeof createUploads>;
 
-/** Makes {@link Uploads}. */
 export function createUploads(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
@@ -68,11 +67,13 @@ export function createUploads(options: {
       from: Origin,
     ): Promise<StoredObject> => {
       const grant = tokens.read(token);
-      const { objectPath } = grant;
-      const caller = await findUploader(kysely, grant, from);
+      const { objectPath, contentLength } = grant;
+      const { caller, isUsed } = await findUploader(kysely, grant, from);
       try {
-        checkDeclared(declaredSize, grant, maxBytes);
-        await requireUnused(kysely, objectPath);
+        // Before the body is read.
+        if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
+        checkLength(declaredSize, contentLength);
+        if (isUsed) throw alreadyUsed();
         await mkdir(home.incoming, { recursive: true, mode: 0o700 });
         const name = randomUUID();
         const stagingPath = join(home.incoming, name);
@@ -81,9 +82,9 @@ export function createUploads(options: {
           const written = await writeToStaging(
             stagingPath,
             body,
-            Math.min(maxBytes, grant.contentLength ?? maxBytes),
+            Math.min(maxBytes, contentLength ?? maxBytes),
           );
-          checkLength(written.size, grant.contentLength);
+          checkLength(written.size, contentLength);
           return await kysely.transaction().execute(async (trx) => {
             const stored = await moveIntoObjects(trx, home, { stagingPath, objectPath, ...written });
             await recordAudit(trx, caller, {});
@@ -130,16 +131,16 @@ export function createUploads(options: {
   };
 }
 
-/** The key that requested the URL, as the caller of the upload. @throws HttpProblem 404. */
+/** The key that requested the URL, as the caller of the upload; and whether an upload exists. @throws HttpProblem 404. */
 async function findUploader(
   kysely: Kysely<Schema>,
   { objectPath, askedBy }: UploadGrant,
   from: Origin,
-): Promise<Caller> {
+): Promise<{ caller: Caller; isUsed: boolean }> {
   const deployment = await kysely
     .selectFrom('uploads')
     .innerJoin('deployments', 'deployments.id', 'uploads.deployment_id')
-    .select(['deployments.id', 'deployments.tenant_id'])
+    .select(['deployments.id', 'deployments.tenant_id', 'uploads.uploaded_at'])
     .where('object_path', '=', objectPath)
     .executeTakeFirst();
   if (deployment === undefined) throw unknownPath();
@@ -152,28 +153,11 @@ async function findUploader(
   };
   const resources = { deployment_id: deployment.id, object_path: objectPath };
   announceChange(caller, { operation: 'putUpload', resources, changed: [] });
-  return caller;
+  return { caller, isUsed: deployment.uploaded_at !== null };
 }
 
-function checkDeclared(size: number | undefined, { contentLength }: UploadGrant, maxBytes: number): void {
-  if (size === undefined) return;
-  if (size > maxBytes) throw tooLarge(maxBytes);
-  checkLength(size, contentLength);
-}
-
-/** Checks this before the body is read. */
-async function requireUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
-  const upload = await kysely
-    .selectFrom('uploads')
-    .select('uploaded_at')
-    .where('object_path', '=', objectPath)
-    .executeTakeFirst();
-  if (upload === undefined) throw unknownPath();
-  if (upload.uploaded_at !== null) throw alreadyUsed();
-}
-
-function checkLength(size: number, contentLength: number | null): void {
-  if (contentLength === null || size === contentLength) return;
+function checkLength(size: number | undefined, contentLength: number | null): void {
+  if (contentLength === null || size === undefined || size === contentLength) return;
   throw rejectUpload(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
 }
 
