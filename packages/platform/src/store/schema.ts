@@ -164,7 +164,7 @@ interface PlatformInstanceTable {
 }
 
 /** The control plane's tables. */
-export interface Schema extends AccessTables {
+export interface Schema {
   deployments: DeploymentsTable;
   revisions: RevisionsTable;
   revision_transitions: RevisionTransitionsTable;
@@ -176,6 +176,8 @@ export interface Schema extends AccessTables {
   push_deliveries: PushDeliveriesTable;
   idempotency_keys: IdempotencyKeysTable;
   platform_instance: PlatformInstanceTable;
+  api_keys: ApiKeysTable;
+  audit_entries: AuditEntriesTable;
 }
 
 /** An API key. */
@@ -208,9 +210,4 @@ interface AuditEntriesTable {
   status: number | null;
   address: string | null;
   user_agent: string | null;
-}
-
-interface AccessTables {
-  api_keys: ApiKeysTable;
-  audit_entries: AuditEntriesTable;
 }
