@@ -119,24 +119,20 @@ export type PublicResources = ReturnType<typeof createPublicResources>;
 /** Makes {@link PublicResources}; it reads nothing before the first call. */
 export function createPublicResources(kysely: Kysely<Schema>) {
   const ids = new Set<string>();
-  let reading: Promise<void> | undefined;
-  const read = async (): Promise<void> => {
+  let reading: Promise<ReadonlySet<string>> | undefined;
+  const read = async (): Promise<ReadonlySet<string>> => {
     for (const table of ['deployments', 'listeners'] as const) {
       const rows = kysely.selectFrom(table).select('id').where('vocabulary', '=', 'public');
       for (const { id } of await rows.execute()) ids.add(id);
     }
+    return ids;
   };
   return {
-    ids: async (): Promise<ReadonlySet<string>> => {
-      reading ??= read();
-      try {
-        await reading;
-      } catch (error) {
+    ids: (): Promise<ReadonlySet<string>> =>
+      (reading ??= read().catch((error: unknown) => {
         reading = undefined;
         throw error;
-      }
-      return ids;
-    },
+      })),
     changed: (): void => {
       reading = undefined;
     },
