@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
@@ -17,14 +18,6 @@ export interface AgentSpec {
   readonly drainMs?: number;
   /** Starts a new agent and resolves once it answers. @throws an error that says why it did not */
   start(limits: StartLimits): Promise<RunningAgent>;
-}
-
-/** A switch that was made and can still be undone. */
-interface AgentSwitch {
-  /** Drains the old agent in the background. */
-  finish(): void;
-  /** Switches back to the old agent and ends the new one. */
-  undo(): void;
 }
 
 interface SupervisedAgent {
@@ -75,8 +68,8 @@ export function createFleet(options: {
     while (!signal.aborted) {
       if (supervised.agent !== undefined) {
         const since = performance.now();
-        const exit = await Promise.race([supervised.agent.exited, waitForAbort(signal)]);
-        if (exit === undefined) return;
+        const exit = await Promise.race([supervised.agent.exited, once(signal, 'abort')]);
+        if (Array.isArray(exit)) return;
         supervised.agent = undefined;
         // Another agent has replaced this one, so its end does not matter.
         if (supervisedAgents.get(supervised.spec.deploymentId) !== supervised) return;
@@ -130,16 +123,18 @@ export function createFleet(options: {
     /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
     start,
     /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
-    handOver: (spec: AgentSpec, agent: RunningAgent): AgentSwitch => {
+    handOver: (spec: AgentSpec, agent: RunningAgent) => {
       const previous = supervisedAgents.get(spec.deploymentId);
       const requestsEnded = switchTo(spec, agent);
       const supervised = startSupervision(spec, agent);
       return {
-        finish: () => {
+        /** Drains the old agent in the background. */
+        finish: (): void => {
           if (previous === undefined) return;
           runInBackground(spec.deploymentId, drain(previous, requestsEnded), 'an agent was not drained');
         },
-        undo: () => {
+        /** Switches back to the old agent and ends the new one. */
+        undo: (): void => {
           supervised.stopSupervision.abort();
           if (previous === undefined) {
             supervisedAgents.delete(spec.deploymentId);
@@ -198,13 +193,6 @@ function idsOf(spec: AgentSpec): { deployment: string; revision: string } {
 /** Whether a signal was aborted: TypeScript would narrow `signal.aborted` to its earlier value. */
 export function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-function waitForAbort(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }
 
 /** Waits; false if the signal was aborted. */
