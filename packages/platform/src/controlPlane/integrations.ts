@@ -28,7 +28,6 @@ export type Integrations = ReturnType<typeof createIntegrations>;
 /** GitHub requires this name with a token; other hosts accept any. */
 const TOKEN_USERNAME = 'x-access-token';
 
-/** Makes {@link Integrations}. */
 export function createIntegrations(kysely: Kysely<Schema>) {
   return {
     /** @throws HttpProblem 409 if the tenant has one with that name; 422 for a prefix that is no address. */

@@ -25,7 +25,6 @@ const DELIVERY_RETENTION_MS = 7 * 86_400_000;
 /** Handles pushes that git hosts report. */
 export type Pushes = ReturnType<typeof createPushes>;
 
-/** Makes {@link Pushes}. */
 export function createPushes(options: {
   kysely: Kysely<Schema>;
   onRevisionsCreated: () => void;
