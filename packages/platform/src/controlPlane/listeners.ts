@@ -11,6 +11,7 @@ import {
 import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { pick } from '@slipway/contract/pick';
 import type { PageQuery } from '@slipway/contract/scalars';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 
@@ -22,7 +23,6 @@ import { findOwned, removeUnused } from './ownedRows.ts';
 /** The operations of the listener endpoints, for the caller's tenant. Every problem is an {@link HttpProblem}. */
 export type Listeners = ReturnType<typeof createListeners>;
 
-/** Makes {@link Listeners}. */
 export function createListeners(kysely: Kysely<Schema>) {
   return {
     /**
@@ -96,11 +96,7 @@ export function createListeners(kysely: Kysely<Schema>) {
 /** A listener as the API returns it (contract 000, "Other resources", with the fields of the public API). */
 function listenerView(row: Selectable<ListenersTable>): Listener {
   return {
-    id: row.id,
-    version: row.version,
-    compute_type: row.compute_type,
-    compute_id: row.compute_id,
-    compute_config: row.compute_config,
+    ...pick(row, 'id', 'version', 'compute_type', 'compute_id', 'compute_config'),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
