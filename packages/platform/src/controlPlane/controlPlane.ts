@@ -14,7 +14,7 @@ import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
 import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
-import { createStoredSecrets } from './deploymentRows.ts';
+import { createStoredSecrets, selectRevisionsToWorkOn } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { emptyTrash, homeLayout, removeTree } from './homeLayout.ts';
@@ -136,11 +136,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     buildRevision: options.buildRevision,
     startAgent: options.startAgent,
     environmentOf: async (revision) => {
-      const { name } = await kysely
-        .selectFrom('deployments')
-        .select('name')
-        .where('id', '=', revision.deployment_id)
-        .executeTakeFirstOrThrow();
       const own = secrets.open(revision.sealed_secrets, revision.deployment_id);
       return {
         ...Object.fromEntries(own.map((secret) => [secret.name, secret.value])),
@@ -148,7 +143,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         ...(await options.agentEnvironment({
           deploymentId: revision.deployment_id,
           revisionId: revision.id,
-          name,
+          name: revision.name,
         })),
       };
     },
@@ -230,13 +225,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   );
 
   const restoreAgents = async (): Promise<void> => {
-    for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
-      if (row.active_revision_id === null || row.status === 'AWAITING_DELETE') continue;
-      const revision = await kysely
-        .selectFrom('revisions')
-        .selectAll()
-        .where('id', '=', row.active_revision_id)
-        .executeTakeFirstOrThrow();
+    const active = selectRevisionsToWorkOn(kysely)
+      .whereRef('deployments.active_revision_id', '=', 'revisions.id')
+      .where('deployments.status', '!=', 'AWAITING_DELETE');
+    for (const revision of await active.execute()) {
       const spec = await work.agentSpecOf(revision);
       if (spec !== undefined) fleet.restore(spec);
       else if (isSettled(revision.status)) {

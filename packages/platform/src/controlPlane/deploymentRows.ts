@@ -8,9 +8,10 @@ import {
 } from '@slipway/contract/controlPlane/deployment';
 import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
-import type { AnsweredSecret, Secret } from '@slipway/contract/controlPlane/secret';
+import type { Secret } from '@slipway/contract/controlPlane/secret';
 import type { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { pick } from '@slipway/contract/pick';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 
 import { type Caller, permits } from '../access/caller.ts';
@@ -54,6 +55,19 @@ export function selectDeployments(db: Kysely<Schema>, caller: Caller) {
     .selectAll('deployments')
     .select('revisions.source_revision_config as latest_revision_config')
     .where('deployments.tenant_id', '=', caller.tenantId);
+}
+
+/** A revision, with the fields of its deployment that its work needs. */
+export type RevisionToWorkOn = Selectable<RevisionsTable> &
+  Pick<Selectable<DeploymentsTable>, 'name' | 'tenant_id' | 'secret_references'>;
+
+/** Selects {@link RevisionToWorkOn}. */
+export function selectRevisionsToWorkOn(db: Kysely<Schema>) {
+  return db
+    .selectFrom('revisions')
+    .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
+    .selectAll('revisions')
+    .select(['deployments.name', 'deployments.tenant_id', 'deployments.secret_references']);
 }
 
 /** The configuration of a deployment's newest revision. */
@@ -136,7 +150,7 @@ export async function insertRevision(
   row: Selectable<DeploymentsTable>,
   revisionConfig: Record<string, unknown>,
   requestedBy: 'create' | 'patch' | 'push',
-): Promise<DeploymentWithConfig> {
+): Promise<DeploymentWithConfig & { readonly latest_revision_id: string }> {
   const id = randomUUID();
   const at = new Date();
   await trx
@@ -197,7 +211,6 @@ function mergeGiven(stored: Stored, requested: Stored): Stored {
 /** Seals lists of secrets, each as one value with its deployment's id as context. */
 export type StoredSecrets = ReturnType<typeof createStoredSecrets>;
 
-/** Makes {@link StoredSecrets}. */
 export function createStoredSecrets(sealing: Sealing) {
   return {
     seal: (secrets: readonly Secret[], deploymentId: string): string =>
@@ -211,57 +224,43 @@ export function createStoredSecrets(sealing: Sealing) {
 
 /**
  * A deployment as the API returns it (contract 000, "Deployment"). `source_revision_config` is that of its latest
- * revision (rule 3). Secrets: see {@link secretsForCaller}. `source_config.custom_url` is the gateway's address of the
- * deployment; for `external_image` a set value takes precedence. `resource_spec` includes its defaults, computed for
- * each answer.
+ * revision (rule 3). `source_config.custom_url` is the gateway's address of the deployment; for `external_image` a set
+ * value takes precedence. `resource_spec` includes its defaults, computed for each answer.
+ *
+ * A caller that may set secrets sees their values, as in the contract's `Secret`, so that they can be sent back in a
+ * PATCH. Decision: a read-only key sees null as the value. No request accepts null, so a caller cannot overwrite a
+ * secret with a mask.
  * @param origin The platform's address: `http://host:port`.
  */
 export function deploymentView(
   row: DeploymentWithConfig,
-  parts: { secrets: AnsweredSecret[]; origin: string },
+  { caller, secrets, origin }: { caller: Caller; secrets: StoredSecrets; origin: string },
 ): Deployment {
   const { custom_url: set, resource_spec: spec } = row.source_config;
   return {
-    id: row.id,
-    tenant_id: row.tenant_id,
-    name: row.name,
-    source: row.source,
+    ...pick(row, 'id', 'tenant_id', 'name', 'source', 'status', 'image_version'),
+    ...pick(row, 'latest_revision_id', 'active_revision_id'),
     source_config: {
       ...row.source_config,
       ...(spec == null ? {} : { resource_spec: withResourceDefaults(spec) }),
-      custom_url: typeof set === 'string' ? set : `${parts.origin}/agents/${row.id}`,
+      custom_url: typeof set === 'string' ? set : `${origin}/agents/${row.id}`,
     },
     source_revision_config: row.latest_revision_config,
-    secrets: parts.secrets,
+    secrets: secrets
+      .open(row.sealed_secrets, row.id)
+      .map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null })),
     secret_references: row.secret_references as Deployment['secret_references'],
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
-    status: row.status,
-    latest_revision_id: row.latest_revision_id,
-    active_revision_id: row.active_revision_id,
-    image_version: row.image_version,
   };
-}
-
-/**
- * The secrets that a caller may see. A caller that may set them sees their values, as in the contract's `Secret`, so
- * that they can be sent back in a PATCH. Decision: a read-only key sees null as the value. No request accepts null,
- * so a caller cannot overwrite a secret with a mask.
- */
-export function secretsForCaller(caller: Caller, secrets: readonly Secret[]): AnsweredSecret[] {
-  return secrets.map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null }));
 }
 
 /** A revision as the API returns it (contract 000, "Other resources"), with the reason of its status. */
 export function revisionView(row: Selectable<RevisionsTable>): Revision {
   return {
-    id: row.id,
-    deployment_id: row.deployment_id,
+    ...pick(row, 'id', 'deployment_id', 'status', 'source', 'source_revision_config'),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
-    status: row.status,
     status_message: row.status_reason,
-    source: row.source,
-    source_revision_config: row.source_revision_config,
   };
 }

@@ -20,7 +20,6 @@ import {
   insertDeployment,
   latestRevisionConfig,
   selectDeployments,
-  secretsForCaller,
   type StoredSecrets,
   updateDeployment,
 } from './deploymentRows.ts';
@@ -42,10 +41,7 @@ export function createDeployments(options: {
   const { kysely, secrets } = options;
 
   const view = (caller: Caller, row: DeploymentWithConfig, origin: string): Deployment =>
-    deploymentView(row, {
-      secrets: secretsForCaller(caller, secrets.open(row.sealed_secrets, row.id)),
-      origin,
-    });
+    deploymentView(row, { caller, secrets, origin });
 
   const remove = async (
     caller: Caller,

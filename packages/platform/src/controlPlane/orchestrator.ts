@@ -7,8 +7,8 @@ import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
-import { UNSETTLED_STATUSES } from './revisionStates.ts';
-import type { WorkCancellation, RevisionWork } from './revisionWork.ts';
+import { isInProgress, UNSETTLED_STATUSES } from './revisionStates.ts';
+import { REQUESTED_AGAIN, type RevisionWork, type WorkCancellation } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
 /** How often one revision may be found unfinished before it fails. */
@@ -21,7 +21,6 @@ interface Job extends RunningJob {
   done: Promise<void>;
 }
 
-const UNFINISHED_STATUSES = ['BUILDING', 'DEPLOYING'] as const;
 const RETRY_AFTER_MS = 1_000;
 
 /** Processes revisions from `start` on: reads the stored state, plans and acts whenever something has changed. */
@@ -73,9 +72,7 @@ export function createOrchestrator(options: {
     for (const { id } of await deleted.execute()) remove(id);
     const revisions = await unsettledRevisions(kysely, options.sources);
     const abandoned = revisions.filter(
-      ({ id, status, deploymentId }) =>
-        UNFINISHED_STATUSES.some((unfinished) => unfinished === status) &&
-        jobs.get(deploymentId)?.revisionId !== id,
+      ({ id, status, deploymentId }) => isInProgress(status) && jobs.get(deploymentId)?.revisionId !== id,
     );
     if (abandoned.length > 0) {
       // The database was away when their work ended, and so was what recorded the end.
@@ -185,7 +182,7 @@ export function createOrchestrator(options: {
       const unfinished = kysely
         .selectFrom('revisions')
         .select('id')
-        .where('status', 'in', UNFINISHED_STATUSES);
+        .where('status', 'in', UNSETTLED_STATUSES.filter(isInProgress));
       const ids = (await unfinished.execute()).map(({ id }) => id);
       await resumeUnfinished(kysely, log, ids, 'The platform was restarted.');
       requestPass();
@@ -198,21 +195,14 @@ export function createOrchestrator(options: {
       const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
       if (job === undefined) return;
       job.interrupted = true;
-      job.controller.abort({
-        kind: 'recorded',
-        reason: 'It was requested again.',
-      } satisfies WorkCancellation);
+      job.controller.abort(REQUESTED_AGAIN);
     },
     /** Stops all work; the next start resumes it. */
     close: async (): Promise<void> => {
       stopping.abort();
       await currentPasses;
-      for (const job of jobs.values()) {
-        job.controller.abort({
-          kind: 'stopping',
-          reason: 'The platform was stopped.',
-        } satisfies WorkCancellation);
-      }
+      const cancellation: WorkCancellation = { kind: 'stopping', reason: 'The platform was stopped.' };
+      for (const job of jobs.values()) job.controller.abort(cancellation);
       await Promise.all([...jobs.values()].map((job) => job.done));
       await Promise.all(removals.values());
     },

@@ -10,6 +10,7 @@ import type { BuildResult } from '../builder/buildRevision.ts';
 import { isDiskFull } from '../http/problem.ts';
 import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseOutage.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
+import { type RevisionToWorkOn, selectRevisionsToWorkOn } from './deploymentRows.ts';
 import { type AgentSpec, type Fleet, isAborted } from './fleet.ts';
 import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
@@ -29,7 +30,8 @@ export interface WorkCancellation {
   readonly reason: string;
 }
 
-const INTERRUPTED_BEFORE_COMMIT: WorkCancellation = { kind: 'recorded', reason: 'It was requested again.' };
+/** The cancellation of work whose interruption was requested and is stored. */
+export const REQUESTED_AGAIN: WorkCancellation = { kind: 'recorded', reason: 'It was requested again.' };
 const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was canceled.' };
 
 interface RevisionIds {
@@ -40,7 +42,6 @@ interface RevisionIds {
 /** Builds and deploys single revisions. */
 export type RevisionWork = ReturnType<typeof createRevisionWork>;
 
-/** Makes a {@link RevisionWork}. */
 export function createRevisionWork(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
@@ -51,12 +52,12 @@ export function createRevisionWork(options: {
   buildRevision: BuildRevision;
   startAgent: StartAgent;
   /** The environment of a revision's agent: its secrets and the platform's variables. */
-  environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
+  environmentOf: (revision: RevisionToWorkOn) => Promise<Record<string, string>>;
 }) {
   const { kysely, home, logs, fleet, sources } = options;
 
-  const load = ({ id }: RevisionIds): Promise<Selectable<RevisionsTable>> =>
-    kysely.selectFrom('revisions').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const load = ({ id }: RevisionIds): Promise<RevisionToWorkOn> =>
+    selectRevisionsToWorkOn(kysely).where('revisions.id', '=', id).executeTakeFirstOrThrow();
 
   const record = async (ids: RevisionIds, change: Omit<RevisionChange, 'revisionId'>): Promise<boolean> => {
     await logs.flush();
@@ -80,7 +81,7 @@ export function createRevisionWork(options: {
   const runBuild = async (
     ids: RevisionIds,
     source: TreeSource,
-    revision: Selectable<RevisionsTable>,
+    revision: RevisionToWorkOn,
     signal: AbortSignal,
   ): Promise<BuildResult> => {
     const workspace = home.build(revision.deployment_id, revision.id);
@@ -91,21 +92,16 @@ export function createRevisionWork(options: {
         if (!fetched.ok) return fetched;
         await rm(workspace, { recursive: true, force: true });
         await mkdir(workspace, { recursive: true });
-        const { tenant_id: tenantId } = await kysely
-          .selectFrom('deployments')
-          .select('tenant_id')
-          .where('id', '=', revision.deployment_id)
-          .executeTakeFirstOrThrow();
         return await options.buildRevision({
           deploymentId: revision.deployment_id,
           revisionId: revision.id,
           tarball: fetched.tarball,
           workspace,
-          graphConfigPath: textOr(revision.source_revision_config['graph_config_path'], 'graph.json'),
+          graphConfigPath: textOrNull(revision.source_revision_config['graph_config_path']) ?? 'graph.json',
           installCommand: textOrNull(revision.source_config['install_command']),
           buildCommand: textOrNull(revision.source_config['build_command']),
           scratch: join(scratch, 'build'),
-          cacheDir: home.cacheOf(tenantId),
+          cacheDir: home.cacheOf(revision.tenant_id),
           log,
           signal,
         });
@@ -147,7 +143,7 @@ export function createRevisionWork(options: {
     return false;
   };
 
-  const agentSpecOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
+  const agentSpecOf = async (revision: RevisionToWorkOn): Promise<AgentSpec | undefined> => {
     const { id: revisionId, deployment_id: deploymentId } = revision;
     const env = await options.environmentOf(revision);
     const drainMs = drainSettingOf(env);
@@ -198,7 +194,7 @@ export function createRevisionWork(options: {
         await record(ids, { event: 'deployFailed', reason });
         return;
       }
-      for (const line of await source.logNotes(revision)) logs.sink(ids.id, 'deploy')(line);
+      for (const line of source.logNotes(revision)) logs.sink(ids.id, 'deploy')(line);
     }
     let agent;
     try {
@@ -220,7 +216,7 @@ export function createRevisionWork(options: {
       // An answer that is lost with its connection does not say whether the switch was stored: ask again.
       if (!(await retryDuringOutage(signal, () => commit(kysely, revision)))) {
         handover.undo();
-        await recordCancellation(ids, INTERRUPTED_BEFORE_COMMIT);
+        await recordCancellation(ids, REQUESTED_AGAIN);
         return;
       }
     } catch (error) {
@@ -300,10 +296,6 @@ function logFields({ id, deploymentId }: RevisionIds): { revision: string; deplo
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-function textOr(value: unknown, otherwise: string): string {
-  return textOrNull(value) ?? otherwise;
 }
 
 /** The deployment's own setting. If it is not a number, the agent fails to start with an error. */

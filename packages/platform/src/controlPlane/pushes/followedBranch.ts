@@ -87,12 +87,8 @@ export async function followBranch(
   if (row === undefined || branch === undefined || !shouldFollow(branch)) return undefined;
   const before = await latestRevisionConfig(trx, row);
   const updated = await insertRevision(trx, row, { ...before, repo_commit_sha: commit }, 'push');
-  const revisionId = updated.latest_revision_id ?? undefined;
-  await recordAudit(
-    trx,
-    platformCaller(row.tenant_id, 'build_on_push'),
-    { deployment_id: deploymentId, ...(revisionId !== undefined && { revision_id: revisionId }) },
-    'buildOnPush',
-  );
-  return revisionId;
+  const { latest_revision_id: revision_id } = updated;
+  const caller = platformCaller(row.tenant_id, 'build_on_push');
+  await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id }, 'buildOnPush');
+  return revision_id;
 }

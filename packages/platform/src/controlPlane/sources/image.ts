@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely';
 
 import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../../runtime/docker/containers.ts';
-import type { ImageSource, SourceConfiguration } from './source.ts';
+import type { RevisionToWorkOn } from '../deploymentRows.ts';
+import type { ImageSource } from './source.ts';
 
 /** Variables for the platform's own processes. An image is third-party code, and may not reach their addresses. */
 const PROCESS_ONLY_FIELDS = [
@@ -47,13 +48,8 @@ export function image({
       return `The deployment is for ${whose}: this machine does not deploy to it. Create a deployment without listener_id, or with a listener of compute type docker, to run the image here.`;
     },
 
-    logNotes: async (revision) => {
-      const deployment = await kysely
-        .selectFrom('deployments')
-        .select('secret_references')
-        .where('id', '=', revision.deployment_id)
-        .executeTakeFirst();
-      const fields = unappliedFields(revision, deployment?.secret_references);
+    logNotes: (revision) => {
+      const fields = unappliedFields(revision);
       return fields.length === 0 ? [] : [`Set, and not applied by this platform: ${fields.join(', ')}.`];
     },
 
@@ -76,8 +72,10 @@ const APPLIED_RESOURCES = ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', '
 const UNUSED_FIELDS = ['install_command', 'build_command'];
 
 /** The fields that are set but not applied by a container engine, by their names in contract 000, for a warning. */
-function unappliedFields(revision: SourceConfiguration, secretReferences: unknown): string[] {
-  const config = revision.source_config;
+function unappliedFields({
+  source_config: config,
+  secret_references: references,
+}: RevisionToWorkOn): string[] {
   const resources = Object.entries((config['resource_spec'] ?? {}) as Record<string, unknown>);
   return [
     ...resources
@@ -86,7 +84,7 @@ function unappliedFields(revision: SourceConfiguration, secretReferences: unknow
       )
       .sort(),
     ...UNUSED_FIELDS.filter((field) => !isEmpty(config[field])),
-    ...(isEmpty(secretReferences) ? [] : ['secret_references']),
+    ...(isEmpty(references) ? [] : ['secret_references']),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { RunningAgent } from '../../runtime/agentStart.ts';
 import type { RevisionsTable } from '../../store/schema.ts';
 import type { StartLimits } from '../dependencies.ts';
+import type { RevisionToWorkOn } from '../deploymentRows.ts';
 
 /** The part of a revision that describes its source. */
 export type SourceConfiguration = Pick<
@@ -36,7 +37,7 @@ export interface ImageSource {
   /** Why a revision ends as `DEPLOY_FAILED` before anything is started; undefined if nothing prevents the start. */
   deployBlocker(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
   /** Lines for the revision's log before the start. */
-  logNotes(revision: Selectable<RevisionsTable>): Promise<string[]>;
+  logNotes(revision: RevisionToWorkOn): string[];
   /** Runs it and resolves once it answers. `env` contains secrets. @throws why it does not answer. */
   start(
     revision: Selectable<RevisionsTable>,
