@@ -162,10 +162,8 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
 
 /** The start time of a process, to detect a reused process id. Only Linux shows it. */
 async function startTime(pid: number): Promise<string> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(undefinedIfMissing);
-  if (line === undefined) return '';
-  // The name, in parentheses, may contain anything; the start time is the 20th field after it.
-  const ticks = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  const ticks = statFields(pid)[19];
+  if (ticks === undefined) return '';
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
   return `${boot.trim()}:${ticks}`;
 }
@@ -182,21 +180,22 @@ export function isAlive(pid: number): boolean {
     // EPERM: a process of another user, which is alive.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  return !ENDED_STATES.has(processState(pid));
+  const [state = ''] = statFields(pid);
+  return !ENDED_STATES.has(state);
 }
 
 /** The states of a process that has ended. */
 const ENDED_STATES: ReadonlySet<string> = new Set(['Z', 'X']);
 
-/** The letter of a process's state; empty except on Linux. */
-function processState(pid: number): string {
+/** The fields of a process's status from its state on; none except on Linux. */
+function statFields(pid: number): string[] {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // It follows the name, which is in parentheses and may contain anything.
-    return line.charAt(line.lastIndexOf(')') + 2);
+    // They follow the name, which is in parentheses and may contain anything.
+    return line.slice(line.lastIndexOf(')') + 2).split(' ');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH') return '';
+    if (code === 'ENOENT' || code === 'ESRCH') return [];
     throw error;
   }
 }
