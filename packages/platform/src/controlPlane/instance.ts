@@ -53,12 +53,8 @@ interface InstanceState {
   readonly databaseDeployments: ReadonlySet<string>;
 }
 
-function isSameInstance({
-  homeId,
-  databaseId,
-  homeDeployments,
-  databaseDeployments,
-}: InstanceState): boolean {
+function isSameInstance({ homeId, databaseId, ...found }: InstanceState): boolean {
+  const { homeDeployments, databaseDeployments } = found;
   if (homeId !== undefined && databaseId !== undefined) return false;
   if (homeDeployments.size > 0) return [...homeDeployments].some((id) => databaseDeployments.has(id));
   // A new home has none of the sources of another home's database.

@@ -12,14 +12,6 @@ const RETRY_AFTER_S = 2;
 /** How often to send a GET that an agent took but did not answer, in all. */
 const MAX_READ_ATTEMPTS = 2;
 
-/** Options of a gateway. */
-export interface GatewayOptions {
-  /** How long a request waits for a starting or restarting agent, in ms. Default: 5,000. */
-  readonly patienceMs?: number;
-  /** The key of a deployment's agents, which replaces the clients' keys. */
-  readonly agentKeyOf: (deploymentId: string) => string;
-}
-
 /** Routes requests to the agents. */
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -30,7 +22,15 @@ export type Gateway = ReturnType<typeof createGateway>;
  * that agent never saw it, or if it is a read without an answer: the gateway waits for an active agent and sends it
  * there. So neither a switch nor a restart fails a request, unless a crashed agent had taken it.
  */
-export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: GatewayOptions) {
+export function createGateway({
+  patienceMs = WAIT_FOR_AGENT_MS,
+  agentKeyOf,
+}: {
+  /** Default {@link WAIT_FOR_AGENT_MS}. */
+  patienceMs?: number;
+  /** The key of a deployment's agents, which replaces the clients' keys. */
+  agentKeyOf: (deploymentId: string) => string;
+}) {
   const deployments = new Map<string, Deployment>();
   const retiring = new Set<AgentRoute>();
 

@@ -5,13 +5,6 @@ import { GitFailure, type GitContext, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 import { fullName } from './remoteRefs.ts';
 
-/** The commit to fetch, and its ref. */
-export interface WantedCommit {
-  readonly commit: string;
-  /** The `repo_ref`; null: the default branch. */
-  readonly ref: string | null;
-}
-
 /** The errors of a server that sends only commits that its refs point to. */
 const ONLY_REFS_ERROR = /not our ref|unadvertised object|does not allow request|remote error: want/i;
 const KEPT = 'refs/slipway/source';
@@ -23,12 +16,13 @@ const KEPT = 'refs/slipway/source';
  * lead outside, too many files). No hooks or filters run, and the workspace has no `.git` with its origin.
  * Decision: submodules are not fetched, because the source chooses their addresses, not a person with that
  * permission. Their directories stay empty, and the log says so. Git LFS files stay pointers.
+ * @param wanted - the commit, and its `repo_ref`; null: the default branch.
  * @returns The tarball's path.
  * @throws GitFailure if the commit is not available.
  */
 export async function commitTarball(
   remote: Remote,
-  wanted: WantedCommit,
+  wanted: { readonly commit: string; readonly ref: string | null },
   surroundings: GitContext,
   log: (line: string) => void,
 ): Promise<string> {

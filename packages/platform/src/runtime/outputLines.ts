@@ -63,13 +63,6 @@ const LINE_RATE = { perSecond: 200, burst: 2_000 };
 /** How many last lines to keep for the reason if the agent does not start. */
 const KEPT_LINES = 20;
 
-interface AgentOutput {
-  /** Resolves with the address in the ready line; never rejects, and stays pending without such a line. */
-  readonly ready: Promise<string>;
-  /** The last lines so far, oldest first, secrets masked. */
-  lastLines(): string[];
-}
-
 /**
  * Follows an agent's output. The ready line (`{"event":"ready","url":…}` on stdout) is consumed. All other lines of
  * both streams go to `log`, bounded in length and rate, with the values in `secrets` masked. Reading never stops, so
@@ -79,7 +72,7 @@ export function followOutput(
   streams: { readonly stdout: Readable; readonly stderr: Readable },
   secrets: readonly string[],
   log: (line: string) => void,
-): AgentOutput {
+) {
   const mask = createSecretMask(secrets);
   const throttled = throttle(log);
   const kept: string[] = [];
@@ -98,7 +91,12 @@ export function followOutput(
     });
   });
   readLines(streams.stderr, MAX_READ_CHARS, logLine);
-  return { ready, lastLines: () => [...kept] };
+  return {
+    /** Resolves with the address in the ready line; never rejects, and stays pending without such a line. */
+    ready,
+    /** The last lines so far, oldest first, secrets masked. */
+    lastLines: (): string[] => [...kept],
+  };
 }
 
 /** The address in a ready line, or undefined for any other line (agents also print JSON). */

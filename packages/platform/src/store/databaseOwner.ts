@@ -8,13 +8,6 @@ import { CONTROL_PLANE_MIGRATIONS } from './migrations.ts';
 import { createPool } from './pool.ts';
 import type { Schema } from './schema.ts';
 
-/** A platform's exclusive ownership of a database. */
-export interface DatabaseOwner {
-  /** Resolves when another platform has taken the database: this one must end. */
-  readonly lost: Promise<PlatformError>;
-  release(): Promise<void>;
-}
-
 /** The advisory lock that a platform holds: an arbitrary constant. */
 const OWNER_LOCK = 735_104_227;
 const RETRY_MS = 1_000;
@@ -28,10 +21,7 @@ const RETRY_MS = 1_000;
  * embedded database locks its data directory instead.)
  * @throws PlatformError SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
-export async function ownDatabase(
-  connectionString: string,
-  onConnectionError: (error: Error) => void,
-): Promise<DatabaseOwner> {
+export async function ownDatabase(connectionString: string, onConnectionError: (error: Error) => void) {
   let released = false;
   let lockSession: LockSession | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -85,8 +75,9 @@ export async function ownDatabase(
   });
   if (lockSession === undefined) throw databaseInUse('Another platform works on this database.');
   return {
+    /** Resolves when another platform has taken the database: this one must end. */
     lost,
-    release: async () => {
+    release: async (): Promise<void> => {
       released = true;
       clearTimeout(retry);
       await lockSession?.client.end();

@@ -36,11 +36,6 @@ export interface CompiledGraph {
   nodes?: Record<string, unknown>;
 }
 
-/** A graph that is not compiled yet: what `new StateGraph(…)` builds. */
-export interface GraphBuilder {
-  compile(options?: Record<string, unknown>): CompiledGraph;
-}
-
 /** The fields of a runnable's configuration that the server reads or writes. */
 export interface GraphConfigLike {
   configurable?: Record<string, unknown>;
@@ -84,7 +79,8 @@ export function isCompiledGraph(value: unknown): value is CompiledGraph {
   return has(value, 'stream') && has(value, 'getState') && has(value, 'streamEvents');
 }
 
-export function isGraphBuilder(value: unknown): value is GraphBuilder {
+/** Whether it is a graph that is not compiled yet: what `new StateGraph(…)` builds. */
+export function isGraphBuilder(value: unknown): value is { compile(): unknown } {
   return has(value, 'compile');
 }
 

@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 
 import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
-import { type CorsSettings, GraphConfig } from '@slipway/contract/graphConfig';
+import { GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
 import { PlatformError } from '../../errors.ts';
@@ -23,13 +23,6 @@ export interface LoadedGraph {
   resolve(config: Record<string, unknown>): Promise<CompiledGraph>;
 }
 
-/** What a graph configuration defines. */
-export interface LoadedAgent {
-  readonly graphs: LoadedGraphs;
-  /** The pages that may call the agent from a browser, if the configuration has `http.cors`. */
-  readonly cors: CorsSettings | undefined;
-}
-
 /** The graphs of one agent, by the name that they are deployed under (contract 001, "What the service does"). */
 export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
 
@@ -41,13 +34,10 @@ export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
  *
  * Decision: a missing env file is logged, and the agent starts. Artifacts are packed without `.env`: in a deployment,
  * its values come from the deployment's secrets.
+ * @returns The graphs, and the pages that may call the agent from a browser, if the configuration has `http.cors`.
  * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
  */
-export async function loadGraphs(
-  agentDir: string,
-  graphConfigPath: string | undefined,
-  log: Logger,
-): Promise<LoadedAgent> {
+export async function loadGraphs(agentDir: string, graphConfigPath: string | undefined, log: Logger) {
   const file = resolve(agentDir, graphConfigPath ?? findGraphConfig(agentDir));
   const config = await readGraphConfig(file);
   const root = dirname(file);
@@ -172,7 +162,7 @@ async function loadGraph(name: string, path: string, root: string): Promise<Load
 function toCompiled(value: unknown): CompiledGraph | undefined {
   if (isCompiledGraph(value)) return value;
   if (isGraphBuilder(value)) {
-    const compiled: unknown = value.compile();
+    const compiled = value.compile();
     return isCompiledGraph(compiled) ? compiled : undefined;
   }
   return undefined;

@@ -26,22 +26,20 @@ import { pickFields, wireNewRun, wireRun } from './wire.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
-export interface RunRouteParts {
-  readonly webhooks: Webhooks;
-  readonly assistants: Assistants;
-  readonly threads: ThreadStore;
-  readonly runs: RunStore;
-  readonly events: EventStore;
-  readonly checkpoints: CheckpointStore;
-  readonly service: RunService;
-  readonly log: Logger;
-  readonly spans?: AgentSpans;
-}
-
 type RunIds = z.infer<typeof ENDPOINTS.getRun.params>;
 
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
-export function runRoutes(parts: RunRouteParts): Hono {
+export function runRoutes(parts: {
+  webhooks: Webhooks;
+  assistants: Assistants;
+  threads: ThreadStore;
+  runs: RunStore;
+  events: EventStore;
+  checkpoints: CheckpointStore;
+  service: RunService;
+  log: Logger;
+  spans?: AgentSpans;
+}): Hono {
   const { threads, runs, service } = parts;
   const app = new Hono();
   const serve = serveOn(app);

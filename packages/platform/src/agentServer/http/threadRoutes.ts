@@ -163,17 +163,15 @@ function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-interface ThreadStreamParts {
-  readonly threads: ThreadStore;
-  readonly runs: RunStore;
-  readonly states: ThreadStates;
-  readonly events: EventStore;
-  readonly service: RunService;
-  readonly changes: ChangePoller;
-}
-
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
-export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
+export function threadStreamRoutes(parts: {
+  threads: ThreadStore;
+  runs: RunStore;
+  states: ThreadStates;
+  events: EventStore;
+  service: RunService;
+  changes: ChangePoller;
+}): Hono {
   const app = new Hono();
   serveOn(app)(ENDPOINTS.joinThreadStream, async ({ params, query }, c) => {
     const stream = new ThreadStream(await createThreadSource(params.thread_id), query.stream_mode);

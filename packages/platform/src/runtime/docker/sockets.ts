@@ -9,25 +9,17 @@ import type { ContainerOwner } from './containerRequest.ts';
 
 type SocketOwner = Pick<ContainerOwner, 'platform' | 'process'>;
 
-/** The sockets of a container without a network: to the agent, to its database and to the proxy. */
-export interface Sockets {
-  /** The folder of the sockets, mounted in the container at `SOCKETS.folder`. */
-  readonly folder: string;
-  /** The agent's address, on loopback. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Opens the socket of a container without a network that only connects out, through `egress`. */
-export async function openEgressSocket(egress: Server, owner: SocketOwner): Promise<Omit<Sockets, 'url'>> {
+export async function openEgressSocket(egress: Server, owner: SocketOwner) {
   // Only this user may enter the outer folder.
   const above = await mkdtemp(join(tmpdir(), ofProcess(owner)));
   const folder = join(above, 'sockets');
   await mkdir(folder);
   await listenAt(egress, { path: join(folder, SOCKETS.egress) });
   return {
+    /** The folder of the sockets, mounted in the container at `SOCKETS.folder`. */
     folder,
-    close: async () => {
+    close: async (): Promise<void> => {
       egress.close();
       await rm(above, { recursive: true, force: true });
     },
@@ -39,11 +31,7 @@ export async function openEgressSocket(egress: Server, owner: SocketOwner): Prom
  * container needs no network and reaches nothing else.
  * @param databaseUrl - the agent's database; `undefined` if it has none.
  */
-export async function openSockets(
-  databaseUrl: string | undefined,
-  egress: Server,
-  owner: SocketOwner,
-): Promise<Sockets> {
+export async function openSockets(databaseUrl: string | undefined, egress: Server, owner: SocketOwner) {
   const { folder, close } = await openEgressSocket(egress, owner);
   // The agent creates its socket here. The image chooses its user, so every user may write.
   await chmod(folder, 0o777);
@@ -56,8 +44,9 @@ export async function openSockets(
   );
   return {
     folder,
+    /** The agent's address, on loopback. */
     url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`,
-    close: async () => {
+    close: async (): Promise<void> => {
       for (const server of [agent, storage]) server?.close();
       await close();
     },
