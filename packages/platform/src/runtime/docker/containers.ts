@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:net';
 
-import { type AgentExit, type AgentStart, AgentStartError, type RunningAgent } from '../agentStart.ts';
+import type { AgentStart, RunningAgent } from '../agentStart.ts';
 import { agentCommand, doorCommand, placesOfPrograms, placesOfThisPackage } from '../agentCommand.ts';
 import type { Shell } from '../command.ts';
 import { containedEnvironment } from '../containedAgent.ts';
@@ -21,6 +21,7 @@ import {
   runCall,
 } from './containerRequest.ts';
 import {
+  containerFailed,
   createDocker,
   type Docker,
   haveImage,
@@ -32,20 +33,25 @@ import {
 } from './dockerCommand.ts';
 import { openSockets, removeLeftSockets } from './sockets.ts';
 
-/** A revision's image to run. See {@link StartContainerOptions}. */
-export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'contained'> {
+interface RevisionIds {
   readonly deploymentId: string;
   readonly revisionId: string;
 }
 
-interface ContainerRun extends AgentStart {
+interface ContainerRun extends AgentStart, RevisionIds {
   readonly resources: ContainerResources;
+}
+
+/** A revision's image to run. */
+export interface ImageRun extends ContainerRun {
+  /** `image_uri`. */
+  readonly image: string;
+  /** See `RevisionImage`. */
+  readonly isPulled: boolean;
 }
 
 /** A revision's built agent to run in a container. Its variables include the URL of its database. */
 export interface BuiltRun extends ContainerRun {
-  readonly deploymentId: string;
-  readonly revisionId: string;
   /** The built workspace, which contains the agent's folder. */
   readonly workspace: string;
   readonly agentDir: string;
@@ -72,33 +78,23 @@ export function createContainers(options: { command: string; platform: string; c
   const docker = createDocker(options.command);
   const { contained } = options;
   const owner = { platform: options.platform, process: randomUUID() };
+  const ownerOf = ({ deploymentId, revisionId }: RevisionIds) => ({ ...owner, deploymentId, revisionId });
   const notRemoved = new Set<string>();
   return {
     /** @throws AgentStartError as `startContainer` does. */
-    start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
-      startContainer({ ...run, docker, contained, owner: { ...owner, deploymentId, revisionId } }),
+    start: (run: ImageRun): Promise<RunningAgent> =>
+      startContainer({ ...run, docker, contained, owner: ownerOf(run) }),
     /**
      * Runs a built agent in a container of the platform's image, without a network.
      * @throws AgentStartError as `start` does.
      */
-    startBuilt: (
-      { deploymentId, revisionId, ...run }: BuiltRun,
-      { image, egress }: Contained,
-    ): Promise<RunningAgent> =>
-      startBuilt({ ...run, docker, image, egress: egress(), owner: { ...owner, deploymentId, revisionId } }),
+    startBuilt: (run: BuiltRun, { image, egress }: Contained): Promise<RunningAgent> =>
+      startBuilt({ ...run, docker, image, egress: egress(), owner: ownerOf(run) }),
     /** Prepares containers for the commands of one build. @throws AgentStartError if there is no engine or image. */
-    openShell: (
-      { deploymentId, revisionId, ...build }: ContainedBuild & { deploymentId: string; revisionId: string },
-      { image, egress }: Contained,
-    ): Promise<Shell> =>
-      openContainedShell({
-        ...build,
-        docker,
-        image,
-        egress,
-        owner: { ...owner, deploymentId, revisionId },
-        onNotRemoved: (name) => void notRemoved.add(name),
-      }),
+    openShell: (build: ContainedBuild & RevisionIds, { image, egress }: Contained): Promise<Shell> => {
+      const onNotRemoved = (name: string): void => void notRemoved.add(name);
+      return openContainedShell({ ...build, docker, image, egress, owner: ownerOf(build), onNotRemoved });
+    },
     /**
      * Removes containers and sockets that earlier processes of the platform left, because a killed process removes none,
      * and those of builds that this process could not remove, because the engine did not answer. Returns how many
@@ -125,12 +121,8 @@ export function createContainers(options: { command: string; platform: string; c
   };
 }
 
-interface StartContainerOptions extends ContainerRun {
+interface StartContainerOptions extends ImageRun {
   readonly docker: Docker;
-  /** `image_uri`. */
-  readonly image: string;
-  /** See `RevisionImage`. */
-  readonly isPulled: boolean;
   readonly contained: Contained | undefined;
   readonly owner: ContainerOwner;
 }
@@ -159,7 +151,8 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
     await runContainer(docker, { name, image, owner, env, resources, cores }, signal);
     const published = await docker({ args: ['port', name, `${portOf(env)}/tcp`], signal });
     const address = published.stdout.find((line) => /^127\.0\.0\.1:\d+$/.test(line));
-    if (address === undefined) throw failed(await container.whyNoPort(mask(lastWords(published))), signal);
+    if (address === undefined)
+      throw containerFailed(await container.whyNoPort(mask(lastWords(published))), signal);
     return await container.answersAt(`http://${address}`);
   } catch (error) {
     await container.remove();
@@ -206,21 +199,16 @@ async function startContained(
 const DOOR = '-door';
 const DOOR_MEMORY_MB = 256;
 
-/** A door: the container that shares its network with an image's container. */
-interface Door {
-  readonly name: string;
-  readonly url: string;
-  readonly exited: Promise<AgentExit>;
-  close(): Promise<void>;
-}
-
-/** Starts a container with only a loopback and `imageDoor.ts`, with {@link openSockets} into it and out. */
+/**
+ * Starts the container that shares its network with an image's: it has only a loopback and `imageDoor.ts`, with
+ * {@link openSockets} into it and out.
+ */
 async function startDoor(
   { docker, owner, env, log, signal }: StartContainerOptions,
   contained: Contained,
   ofName: string,
   cores: number | undefined,
-): Promise<Door> {
+) {
   await haveImage(docker, contained.image, log, signal);
   const sockets = await openSockets(undefined, contained.egress(), owner);
   const name = `${ofName}${DOOR}`;
@@ -246,7 +234,7 @@ async function startDoor(
   return { name, url: sockets.url, exited: container.exit(), close };
 }
 
-interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'> {
+interface StartBuiltOptions extends BuiltRun {
   readonly docker: Docker;
   readonly owner: ContainerOwner;
   readonly image: string;
@@ -292,14 +280,10 @@ async function runContainer(docker: Docker, request: ContainerRequest, signal: A
   try {
     call = runCall(request);
   } catch (error) {
-    throw failed((error as Error).message, signal);
+    throw containerFailed((error as Error).message, signal);
   }
   const run = await docker({ ...call, signal });
   if (run.code === 0) return;
   const mask = createSecretMask(Object.values(request.env));
-  throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
-}
-
-function failed(cause: string, signal: AbortSignal): AgentStartError {
-  return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
+  throw containerFailed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
 }

@@ -73,7 +73,6 @@ const ANSWER_TIMEOUT_MS = 20_000;
 export async function requireEngine(docker: Docker, signal: AbortSignal): Promise<void> {
   const end = await askEngine(docker, signal);
   if (end.code === 0) return;
-  if (signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
   const cause =
     end.code === 127
       ? 'This machine has no docker command, and container images run through it. Install a container engine with it ' +
@@ -81,7 +80,12 @@ export async function requireEngine(docker: Docker, signal: AbortSignal): Promis
         'same arguments in SLIPWAY_DOCKER; then redeploy the revision.'
       : `The container engine of this machine does not answer (${lastWords(end)}). Start it, and let the platform's ` +
         'user reach it; then redeploy the revision.';
-  throw new AgentStartError({ kind: 'container', cause }, []);
+  throw containerFailed(cause, signal);
+}
+
+/** The error of a container that could not be created, unless its start was canceled. */
+export function containerFailed(cause: string, signal: AbortSignal): AgentStartError {
+  return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
 }
 
 /** What the engine reports of itself and its machine, in Docker's words or in Podman's. */
@@ -206,7 +210,6 @@ async function pull(
 }
 
 function notHad(uri: string, end: DockerEnd, signal: AbortSignal): AgentStartError {
-  if (signal.aborted) return new AgentStartError({ kind: 'aborted' }, []);
   const cause = `The image ${uri} could not be had: ${lastWords(end)}. Where its registry asks for a login, log the engine of the platform's machine in to it (docker login).`;
-  return new AgentStartError({ kind: 'container', cause }, []);
+  return containerFailed(cause, signal);
 }
