@@ -4,7 +4,7 @@ import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import type { BuildRevision } from '../controlPlane/dependencies.ts';
 import type { AnsweredRequest } from '../http/answeredRequests.ts';
 import { listen } from '../http/listen.ts';
-import { METHODS, type PlatformMetricName, type RecordTime } from './metrics.ts';
+import { METHODS } from './metrics.ts';
 import { openMetrics } from './openMetrics.ts';
 import { createGaugeReader } from './readFigures.ts';
 
@@ -24,13 +24,20 @@ export async function serveMetrics(where: { readonly host: string; readonly port
     url: `${listening.url}/metrics`,
     onQuery: (seconds: number, result: 'ok' | 'error'): void =>
       record('slipway_platform_database_query_duration_seconds', seconds, { result }),
-    onAnswered: (answered: AnsweredRequest): void => measureAnswer(record, answered),
+    /** Records an answered request under its route's template. If no route answers, the last pattern is a middleware's. */
+    onAnswered: ({ method, route, agentPath, status, seconds }: AnsweredRequest): void => {
+      const template = agentPath === undefined ? route : agentRoute(method, agentPath);
+      const labels = { method, route: template.endsWith('*') ? OTHER : template, status: String(status) };
+      record('slipway_platform_http_request_duration_seconds', seconds, labels);
+    },
     builds:
       (build: BuildRevision): BuildRevision =>
       async (options) => {
         const began = performance.now();
-        const ended = (result: string): void =>
-          record(BUILDS, (performance.now() - began) / 1_000, { result });
+        const ended = (result: string): void => {
+          const seconds = (performance.now() - began) / 1_000;
+          record('slipway_platform_build_duration_seconds', seconds, { result });
+        };
         try {
           const result = await build(options);
           ended(options.signal.aborted ? 'canceled' : result.ok ? 'built' : 'failed');
@@ -50,27 +57,7 @@ export async function serveMetrics(where: { readonly host: string; readonly port
   };
 }
 
-const BUILDS = 'slipway_platform_build_duration_seconds' satisfies PlatformMetricName;
-
-const REQUEST = 'slipway_platform_http_request_duration_seconds';
 const OTHER = 'other';
-
-/** Records an answered request under its route's template. */
-function measureAnswer(
-  record: RecordTime,
-  { method, route, agentPath, status, seconds }: AnsweredRequest,
-): void {
-  record(REQUEST, seconds, {
-    method,
-    route: agentPath === undefined ? appRoute(route) : agentRoute(method, agentPath),
-    status: String(status),
-  });
-}
-
-/** If no route answers, the last pattern is a middleware's. */
-function appRoute(route: string): string {
-  return route.endsWith('*') ? OTHER : route;
-}
 
 const ROUTES = Object.values<Endpoint>(RUN_API_ENDPOINTS)
   .filter(({ service }) => service === 'runApi')
