@@ -60,22 +60,20 @@ const BY_ROUTE: ReadonlyMap<string, Operation> = new Map(
 );
 
 /** Middleware that requires the endpoint's scope, else 403 naming it. A route outside the table is never served. */
-export function requireScope(): MiddlewareHandler {
-  return async (c, next) => {
-    const operation = operationOf(c);
-    if (operation !== undefined) {
-      const caller = callerOf(c);
-      const needed = ENDPOINT_SCOPES[operation];
-      if (needed === 'operator') {
-        if (!isOperator(caller)) throw new HttpProblem(403, "This needs the platform's own key.");
-      } else if (!permits(caller, needed)) {
-        const detail = `This needs an API key with the scope '${needed}'; the key '${caller.keyName}' has '${caller.scope}'.`;
-        throw new HttpProblem(403, detail);
-      }
+export const requireScope: MiddlewareHandler = async (c, next) => {
+  const operation = operationOf(c);
+  if (operation !== undefined) {
+    const caller = callerOf(c);
+    const needed = ENDPOINT_SCOPES[operation];
+    if (needed === 'operator') {
+      if (!isOperator(caller)) throw new HttpProblem(403, "This needs the platform's own key.");
+    } else if (!permits(caller, needed)) {
+      const detail = `This needs an API key with the scope '${needed}'; the key '${caller.keyName}' has '${caller.scope}'.`;
+      throw new HttpProblem(403, detail);
     }
-    await next();
-  };
-}
+  }
+  await next();
+};
 
 /** The endpoint of a request; undefined if no route serves it. */
 export function operationOf(c: Context): Operation | undefined {

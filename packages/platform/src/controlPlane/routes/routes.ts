@@ -53,7 +53,7 @@ export function controlPlaneRoutes(options: {
     app.use(
       path,
       requireCaller(access),
-      requireScope(),
+      requireScope,
       limitBody(options.bodyMaxBytes),
       changes,
       async (c, next) => {
