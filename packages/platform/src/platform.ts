@@ -42,8 +42,8 @@ import { createAgentStorage } from './store/agentStorage.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
-import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
-import { projectRoutes } from './tracing/projectRoutes.ts';
+import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
+
 import { openTracing } from './tracing/tracingStore.ts';
 
 /** Options of a platform. */

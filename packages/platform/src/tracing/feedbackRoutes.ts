@@ -43,3 +43,19 @@ export function feedbackRoutes(options: {
   serve(TRACING_ENDPOINTS.getFeedback, ({ params }, c) => tracing.feedbackOf(params.run_id, readerOf(c)));
   return app;
 }
+
+/** The tracing projects of a tenant and their feedback (public API), with which guards of releases read scores. */
+export function projectRoutes(options: {
+  tracing: TracingStore;
+  guard: MiddlewareHandler;
+  tenantOf: (c: Context) => string;
+}): Hono {
+  const { tracing, guard, tenantOf } = options;
+  const app = new Hono();
+  const serve = serveOn(app);
+  const { listTracingProjects, listFeedback } = TRACING_ENDPOINTS;
+  app.get(listTracingProjects.path, guard).get(listFeedback.path, guard);
+  serve(listTracingProjects, ({ query }, c) => tracing.projectsOf(tenantOf(c), query));
+  serve(listFeedback, ({ query }, c) => tracing.listFeedback(tenantOf(c), query));
+  return app;
+}

@@ -11,8 +11,7 @@ import { createControlPlane } from '../../src/controlPlane/controlPlane.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { controlPlaneDocument } from '../../src/openapi/document.ts';
 import { openApiRoutes } from '../../src/openapi/openApiRoutes.ts';
-import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
-import { projectRoutes } from '../../src/tracing/projectRoutes.ts';
+import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { CONTROL_PLANE, type Documented, RUN_API } from './documented.ts';
 
 /** The routes' dependencies. They are not used, because the routes are only listed. */

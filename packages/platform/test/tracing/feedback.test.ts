@@ -6,8 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
 import { respondWithProblem } from '../../src/http/problem.ts';
-import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
-import { projectRoutes } from '../../src/tracing/projectRoutes.ts';
+import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { createTracingProject, openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
 
