@@ -53,7 +53,7 @@ export class GraphStore extends BaseStore {
         const found = await this.#items.get(operation, true);
         return found === undefined ? null : itemOf(found);
       }
-      return this.#items.namespaces(namespacesOf(operation));
+      return this.#items.namespaces(operation);
     });
   }
 }
@@ -80,15 +80,6 @@ function searchOf(operation: SearchOperation) {
     filter: parseOrThrow(ItemFilter, operation.filter ?? {}, 'filter'),
     limit: operation.limit ?? 10,
     offset: operation.offset ?? 0,
-  };
-}
-
-function namespacesOf(operation: ListNamespacesOperation) {
-  return {
-    conditions: (operation.matchConditions ?? []).map(({ matchType, path }) => ({ matchType, labels: path })),
-    maxDepth: operation.maxDepth,
-    limit: operation.limit,
-    offset: operation.offset,
   };
 }
 

@@ -18,9 +18,9 @@ export function storeRoutes(items: ItemStore): Hono {
   serve(ENDPOINTS.searchItems, async ({ body }) => ({ items: (await items.search(body)).map(wireItem) }));
   serve(ENDPOINTS.listNamespaces, async ({ body }) => ({
     namespaces: await items.namespaces({
-      conditions: [
-        { matchType: 'prefix', labels: body.prefix ?? [] },
-        { matchType: 'suffix', labels: body.suffix ?? [] },
+      matchConditions: [
+        { matchType: 'prefix', path: body.prefix ?? [] },
+        { matchType: 'suffix', path: body.suffix ?? [] },
       ],
       maxDepth: body.max_depth ?? undefined,
       limit: body.limit,

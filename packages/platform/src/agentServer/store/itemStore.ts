@@ -1,3 +1,4 @@
+import type { ListNamespacesOperation } from '@langchain/langgraph-checkpoint';
 import { isRecord } from '@slipway/contract/json';
 import { FILTER_OPERATORS, type FilterOperator, type STORE_ENDPOINTS } from '@slipway/contract/runApi/store';
 import { type RawBuilder, sql } from 'kysely';
@@ -22,17 +23,6 @@ export interface StoredItem extends ItemAddress {
 export interface ItemChange extends ItemAddress {
   readonly value: Record<string, unknown> | null;
   readonly ttl?: number | null;
-}
-
-/** A search for namespaces; `*` matches any label. */
-export interface NamespaceQuery {
-  readonly conditions: readonly {
-    readonly matchType: 'prefix' | 'suffix';
-    readonly labels: readonly string[];
-  }[];
-  readonly maxDepth: number | undefined;
-  readonly limit: number;
-  readonly offset: number;
 }
 
 interface Row extends StoredItem {
@@ -91,9 +81,9 @@ export class ItemStore extends DeploymentStore {
     return rows;
   }
 
-  /** The namespaces with items, cut at `maxDepth`, in order. */
-  async namespaces(query: NamespaceQuery): Promise<string[][]> {
-    const matchConditions = query.conditions.map(({ matchType, labels }) => {
+  /** The namespaces with items, cut at `maxDepth`, in order. `*` in a condition matches any label. */
+  async namespaces(query: ListNamespacesOperation): Promise<string[][]> {
+    const matchConditions = (query.matchConditions ?? []).map(({ matchType, path: labels }) => {
       const offset = matchType === 'prefix' ? sql`0` : sql`cardinality(namespace) - ${labels.length}::int`;
       const labelConditions = labels.flatMap((label, index) =>
         label === '*' ? [] : [sql<boolean>`namespace[${offset} + ${index + 1}::int] = ${label}`],
