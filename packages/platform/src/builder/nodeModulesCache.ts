@@ -2,6 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+
+import { parsedJson } from '@slipway/contract/json';
+
 import type { InstallPlan } from './installPlan.ts';
 
 /** How many installations to keep: the most recently used. */
@@ -149,14 +152,10 @@ export class NodeModulesCache {
 }
 
 function hasInstallSideEffects(manifest: string): boolean {
-  let parsed: { workspaces?: unknown; scripts?: Record<string, unknown> } | null;
-  try {
-    parsed = JSON.parse(manifest) as typeof parsed;
-  } catch {
-    // The package manager reports the error, and nothing is cached.
-    return true;
-  }
-  if (parsed?.workspaces !== undefined) return true;
+  const parsed = parsedJson(manifest) as
+    { workspaces?: unknown; scripts?: Record<string, unknown> } | null | undefined;
+  // If it is no JSON, the package manager reports the error, and nothing is cached.
+  if (parsed === undefined || parsed?.workspaces !== undefined) return true;
   return INSTALL_SCRIPTS.some((name) => parsed?.scripts?.[name] !== undefined);
 }
 

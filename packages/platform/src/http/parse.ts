@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
-import { isDeeperThan } from '@slipway/contract/json';
+import { isDeeperThan, parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
@@ -21,19 +21,19 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
   if (text.trim() === '') {
     throw invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    // The engine's message quotes the body, which may contain secrets, so only the kind of error is returned.
-    if (!(error instanceof SyntaxError)) throw error;
-    throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
-  }
+  const value = parsedJson(text);
+  // The engine's message quotes the body, which may contain secrets, so only the kind of error is returned.
+  if (value === undefined) throw notJson();
   if (isDeeperThan(value, LEVELS_MAX)) {
     const msg = `The body should have at most ${LEVELS_MAX} levels`;
     throw invalid([{ loc: ['body'], msg, type: 'json_invalid' }]);
   }
   return check(schema, value, 'body');
+}
+
+/** A 422 for a body that is not JSON. */
+export function notJson(): HttpProblem {
+  return invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
 }
 
 /** The body's text. @throws HttpProblem 422 if it is not UTF-8, because a decoder would replace what it cannot read. */

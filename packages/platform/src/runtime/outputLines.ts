@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 
+import { parsedJson } from '@slipway/contract/json';
+
 import { createTokenBuckets } from '../access/tokenBuckets.ts';
 import { createSecretMask } from './secretMask.ts';
 
@@ -102,14 +104,7 @@ export function followOutput(
 /** The address in a ready line, or undefined for any other line (agents also print JSON). */
 function parseReadyUrl(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
-  let message: unknown;
-  try {
-    message = JSON.parse(line);
-  } catch {
-    // Not JSON: an ordinary line.
-    return undefined;
-  }
-  const { event, url } = message as { event?: unknown; url?: unknown };
+  const { event, url } = (parsedJson(line) ?? {}) as { event?: unknown; url?: unknown };
   return event === 'ready' && typeof url === 'string' && URL.canParse(url) ? url : undefined;
 }
 

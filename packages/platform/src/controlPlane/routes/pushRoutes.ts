@@ -2,13 +2,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 import { INTEGRATIONS_ENDPOINTS } from '@slipway/contract/controlPlane/integration';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
+import { parsedJson } from '@slipway/contract/json';
 import { type Context, Hono } from 'hono';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
 import { GitFailure } from '../../git/gitCommand.ts';
 import { readSecret } from '../integrations.ts';
-import { limitBody, parsePath } from '../../http/parse.ts';
+import { limitBody, notJson, parsePath } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
 import { Push, type Pushes } from '../pushes/pushes.ts';
@@ -103,12 +104,9 @@ async function secretOf(reference: string, name: string, log: Logger): Promise<s
 function payloadOf(c: Context, body: Uint8Array): unknown {
   const text = new TextDecoder().decode(body);
   const isForm = c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded') === true;
-  try {
-    return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
-  }
+  const payload = parsedJson(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+  if (payload === undefined) throw notJson();
+  return payload;
 }
 
 /** Whether a body was signed as in GitHub's `X-Hub-Signature-256`. The comparison takes constant time. */
