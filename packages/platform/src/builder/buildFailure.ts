@@ -1,9 +1,6 @@
 /** Why a source could not be built, for its owner. The builder reports it as a result. */
 export class BuildFailure extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'BuildFailure';
-  }
+  override readonly name = 'BuildFailure';
 }
 
 /** Formats a name from a source for a reason: quoted, control characters escaped, cut if too long. */

@@ -189,10 +189,7 @@ function shellQuoted(path: string): string {
 
 /** Why a repository could not be read. `message` is the reason, for the source's owner. */
 export class GitFailure extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'GitFailure';
-  }
+  override readonly name = 'GitFailure';
 }
 
 /** git's messages (in the language C) and their meaning. The first match counts. */
