@@ -74,7 +74,8 @@ export async function checkGraphs(root: string, file: string): Promise<GraphConf
         `${name} names ${quoteName(path)} for graph ${quoteName(graph)}, outside the source.`,
       );
     }
-    const candidates = [target, ...typeScriptSources(target)];
+    // `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports.
+    const candidates = [target, target.replace(/(?<=\.m?)js$/, 'ts')];
     const exists = await Promise.all(candidates.map((candidate) => isFileInside(root, candidate)));
     if (!exists.includes(true)) {
       throw new BuildFailure(
@@ -83,11 +84,6 @@ export async function checkGraphs(root: string, file: string): Promise<GraphConf
     }
   }
   return config;
-}
-
-/** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
-function typeScriptSources(file: string): string[] {
-  return /\.m?js$/.test(file) ? [`${file.slice(0, -2)}ts`] : [];
 }
 
 function checkNodeVersion(name: string, required: string | undefined): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
-import { dirname, extname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 
@@ -179,13 +179,8 @@ function exportOf(module: Record<string, unknown>, name: string): unknown {
 
 /** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
 async function existingFile(file: string): Promise<string | undefined> {
-  if (existsSync(file)) return realpath(file);
-  const extension = extname(file);
-  if (extension === '.js' || extension === '.mjs') {
-    const source = `${file.slice(0, -2)}ts`;
-    if (existsSync(source)) return realpath(source);
-  }
-  return undefined;
+  const existing = [file, file.replace(/(?<=\.m?)js$/, 'ts')].find((candidate) => existsSync(candidate));
+  return existing === undefined ? undefined : realpath(existing);
 }
 
 function graphNotLoaded(message: string, place: string, cause?: unknown): PlatformError {
