@@ -1,9 +1,9 @@
 /** The supported protocols. `file` is a repository on the platform's disk. */
-type GitProtocol = 'https' | 'http' | 'ssh' | 'file';
+const PROTOCOLS = ['https', 'http', 'ssh', 'file'] as const;
 
 /** The address of a git repository, or a prefix of addresses. */
 export interface GitUrl {
-  readonly protocol: GitProtocol;
+  readonly protocol: (typeof PROTOCOLS)[number];
   /** In lower case; empty for `file`. */
   readonly host: string;
   /** As written; empty if absent. */
@@ -22,12 +22,6 @@ export type GitUrlReading =
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** `git@host:path`: git's abbreviation for ssh. */
 const SCP_LIKE = /^(?<user>\w[\w.-]*)@(?<host>\w[\w.-]*):(?!\/\/)(?<path>.+)$/;
-const SCHEMES: Readonly<Record<string, GitProtocol>> = {
-  'https:': 'https',
-  'http:': 'http',
-  'ssh:': 'ssh',
-  'file:': 'file',
-};
 
 /**
  * Parses the address of a repository: `https://…`, `ssh://user@host/…`, `user@host:…`, `file:///…` or an absolute
@@ -45,11 +39,12 @@ export function readGitUrl(text: string): GitUrlReading {
     const { user = '', host = '', path = '' } = scp;
     return located({ protocol: 'ssh', host: host.toLowerCase(), port: '', user, text }, path);
   }
-  const protocol = URL.canParse(text) ? SCHEMES[new URL(text).protocol] : undefined;
-  if (protocol === undefined) {
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
+  const protocol = PROTOCOLS.find((name) => parsed?.protocol === `${name}:`);
+  if (parsed === undefined || protocol === undefined) {
     return { ok: false, why: 'is neither https://…, ssh://…, user@host:…, file:///… nor an absolute path' };
   }
-  const { hostname, port, username, password, search, hash } = new URL(text);
+  const { hostname, port, username, password, search, hash } = parsed;
   if (search !== '' || hash !== '') return { ok: false, why: 'has a query or a fragment' };
   if (password !== '' || (username !== '' && protocol !== 'ssh')) {
     return { ok: false, why: 'carries a user or a password: credentials belong in an integration' };
