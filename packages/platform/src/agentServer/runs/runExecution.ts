@@ -1,4 +1,5 @@
 import { Command } from '@langchain/langgraph';
+import { pick } from '@slipway/contract/pick';
 
 import {
   executeGraph,
@@ -119,13 +120,7 @@ function createExecutionRequest(
   // A resumed run continues from its own newest checkpoint, wherever it had branched off.
   const branch = entry === 'resume' ? {} : { checkpoint_id: checkpointId, checkpoint_map: checkpointMap };
   const input = kwargs.command === null ? kwargs.input : toCommand(kwargs.command);
-  const origin = {
-    user_id: addressed['user_id'],
-    run_id: live.runId,
-    graph_id: addressed['graph_id'],
-    thread_id: live.threadId,
-    assistant_id: addressed['assistant_id'],
-  };
+  const origin = pick(addressed, 'user_id', 'run_id', 'graph_id', 'thread_id', 'assistant_id');
   return {
     graph,
     input: entry === 'resume' ? null : input,
