@@ -116,10 +116,7 @@ function requireKeyBeyondLoopback(
 /** Loads OpenTelemetry only for spans. */
 async function openSpans(
   variables: TraceVariables | undefined,
-  {
-    deployment,
-    revision,
-  }: { readonly deployment: string | undefined; readonly revision: string | undefined },
+  { deployment, revision }: { readonly deployment?: string; readonly revision?: string },
 ): Promise<AgentSpans | undefined> {
   if (variables === undefined) return undefined;
   const { openAgentSpans } = await import('./agentServer/traces/openAgentSpans.ts');
