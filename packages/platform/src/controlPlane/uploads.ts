@@ -24,7 +24,7 @@ export function createUploads(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
   log: Logger;
-  tokens: UploadTokens;
+  tokens: ReturnType<typeof createUploadTokens>;
   /** The largest upload, in bytes; default: 200 MB. */
   maxBytes?: number;
 }) {
@@ -65,7 +65,7 @@ export function createUploads(options: {
       body: AsyncIterable<Uint8Array>,
       declaredSize: number | undefined,
       from: Origin,
-    ): Promise<StoredObject> => {
+    ) => {
       const grant = tokens.read(token);
       const { objectPath, contentLength } = grant;
       const { caller, isUsed } = await findUploader(kysely, grant, from);
@@ -202,18 +202,11 @@ async function writeToStaging(
   return { size, sha256: hash.digest('hex') };
 }
 
-/** A stored object; its size in bytes. */
-interface StoredObject {
-  readonly object_path: string;
-  readonly size: number;
-  readonly sha256: string;
-}
-
 async function moveIntoObjects(
   trx: Transaction<Schema>,
   home: HomeLayout,
   upload: { stagingPath: string; objectPath: string; size: number; sha256: string },
-): Promise<StoredObject> {
+) {
   const { stagingPath, objectPath, size, sha256 } = upload;
   const row = await trx
     .selectFrom('uploads')
@@ -244,9 +237,6 @@ interface UploadGrant {
   /** The key that requested it, for the audit log. */
   readonly askedBy: { readonly keyId: string; readonly keyName: string };
 }
-
-/** Signs and verifies upload tokens; see {@link createUploadTokens}. */
-type UploadTokens = ReturnType<typeof createUploadTokens>;
 
 /** Tokens `<payload>.<signature>` (HMAC-SHA256), each for one path, a limited time, and a length if given. */
 export function createUploadTokens(key: Buffer) {
