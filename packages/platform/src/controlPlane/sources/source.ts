@@ -19,15 +19,16 @@ export interface TreeSource {
   readonly kind: 'tree';
   hasSource(configuration: SourceConfiguration): boolean;
   /** Fetches the tree. A failure of the source is a result; a full disk and faults of the platform are thrown. */
-  fetch(revision: Selectable<RevisionsTable>, context: FetchContext): Promise<FetchedTree>;
-}
-
-interface FetchContext {
-  /** An empty directory, removed when the revision is built. */
-  readonly scratch: string;
-  readonly log: (line: string) => void;
-  /** Cancels the fetch; nothing of it keeps running. The result is then ignored. */
-  readonly signal: AbortSignal;
+  fetch(
+    revision: Selectable<RevisionsTable>,
+    context: {
+      /** An empty directory, removed when the revision is built. */
+      readonly scratch: string;
+      readonly log: (line: string) => void;
+      /** Cancels the fetch; nothing of it keeps running. The result is then ignored. */
+      readonly signal: AbortSignal;
+    },
+  ): Promise<FetchedTree>;
 }
 
 /** A source that runs as it is: its revisions are never built. */
