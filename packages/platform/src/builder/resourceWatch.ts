@@ -53,8 +53,17 @@ export async function exceededWorkspaceLimit(
   build: WatchedBuild,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const { limits } = build;
   const use = await folderUse(build, signal);
-  return use === undefined ? undefined : exceededLimit(use, build.limits);
+  if (use !== undefined && use.bytes > limits.workspaceBytes) {
+    const most = inMegabytes(limits.workspaceBytes);
+    return `filled its workspace with more than ${most}: ${describeLimit('workspaceBytes')}`;
+  }
+  if (use !== undefined && use.files > limits.workspaceFiles) {
+    const most = limits.workspaceFiles;
+    return `filled its workspace with more than ${most} files: ${describeLimit('workspaceFiles')}`;
+  }
+  return undefined;
 }
 
 async function watchMemory(
@@ -85,18 +94,6 @@ async function watchWorkspace(
   }
 }
 
-function exceededLimit({ bytes, files }: FolderUse, limits: BuildLimits): string | undefined {
-  if (bytes > limits.workspaceBytes) {
-    const most = inMegabytes(limits.workspaceBytes);
-    return `filled its workspace with more than ${most}: ${describeLimit('workspaceBytes')}`;
-  }
-  if (files > limits.workspaceFiles) {
-    const most = limits.workspaceFiles;
-    return `filled its workspace with more than ${most} files: ${describeLimit('workspaceFiles')}`;
-  }
-  return undefined;
-}
-
 /** The name of a limit in a reason, so that the operator knows which setting to change. */
 export function describeLimit(limit: keyof typeof BUILD_LIMIT_SETTINGS): string {
   return `that is the limit of this platform (${BUILD_LIMIT_SETTINGS[limit].name})`;
@@ -111,18 +108,14 @@ async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-interface FolderUse {
-  /** On disk, hard links counted once. */
-  readonly bytes: number;
-  /** Files, directories and links. */
-  readonly files: number;
-}
-
-/** Measures folders in two programs, because this process answers meanwhile. Undefined: aborted, or too slow. */
+/**
+ * Measures folders in two programs, because this process answers meanwhile: the bytes on disk (hard links counted
+ * once), and the number of files, directories and links. Undefined: aborted, or too slow.
+ */
 async function folderUse(
   { workspace, scratch, limits }: WatchedBuild,
   signal: AbortSignal,
-): Promise<FolderUse | undefined> {
+): Promise<{ bytes: number; files: number } | undefined> {
   const lines: string[] = [];
   const end = await runShellCommand({
     // Files that vanish during the count are no errors.
