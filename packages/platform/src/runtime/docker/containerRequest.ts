@@ -100,10 +100,7 @@ export function runCall(request: ContainerRequest): {
     ...programArguments(request.program),
     ...['--env-file', '/dev/stdin'],
     ...Object.keys(env).flatMap((variable) => ['--env', variable]),
-    ...resourceArguments(
-      request.hardened === true ? boundedResources(request.resources) : request.resources,
-      request.cores,
-    ),
+    ...resourceArguments(request),
     // It is pulled already, or must not be pulled.
     ...['--pull', 'never'],
     image,
@@ -115,7 +112,7 @@ export function runCall(request: ContainerRequest): {
 /** A user without any files: runs programs from this machine's disk. */
 export const NOBODY = { uid: 65_532, gid: 65_532 } as const;
 const PIDS = '512';
-/** A container's memory limit if its `resource_spec` has none, in MB. */
+/** A hardened container's memory limit if its `resource_spec` has none, in MB. */
 const MEMORY_LIMIT_MB = 2_048;
 
 /** Restrictions of a container: read-only root, no privileges and no new ones, limited processes and logs. */
@@ -127,10 +124,6 @@ const HARDENED: readonly string[] = [
   ...['--pids-limit', PIDS],
   ...['--log-driver', 'json-file', '--log-opt', 'max-size=10m'],
 ];
-
-function boundedResources(resources: ContainerResources): ContainerResources {
-  return { ...resources, memory_limit_mb: resources.memory_limit_mb || MEMORY_LIMIT_MB };
-}
 
 function programArguments(program: ContainerProgram | undefined): string[] {
   if (program === undefined) return [];
@@ -153,8 +146,9 @@ function fitsLine(name: string, value: string): boolean {
 }
 
 /** Requests are shares under contention, limits maxima, zero is none. The engine rejects more cores than it has. */
-function resourceArguments(resources: ContainerResources, cores = Infinity): string[] {
-  const { cpu, cpu_limit: cpuLimit, memory_mb: memory, memory_limit_mb: memoryLimit, labels } = resources;
+function resourceArguments({ resources, cores = Infinity, hardened = false }: ContainerRequest): string[] {
+  const { cpu, cpu_limit: cpuLimit, memory_mb: memory, labels } = resources;
+  const memoryLimit = resources.memory_limit_mb || (hardened ? MEMORY_LIMIT_MB : 0);
   const args: string[] = [];
   if (cpu) args.push('--cpu-shares', String(Math.max(2, Math.round(cpu * 1024))));
   if (cpuLimit) args.push('--cpus', String(Math.min(cpuLimit, cores)));
