@@ -48,10 +48,6 @@ export const AssistantSearch = AssistantFilter.extend({
 });
 export type AssistantSearch = z.infer<typeof AssistantSearch>;
 
-/** The public client's `POST /assistants/count`. */
-export const AssistantCount = AssistantFilter;
-export type AssistantCount = z.infer<typeof AssistantCount>;
-
 /** The public client's `POST /assistants`: creates an assistant of a graph. Unknown fields are ignored. */
 const AssistantCreate = z.object({
   graph_id: singleLineText(NAME_MAX),
@@ -131,7 +127,7 @@ export const ASSISTANTS_ENDPOINTS = {
   patchAssistant: publicRunApi.patch(ASSISTANT, Assistant, { request: AssistantPatch, errors: [409] }),
   deleteAssistant: publicRunApi.delete(ASSISTANT, null, { query: AssistantDeleteQuery, errors: [409] }),
   searchAssistants: publicRunApi.post('/assistants/search', Assistants, { request: AssistantSearch }),
-  countAssistants: publicRunApi.post('/assistants/count', Count, { request: AssistantCount }),
+  countAssistants: publicRunApi.post('/assistants/count', Count, { request: AssistantFilter }),
   listAssistantVersions: publicRunApi.post(`${ASSISTANT}/versions`, Assistants, {
     request: AssistantVersions,
   }),

@@ -74,7 +74,7 @@ export const PLATFORM_METRICS = {
   },
 } as const satisfies Record<string, PlatformMetric>;
 
-export type PlatformMetricName = keyof typeof PLATFORM_METRICS;
+type PlatformMetricName = keyof typeof PLATFORM_METRICS;
 
 type NameOf<Kind extends PlatformMetric['kind']> = {
   [Name in PlatformMetricName]: (typeof PLATFORM_METRICS)[Name]['kind'] extends Kind ? Name : never;

@@ -6,10 +6,7 @@ import type { StartLimits } from '../dependencies.ts';
 import type { RevisionToWorkOn } from '../deploymentRows.ts';
 
 /** The part of a revision that describes its source. */
-export type SourceConfiguration = Pick<
-  Selectable<RevisionsTable>,
-  'source_config' | 'source_revision_config'
->;
+type SourceConfiguration = Pick<Selectable<RevisionsTable>, 'source_config' | 'source_revision_config'>;
 
 /** One of the sources of contract 000: how a revision's code is obtained. */
 export type Source = TreeSource | ImageSource;
