@@ -68,14 +68,9 @@ export function watchActivities({
     },
   };
 
-  async function newestOf(input: DeploymentInput): Promise<Newest> {
+  /** The newest revision, as its deployment names it; `null` if there is none. */
+  async function newestOf(input: DeploymentInput) {
     const { deployment } = await readDeployment(input);
     return { revisionId: deployment.latestRevisionId, tarballPath: deployment.latestTarballPath };
   }
-}
-
-/** The newest revision, as its deployment names it; `null` if there is none. */
-interface Newest {
-  readonly revisionId: string | null;
-  readonly tarballPath: string | null;
 }
