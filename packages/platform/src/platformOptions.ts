@@ -2,7 +2,7 @@ import { Networks } from '@slipway/contract/networks';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
-import { PlatformError } from './errors.ts';
+import { invalidVariable, PlatformError } from './errors.ts';
 import { type PlatformOptions, RATE_LIMIT } from './platform.ts';
 
 /** The options of `slipway platform`. */
@@ -99,7 +99,7 @@ function addressIn(environment: NodeJS.ProcessEnv, name: string): string | undef
   const value = textIn(environment, name);
   if (value === undefined) return undefined;
   if (URL.canParse(value) && /^https?:\/\/[^?#]+$/u.test(value)) return value.replace(/\/+$/u, '');
-  throw wrong(name, value, 'an address such as https://agents.example.com');
+  throw invalidVariable(name, value, 'an address such as https://agents.example.com');
 }
 
 /** A list; `parse` throws a RangeError if it is invalid. */
@@ -116,7 +116,7 @@ function entriesIn(
     parse(entries);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw wrong(name, value, `${expected}, with commas between them`);
+    throw invalidVariable(name, value, `${expected}, with commas between them`);
   }
   return entries;
 }
@@ -125,12 +125,5 @@ function millisecondsIn(environment: NodeJS.ProcessEnv, name: string, least: num
   const value = textIn(environment, name);
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/u.test(value) && Number(value) >= least) return Number(value);
-  throw wrong(name, value, `a whole number of milliseconds from ${least}`);
-}
-
-function wrong(name: string, value: string, expected: string): PlatformError {
-  return new PlatformError('SLIPWAY_USAGE', `${name} is ${JSON.stringify(value)}, not ${expected}.`, {
-    place: name,
-    hint: `Correct ${name} in the environment of the platform, or remove it.`,
-  });
+  throw invalidVariable(name, value, `a whole number of milliseconds from ${least}`);
 }

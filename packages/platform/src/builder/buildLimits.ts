@@ -1,4 +1,4 @@
-import { PlatformError } from '../errors.ts';
+import { invalidVariable } from '../errors.ts';
 
 /** The limits of one build. A source that exceeds one fails with a reason that names the limit and its setting. */
 export interface BuildLimits {
@@ -49,11 +49,7 @@ export function buildLimitsFrom(environment: NodeJS.ProcessEnv): BuildLimits {
     const value = environment[name];
     if (value === undefined || value === '') return [];
     if (!/^[1-9]\d{0,5}$/.test(value)) {
-      throw new PlatformError(
-        'SLIPWAY_USAGE',
-        `${name} is ${JSON.stringify(value)}, not a whole number from 1 to 999999.`,
-        { hint: `Correct ${name} in the environment of the platform, or remove it.` },
-      );
+      throw invalidVariable(name, value, 'a whole number from 1 to 999999');
     }
     return [[limit, Number(value) * unit]];
   });
