@@ -134,23 +134,11 @@ describe('a request that does not match its schema', () => {
   });
 });
 
-describe('the API key', () => {
-  it('is required', async () => {
-    const response = await app().app.request('/private/x');
-    expect(response.status).toBe(401);
-    expect(response.headers.has('www-authenticate')).toBe(true);
-    expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
-  });
-
-  it('must be valid', async () => {
-    const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'wrong' } });
-    expect(response.status).toBe(403);
-  });
-
-  it('gives access to its holder', async () => {
-    const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'right' } });
-    expect(response.status).toBe(200);
-  });
+it('a request without the API key gets a 401 that names its header', async () => {
+  const response = await app().app.request('/private/x');
+  expect(response.status).toBe(401);
+  expect(response.headers.has('www-authenticate')).toBe(true);
+  expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
 });
 
 it('a client that sends all of a too large body receives the error', async () => {
