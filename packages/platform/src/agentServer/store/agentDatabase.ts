@@ -152,13 +152,7 @@ export abstract class DeploymentStore {
 }
 
 /** An agent server's connections to its database. */
-export interface AgentDatabase {
-  readonly kysely: Kysely<AgentTables>;
-  readonly pool: pg.Pool;
-  /** A separate connection with short timeouts, so that queued checkpoints never delay a heartbeat. */
-  readonly heartbeats: Kysely<AgentTables>;
-  close(): Promise<void>;
-}
+export type AgentDatabase = Awaited<ReturnType<typeof openAgentDatabase>>;
 
 /** The most connections of one agent server, because many agents share one database. */
 const POOL_SIZE = 8;
@@ -179,10 +173,7 @@ const AWAY_MS = 30_000;
  * Connects and creates missing tables, also several processes at once. Waits for a database that is away. `onError`: for
  * broken idle connections.
  */
-export async function openAgentDatabase(
-  databaseUrl: string,
-  onError: (error: Error) => void,
-): Promise<AgentDatabase> {
+export async function openAgentDatabase(databaseUrl: string, onError: (error: Error) => void) {
   const open = (options: pg.PoolConfig) => {
     const pool = createPool(
       { connectionString: databaseUrl, keepAlive: true, Client: PreparingClient, ...options },
@@ -196,12 +187,13 @@ export async function openAgentDatabase(
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
   });
+  // Separate, with short timeouts, so that queued checkpoints never delay a heartbeat.
   const { kysely: heartbeats } = open({
     max: 1,
     connectionTimeoutMillis: HEARTBEAT_MS,
     query_timeout: HEARTBEAT_MS,
   });
-  const close = async () => {
+  const close = async (): Promise<void> => {
     await Promise.all([kysely.destroy(), heartbeats.destroy()]);
   };
   try {
