@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import { removeSecrets, removeSecretsFromTexts } from '../clients/removeSecrets.ts';
 import { knownSecrets } from '../config/secretReference.ts';
@@ -25,6 +25,11 @@ export async function scrubbed<T>(input: unknown, work: () => Promise<T>): Promi
 /** Removes the running activity's secrets from a text of another service. */
 export function scrubText(text: string): string {
   return removeSecrets(text, secrets.getStore() ?? []);
+}
+
+/** Logs an error that does not fail the running activity, without the activity's secrets. */
+export function warn(message: string, error: unknown): void {
+  Context.current().log.warn(message, { error: scrubText(String(error)) });
 }
 
 /** Removes the running activity's secrets from every text in a value that comes from another service. */

@@ -20,7 +20,7 @@ import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownBefore, knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
 import type { PollUntil } from '../polling.ts';
-import { scrubText, scrubTexts } from '../scrub.ts';
+import { scrubText, scrubTexts, warn } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 import { runDatasetCheck } from './datasetCheck.ts';
 
@@ -128,11 +128,7 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
 function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
   return {
     id: executionUuid(Context.current().info.activityId, name, attempt, repetition),
-    onLeft: (error) => {
-      Context.current().log.warn('the thread of a check could not be removed', {
-        error: scrubText(String(error)),
-      });
-    },
+    onLeft: (error) => warn('the thread of a check could not be removed', error),
   };
 }
 
@@ -167,11 +163,8 @@ async function recordVerdict(
     await outside.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
     return true;
   } catch (error) {
-    const context = Context.current();
-    if (context.cancellationSignal.aborted) throw error;
-    context.log.warn('the verdict could not be recorded through the feedback link', {
-      error: scrubText(String(error)),
-    });
+    if (Context.current().cancellationSignal.aborted) throw error;
+    warn('the verdict could not be recorded through the feedback link', error);
     return false;
   }
 }
@@ -192,7 +185,7 @@ async function keepAnswer(outside: Outside, store: string, answer: string): Prom
     await outside.openStore(store).putRecord(name, kept);
     return name;
   } catch (error) {
-    Context.current().log.warn('an answer could not be kept in the artifact store', { error: String(error) });
+    warn('an answer could not be kept in the artifact store', error);
     return undefined;
   }
 }

@@ -1,5 +1,3 @@
-import { Context } from '@temporalio/activity';
-
 import type { DatasetResults, RowResult } from '../../domain/check/dataset.ts';
 import {
   type DatasetProgress,
@@ -9,7 +7,7 @@ import {
   type RowBatch,
 } from '../../domain/check/rowRecords.ts';
 import type { ReleaseStore } from '../connections.ts';
-import { scrubText } from '../scrub.ts';
+import { warn } from '../scrub.ts';
 
 /**
  * The results of a dataset's rows in the artifact store. While rows are asked, results are stored in batches, each as soon as
@@ -76,9 +74,7 @@ export class KeptRows {
       for (const name of this.#batches) await this.#store.removeRecord(name);
     } catch (error) {
       // "slipway prune" removes them.
-      Context.current().log.warn('batches of a dataset’s rows could not be removed', {
-        error: scrubText(String(error)),
-      });
+      warn('batches of a dataset’s rows could not be removed', error);
     }
     return record;
   }
