@@ -1,22 +1,34 @@
 import { type InjectedSinks, Worker, type WorkerOptions } from '@temporalio/worker';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 
 import type { Measure } from '../domain/metrics/metrics.ts';
 import type { MeasureSinks } from '../messages/measureSinks.ts';
 import { activityQueues } from '../domain/taskQueues.ts';
 
 /**
- * A worker without the SDK's interruption of workflow code after 5 s of wall-clock time, which the SDK cannot disable. The
- * limit would also apply while the process is suspended: SIGSTOP, Ctrl-Z, a machine that sleeps or is overloaded. Callbacks
- * of an interrupted workflow then run in the next workflow of the same V8 context and issue their commands there. Without
- * a next workflow, they end the worker's thread. Code that continues late is harmless, because Temporal has given its task
- * to another worker. With a limit, Node would also start a thread for each of about 90 calls into a workflow in a release.
+ * A worker that runs workflow code in the process's main thread, without a time limit and without the SDK's tracking of
+ * promises.
+ *
+ * - The main thread: the SDK's thread for workflows cost a release 10 ms of CPU time for messages between the threads,
+ *   and each step two more handovers. If workflow code hangs, heartbeats stop too, and another worker takes the activities.
+ * - No limit: the SDK interrupts workflow code after 5 s of wall-clock time, which it cannot disable. The limit would
+ *   also apply while the process is suspended: SIGSTOP, Ctrl-Z, a machine that sleeps or is overloaded. Callbacks of an
+ *   interrupted workflow then run in the next workflow of the same V8 context and issue their commands there. Code that
+ *   continues late is harmless, because Temporal has given its task to another worker. With a limit, Node would also
+ *   start a thread for each of about 90 calls into a workflow in a release.
+ * - No tracking: for the query `__stack_trace` the SDK compiles two functions for each promise, of all code in the
+ *   process. Slipway's own queries show what a workflow waits for.
  */
 export class UninterruptedWorker extends Worker {
-  protected static override createWorkflowCreator(
+  protected static override async createWorkflowCreator(
     ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
   ): ReturnType<typeof Worker.createWorkflowCreator> {
     const isolateExecutionTimeoutMs = undefined as unknown as number;
-    return super.createWorkflowCreator(bundle, { ...options, isolateExecutionTimeoutMs }, logger);
+    const inMainThread = { ...options, isolateExecutionTimeoutMs, debugMode: true };
+    const creator = await super.createWorkflowCreator(bundle, inMainThread, logger);
+    globalHandlers.uninstall();
+    globalHandlers.promiseHookInstalled = false;
+    return creator;
   }
 }
 
