@@ -60,7 +60,7 @@ export async function releasePlan(
   const [deployment, word, localHold] = await Promise.all([
     askDeployment(context, spec),
     askTarget(context, spec),
-    readLocalHold(context.home, name),
+    readLocalHold(context.home, spec),
   ]);
   const view = word instanceof SlipwayError ? undefined : word;
   const found = deployment instanceof SlipwayError ? undefined : deployment;

@@ -6,7 +6,7 @@ import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts
 import { SlipwayError } from '../../../domain/errors.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
@@ -68,7 +68,7 @@ export async function releaseTarget(
   const { output, environment } = context;
   const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
   const { name, settings, spec } = await chooseTargetSpec(context, file.config, order.target);
-  await refuseOnLocalHold(context, name, overrideHold);
+  await refuseOnLocalHold(context, spec, overrideHold);
   announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
   // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
   // reported at once.
@@ -183,17 +183,17 @@ async function withProof(context: CommandContext, request: ReleaseRequest): Prom
 /** A hold that exists only on this machine also blocks the release. */
 async function refuseOnLocalHold(
   { home, output }: CommandContext,
-  target: string,
+  target: TargetSpec,
   override: boolean,
 ): Promise<void> {
   const hold = await readLocalHold(home, target);
   if (hold === undefined) return;
   if (override) {
-    output.warn(`"${target}" is ${describeHold(hold)}; this release overrides the hold`);
+    output.warn(`"${target.name}" is ${describeHold(hold)}; this release overrides the hold`);
     return;
   }
-  const hint = endOfHold(target);
-  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, { hint });
+  const hint = endOfHold(target.name);
+  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target.name}" is ${describeHold(hold)}`, { hint });
 }
 
 function endOfHold(target: string): string {

@@ -47,8 +47,8 @@ export async function breakGlass(
     const before = await findDeployment(client, target);
     const to = await chooseRevision(client, before, order);
     const since = new Date().toISOString();
-    const heldBefore = await readLocalHold(home, target.name);
-    await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
+    const heldBefore = await readLocalHold(home, target);
+    await writeLocalHold(home, target, { target: target.name, since, by: requestedBy, to });
     const command = redeployCommand(target, before.id, to);
     const activeRevisionId = before.active_revision_id ?? null;
     output.event({ event: 'break_glass', deploymentId: before.id, activeRevisionId, to, command });
@@ -58,8 +58,8 @@ export async function breakGlass(
 
     const followed = await redeploy(client, before, to, async () => {
       // Nothing was restored, so this rollback's hold is removed again.
-      if (heldBefore === undefined) await removeLocalHold(home, target.name);
-      else await writeLocalHold(home, heldBefore);
+      if (heldBefore === undefined) await removeLocalHold(home, target);
+      else await writeLocalHold(home, target, heldBefore);
       output.warn('rejected: nothing was changed, and the hold is as it was before');
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);

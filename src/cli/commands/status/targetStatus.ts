@@ -54,7 +54,7 @@ export async function targetStatus(
   { last, silence: known }: StatusQuestion,
 ): Promise<TargetStatus> {
   const workflowId = targetWorkflowId(spec);
-  const localHold = await readLocalHold(context.home, target);
+  const localHold = await readLocalHold(context.home, spec);
   const asked = known ?? (await askTarget(temporal, workflowId));
   const links = {
     dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),

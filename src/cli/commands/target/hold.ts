@@ -22,7 +22,7 @@ export async function runHoldCommand(
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const by = await readRequester(context, folder, options.reason);
-  const removedLocal = holding ? false : await removeLocalHold(home, name);
+  const removedLocal = holding ? false : await removeLocalHold(home, spec);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, (temporal) =>
     setHold(temporal, targetWorkflowId(spec), holding, by),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -5,6 +6,7 @@ import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import type { Instant } from '../../../domain/scalars.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 
 /** A hold that `rollback --break-glass` left on this machine. `slipway release` refuses until `slipway unhold`. */
 export interface LocalHold {
@@ -16,28 +18,28 @@ export interface LocalHold {
 }
 
 /** The hold of a target on this machine; `undefined`: none. */
-export async function readLocalHold(home: string, target: string): Promise<LocalHold | undefined> {
+export async function readLocalHold(home: string, target: TargetSpec): Promise<LocalHold | undefined> {
   const file = holdFile(home, target);
   try {
     return JSON.parse(await readFile(file, 'utf8')) as LocalHold;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     // An unreadable hold still counts: a person set it for a reason.
-    throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target}" could not be read`, {
+    throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target.name}" could not be read`, {
       place: file,
-      hint: `read the file, or remove it: slipway unhold ${target}`,
+      hint: `read the file, or remove it: slipway unhold ${target.name}`,
       cause: error,
     });
   }
 }
 
 /** Writes a hold that only its owner can read. */
-export async function writeLocalHold(home: string, hold: LocalHold): Promise<void> {
+export async function writeLocalHold(home: string, target: TargetSpec, hold: LocalHold): Promise<void> {
   await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
-  await writeFile(holdFile(home, hold.target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
+  await writeFile(holdFile(home, target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
 }
 
-export async function removeLocalHold(home: string, target: string): Promise<boolean> {
+export async function removeLocalHold(home: string, target: TargetSpec): Promise<boolean> {
   try {
     await rm(holdFile(home, target));
     return true;
@@ -51,7 +53,8 @@ export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): st
   return `on hold since ${exactText(since)}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
 }
 
-/** A target's name is a valid file name: `slipway.yaml` allows only letters, digits, dots and dashes. */
-function holdFile(home: string, target: string): string {
-  return join(home, 'holds', `${target}.json`);
+/** Not named by the target's name, because another project's target in this home may have the same. */
+function holdFile(home: string, target: TargetSpec): string {
+  const digest = createHash('sha256').update(targetWorkflowId(target)).digest('hex');
+  return join(home, 'holds', `${digest}.json`);
 }

@@ -227,12 +227,12 @@ describe('rolling back without Temporal', () => {
     const asked = breaking({ to: 'release-9' });
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_USAGE', message: /called "release-9"/ });
     expect(plane.redeployed).toEqual([]);
-    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    expect(await readLocalHold(home, target())).toBeUndefined();
   });
 
   it('leaves a hold, with the person and the reason', async () => {
     await breaking();
-    expect(await readLocalHold(home, 'production')).toMatchObject({
+    expect(await readLocalHold(home, target())).toMatchObject({
       by: { who: 'ada', reason: 'it lies' },
       to: plane.revisions[1],
     });
@@ -255,19 +255,19 @@ describe('rolling back without Temporal', () => {
   it('reports if it is unknown whether the redeploy was taken', async () => {
     plane.redeploy = 'silent_before';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
-    expect(await readLocalHold(home, 'production')).toBeDefined();
+    expect(await readLocalHold(home, target())).toBeDefined();
   });
 
   it('keeps the hold unchanged if the redeploy is rejected', async () => {
     plane.redeploy = 'refuses';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
-    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    expect(await readLocalHold(home, target())).toBeUndefined();
     plane.redeploy = 'answers';
     await breaking({ to: plane.revisions[2]! });
-    const held = await readLocalHold(home, 'production');
+    const held = await readLocalHold(home, target());
     plane.redeploy = 'refuses';
     await expect(breaking({ to: plane.revisions[1]! })).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
-    expect(await readLocalHold(home, 'production')).toEqual(held);
+    expect(await readLocalHold(home, target())).toEqual(held);
   });
 
   it('exits 3 if the revision fails', async () => {
@@ -295,6 +295,6 @@ describe('rolling back without Temporal', () => {
     plane.active = 2;
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
     expect(plane.redeployed).toEqual([]);
-    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    expect(await readLocalHold(home, target())).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import {
   removeLocalHold,
   writeLocalHold,
 } from '../../../../src/cli/commands/target/localHold.ts';
+import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let home: string;
@@ -24,29 +25,48 @@ const hold: LocalHold = {
   to: 'revision-1',
 };
 
+const target: TargetSpec = {
+  name: 'production',
+  controlPlane: 'https://control-plane.example.com',
+  apiKey: { from: 'env:PRODUCTION_KEY' },
+  deployment: 'greeter',
+  source: 'internal_source',
+  sourceConfig: {},
+};
+
 describe('a hold on this machine', () => {
   it('exists until it is removed', async () => {
-    expect(await readLocalHold(home, 'production')).toBeUndefined();
-    await writeLocalHold(home, hold);
-    expect(await readLocalHold(home, 'production')).toEqual(hold);
-    expect(await readLocalHold(home, 'staging')).toBeUndefined();
-    expect(await removeLocalHold(home, 'production')).toBe(true);
-    expect(await removeLocalHold(home, 'production')).toBe(false);
+    expect(await readLocalHold(home, target)).toBeUndefined();
+    await writeLocalHold(home, target, hold);
+    expect(await readLocalHold(home, target)).toEqual(hold);
+    expect(await removeLocalHold(home, target)).toBe(true);
+    expect(await removeLocalHold(home, target)).toBe(false);
+  });
+
+  it("is not another project's, whose target has the same name", async () => {
+    await writeLocalHold(home, target, hold);
+    expect(await readLocalHold(home, { ...target, deployment: 'other' })).toBeUndefined();
+    expect(await readLocalHold(home, { ...target, name: 'prod' })).toEqual(hold);
   });
 
   it('is readable only by its owner', async () => {
-    await writeLocalHold(home, hold);
-    expect((await stat(join(home, 'holds', 'production.json'))).mode & 0o777).toBe(0o600);
+    expect((await stat(await written())).mode & 0o777).toBe(0o600);
   });
 
   it('applies even if its file is damaged', async () => {
-    await mkdir(join(home, 'holds'));
-    await writeFile(join(home, 'holds', 'production.json'), '{');
-    await expect(readLocalHold(home, 'production')).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
-    expect(await removeLocalHold(home, 'production')).toBe(true);
+    await writeFile(await written(), '{');
+    await expect(readLocalHold(home, target)).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+    expect(await removeLocalHold(home, target)).toBe(true);
   });
 
   it('has its time, its person and its reason', () => {
     expect(describeHold(hold)).toBe('on hold since 2026-11-21 03:00:00Z, set by ada: it lies');
   });
 });
+
+/** The file of a hold. */
+async function written(): Promise<string> {
+  await writeLocalHold(home, target, hold);
+  const [name = ''] = await readdir(join(home, 'holds'));
+  return join(home, 'holds', name);
+}
