@@ -40,12 +40,13 @@ const CLOUD_UI = 'https://cloud.temporal.io';
  *
  * Payloads are encrypted with the keys in `SLIPWAY_PAYLOAD_KEYS`.
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
- * if a profile or its file cannot be read, or if the address or the proxy's is invalid.
+ * if a profile or its file cannot be read, if a variable is empty, or if the address or the proxy's is invalid.
  */
 export async function temporalSettings(
   home: string,
   environment: Environment = process.env,
 ): Promise<TemporalSettings> {
+  requireNoneEmpty(environment);
   const { connectionOptions, namespace } = load(environment);
   if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
   if (namespace === '') {
@@ -100,6 +101,18 @@ function load(environment: Environment): ClientConnectConfig {
       },
     );
   }
+}
+
+/** Variables that have an effect even if they are empty: a key turns on TLS, a path is read. */
+const NEVER_EMPTY = /^TEMPORAL_(?:API_KEY|TLS_(?:CLIENT|SERVER)_\w+)$/;
+
+function requireNoneEmpty(environment: Environment): void {
+  const name = Object.keys(environment).find((key) => NEVER_EMPTY.test(key) && environment[key] === '');
+  if (name === undefined) return;
+  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${name} is set, but empty`, {
+    place: name,
+    hint: 'give it a value, or unset it',
+  });
 }
 
 /** `host`, `host:port` or `[IPv6]:port`, as gRPC accepts. With a URL, gRPC's error would not name the address. */

@@ -82,6 +82,16 @@ describe('the Temporal to use', () => {
     });
   });
 
+  it.each(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_CERT_PATH'])(
+    'is rejected if %s is set, but empty',
+    async (name) => {
+      await expect(temporalSettings(home, { ...noFile, [name]: '' })).rejects.toMatchObject({
+        code: 'SLIPWAY_CONFIG_INVALID',
+        message: `${name} is set, but empty`,
+      });
+    },
+  );
+
   it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
     'is accepted if its address is %j',
     async (address) => {
