@@ -1,4 +1,3 @@
-import { SlipwayError } from '../../domain/errors.ts';
 import type { CommandContext } from '../context.ts';
 import { planPromotionsOf } from './promotion/promotionPlan.ts';
 import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
@@ -9,18 +8,11 @@ import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
  */
 export async function runPlanCommand(
   context: CommandContext,
-  what: string,
+  what: 'release' | 'promotion',
   wanted: string | undefined,
   options: PlanOptions,
 ): Promise<number> {
-  switch (what) {
-    case 'release':
-      return planReleaseOn(context, wanted, options);
-    case 'promotion':
-      return planPromotionsOf(context, wanted, options);
-    default:
-      throw new SlipwayError('SLIPWAY_USAGE', `there is no "slipway plan ${what}"`, {
-        hint: 'slipway plan release, or slipway plan promotion',
-      });
-  }
+  return what === 'release'
+    ? planReleaseOn(context, wanted, options)
+    : planPromotionsOf(context, wanted, options);
 }

@@ -43,12 +43,14 @@ export function addPromotionCommands({ command, runs }: CommandTable): void {
     .action(runs(async () => (await import('../commands/schedule/schedule.ts')).runScheduleCommand));
 
   command(
-    'plan <what> [name]',
+    'plan',
     'Show what would happen: a "release" on a target now, or each "promotion" of the coming days',
     'slipway plan release staging',
     'slipway plan promotion',
     'slipway plan promotion canary-to-production --days 30',
   )
+    .addArgument(new Argument('<what>').choices(['release', 'promotion']))
+    .argument('[name]')
     .addOption(configOption())
     .option('--days <count>', 'how many days of promotions to plan', numberOption, PLANNED_DAYS)
     .action(runs(async () => (await import('../commands/plan.ts')).runPlanCommand));

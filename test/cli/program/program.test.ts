@@ -63,6 +63,8 @@ describe('the command line', () => {
     [['dev', '--port', '70000'], 'Expected a whole number'],
     [['status', '--last', '-1'], 'Expected a whole number'],
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
+    [['platform', 'keys', 'create', 'x', '--scope', 'root'], 'Allowed choices are read, deploy, admin'],
+    [['plan', 'production'], 'Allowed choices are release, promotion'],
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],
     [['rollback', '--to', ''], "option '--to <revision>' has an empty value"],

@@ -1,12 +1,11 @@
-import { type ApiKey, type AuditEntry, Scope } from '@slipway/contract/controlPlane/access';
+import type { ApiKey, AuditEntry, Scope } from '@slipway/contract/controlPlane/access';
 import { PAGE_LIMIT } from '@slipway/contract/limits';
 
-import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
 interface KeysCreateOptions extends PlatformClientOptions {
-  readonly scope: string;
+  readonly scope: Scope;
   /** In milliseconds from now. Default: never. */
   readonly expiresIn?: number;
 }
@@ -17,18 +16,11 @@ export async function runKeysCreateCommand(
   name: string,
   options: KeysCreateOptions,
 ): Promise<number> {
-  const scope = Scope.safeParse(options.scope);
-  if (!scope.success) {
-    throw new SlipwayError('SLIPWAY_USAGE', `'${options.scope}' is not a scope.`, {
-      place: '--scope',
-      hint: 'Use read, deploy or admin.',
-    });
-  }
-  const { expiresIn } = options;
+  const { expiresIn, scope } = options;
   const created = await withPlatform(context, options, (client) =>
     client.createApiKey({
       name,
-      scope: scope.data,
+      scope,
       expires_at: expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn).toISOString(),
     }),
   );

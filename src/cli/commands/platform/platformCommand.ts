@@ -81,7 +81,11 @@ function ifSet<T>(parse: (text: string) => T): (text: string) => T | undefined {
 function addAccessCommands(platform: Command, runs: Runs): void {
   const keys = platform.command('keys').description('Manage API keys');
   callingCommand(keys, 'create <name>', 'Create a key, and print it once')
-    .requiredOption('--scope <scope>', 'what it may do: read, deploy or admin')
+    .addOption(
+      new Option('--scope <scope>', 'what it may do')
+        .choices(['read', 'deploy', 'admin'])
+        .makeOptionMandatory(),
+    )
     .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
     .action(runs(async () => (await import('./access.ts')).runKeysCreateCommand));
   callingCommand(keys, 'list', 'List the keys of the tenant')
