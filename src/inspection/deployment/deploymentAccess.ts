@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import type { CallOptions } from '../../clients/service.ts';
+import { isDeploymentGone } from '../../clients/serviceError.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import {
@@ -58,17 +59,22 @@ export async function withControlPlane<T>(
  */
 export async function findDeployment(
   client: ControlPlaneClient,
-  target: TargetSpec,
+  target: Pick<TargetSpec, 'name' | 'controlPlane' | 'deploymentId'> & { readonly deployment?: string },
   call: CallOptions = {},
 ): Promise<Deployment> {
-  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId, call);
-  for await (const candidate of client.eachDeployment({ name_contains: target.deployment }, call)) {
-    if (candidate.name === target.deployment) return candidate;
+  const { name, controlPlane: place, deployment, deploymentId } = target;
+  if (deploymentId !== undefined) {
+    return client.getDeployment(deploymentId, call).catch((error: unknown) => {
+      if (!isDeploymentGone(error, deploymentId)) throw error;
+      const hint = `if it was deleted, replace targets.${name}.deploymentId by a deployment's name, then: slipway release ${name}`;
+      throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment ${deploymentId}`, { place, hint });
+    });
   }
-  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
-    place: target.controlPlane,
-    hint: `check targets.${target.name} in slipway.yaml`,
-  });
+  for await (const candidate of client.eachDeployment({ name_contains: deployment }, call)) {
+    if (candidate.name === deployment) return candidate;
+  }
+  const hint = `check targets.${name} in slipway.yaml`;
+  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${deployment}"`, { place, hint });
 }
 
 /**

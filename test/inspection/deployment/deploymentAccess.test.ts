@@ -1,10 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 
-import { withControlPlane } from '../../../src/inspection/deployment/deploymentAccess.ts';
+import { createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
+import { findDeployment, withControlPlane } from '../../../src/inspection/deployment/deploymentAccess.ts';
 import { testOutput } from '../../cli/testOutput.ts';
+import { listen } from '../../support/listen.ts';
+
+let server: Server | undefined;
+afterEach(() => server?.close());
 
 it('a key that the command needs is reported as missing where the command runs', async () => {
   const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment: {} };
@@ -15,4 +22,23 @@ it('a key that the command needs is reported as missing where the command runs',
     place: 'env:SOME_KEY',
     hint: 'set it here: this process calls http://127.0.0.1:4700 itself',
   });
+});
+
+it('a deployment that was deleted is reported with the next command, but an unknown path as it is', async () => {
+  const deploymentId = randomUUID();
+  let detail = `Deployment ID ${deploymentId} not found.`;
+  server = createServer((_request, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ detail }));
+  });
+  const controlPlane = await listen(server);
+  const client = createControlPlaneClient({ baseUrl: controlPlane, apiKey: 'a key' });
+  const target = { name: 'production', controlPlane, deploymentId };
+  await expect(findDeployment(client, target)).rejects.toMatchObject({
+    code: 'SLIPWAY_NOT_FOUND',
+    message: `there is no deployment ${deploymentId}`,
+    hint: expect.stringMatching(/slipway release production$/) as string,
+  });
+  detail = 'Not Found';
+  await expect(findDeployment(client, target)).rejects.toMatchObject({ status: 404 });
+  await client.close();
 });

@@ -9,7 +9,7 @@ import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import { findOldKeys } from '../../../temporal/client/oldPayloadKeys.ts';
 import {
@@ -235,12 +235,12 @@ function keyFinding(name: string, target: Omit<TargetSpec, 'deployment'>): Findi
 async function controlPlaneFinding(
   context: CommandContext,
   name: string,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'deploymentId'>,
+  target: Pick<TargetSpec, 'name' | 'controlPlane' | 'apiKey' | 'tenantId' | 'deploymentId'>,
 ): Promise<Finding> {
   const title = `target ${name}`;
   const asked = await attempt(title, () =>
     withControlPlane(context, target, async (client) => {
-      if (target.deploymentId !== undefined) await client.getDeployment(target.deploymentId);
+      if (target.deploymentId !== undefined) await findDeployment(client, target);
       else await client.listDeployments({ limit: 1 });
     }),
   );

@@ -227,7 +227,7 @@ function askDeployment(context: CommandContext, spec: TargetSpec): Promise<Deplo
     onSlipwayError((error) => {
       // The control plane answered: it has no deployment of that name.
       const isMissing = error.code === 'SLIPWAY_NOT_FOUND' && !(error instanceof ServiceError);
-      return isMissing ? null : error;
+      return isMissing && spec.deploymentId === undefined ? null : error;
     }),
   );
 }

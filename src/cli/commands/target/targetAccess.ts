@@ -3,7 +3,7 @@ import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 
 /** A target of `slipway.yaml`, with its deployment's name, which is part of its workflow id. */
@@ -32,7 +32,5 @@ export async function chooseTargetSpec(
 }
 
 async function deploymentName(context: CommandContext, { target }: ReleaseSettings): Promise<string> {
-  const { deploymentId = '' } = target;
-  const deployment = await withControlPlane(context, target, (client) => client.getDeployment(deploymentId));
-  return deployment.name;
+  return (await withControlPlane(context, target, (client) => findDeployment(client, target))).name;
 }
