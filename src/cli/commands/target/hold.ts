@@ -44,6 +44,7 @@ export async function runHoldCommand(
         ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
         : `"${name}" accepts releases`,
     );
+    if (onHold) output.note(`  a release that runs already continues; to stop it: slipway abort ${name}`);
   }
   return 0;
 }
