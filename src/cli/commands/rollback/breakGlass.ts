@@ -1,3 +1,5 @@
+import { errorText } from '@slipway/contract/codedError';
+
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -15,7 +17,7 @@ import {
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
-import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
+import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
   readonly target: TargetSpec;
@@ -47,19 +49,25 @@ export async function breakGlass(
     const before = await findDeployment(client, target);
     const to = await chooseRevision(client, before, order);
     const since = new Date().toISOString();
-    const heldBefore = await readLocalHold(home, target);
-    await writeLocalHold(home, target, { target: target.name, since, by: requestedBy, to });
+    const hold = { target: target.name, since, by: requestedBy, to };
+    // A full disk or a damaged hold must not prevent the rollback.
+    const held = await writeLocalHold(home, target, hold).catch(errorText);
     const command = redeployCommand(target, before.id, to);
     const activeRevisionId = before.active_revision_id ?? null;
     output.event({ event: 'break_glass', deploymentId: before.id, activeRevisionId, to, command });
     output.print(`Restoring revision ${to} without Temporal. The same by hand:`);
     output.print(`  ${command}`);
-    output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+    if (typeof held === 'boolean') {
+      output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+    } else {
+      output.warn(
+        `"${target.name}" may not be on hold on this machine: the hold could not be written: ${held}`,
+      );
+    }
 
     const followed = await redeploy(client, before, to, async () => {
       // Nothing was restored, so this rollback's hold is removed again.
-      if (heldBefore === undefined) await removeLocalHold(home, target);
-      else await writeLocalHold(home, target, heldBefore);
+      if (held === true) await removeLocalHold(home, target);
       output.warn('rejected: nothing was changed, and the hold is as it was before');
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);

@@ -33,10 +33,22 @@ export async function readLocalHold(home: string, target: TargetSpec): Promise<L
   }
 }
 
-/** Writes a hold that only its owner can read. */
-export async function writeLocalHold(home: string, target: TargetSpec, hold: LocalHold): Promise<void> {
+/**
+ * Writes a hold that only its owner can read.
+ * @returns `false` if there is a hold already, which stays.
+ */
+export async function writeLocalHold(home: string, target: TargetSpec, hold: LocalHold): Promise<boolean> {
   await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
-  await writeFile(holdFile(home, target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
+  try {
+    await writeFile(holdFile(home, target), `${JSON.stringify(hold, null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }
 
 export async function removeLocalHold(home: string, target: TargetSpec): Promise<boolean> {

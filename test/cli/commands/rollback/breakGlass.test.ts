@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -151,7 +153,7 @@ async function breaking(
     },
     signal,
   );
-  return { exitCode, text: output.said.join('\n'), events: output.events };
+  return { exitCode, text: output.said.join('\n'), noted: output.noted.join('\n'), events: output.events };
 }
 
 describe('rolling back without Temporal', () => {
@@ -236,6 +238,23 @@ describe('rolling back without Temporal', () => {
       by: { who: 'ada', reason: 'it lies' },
       to: plane.revisions[1],
     });
+  });
+
+  it('restores even if the hold cannot be written, and reports that', async () => {
+    await writeFile(join(home, 'holds'), 'not a folder');
+    const { exitCode, noted } = await breaking();
+    expect(exitCode).toBe(0);
+    expect(noted).toContain(
+      '"production" may not be on hold on this machine: the hold could not be written: ',
+    );
+  });
+
+  it('is not prevented by a damaged hold, which stays', async () => {
+    await breaking();
+    const [name = ''] = await readdir(join(home, 'holds'));
+    await writeFile(join(home, 'holds', name), '{');
+    expect((await breaking({ to: plane.revisions[2]! })).exitCode).toBe(0);
+    await expect(readLocalHold(home, target())).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
   });
 
   it('prints the same call for a shell, without the key', async () => {
