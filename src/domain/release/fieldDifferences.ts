@@ -1,5 +1,6 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
+import { formatDuration } from '../duration.ts';
 import { isRecord } from '../scalars.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 
@@ -43,7 +44,7 @@ function flat({ target, graphConfigPath, soakMs }: ComparedSettings): Readonly<R
     vocabulary,
     source,
     graphConfig: graphConfigPath,
-    soak: soakMs,
+    soak: formatDuration(soakMs),
     ...sourceConfig,
     ...Object.fromEntries(secrets.map(({ name, from }) => [`secret ${name}`, from])),
   };

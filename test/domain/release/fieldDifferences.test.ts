@@ -76,6 +76,6 @@ it('show each difference with both sides, and references instead of secrets', ()
     'install_command: npm ci → not set',
     'secret EXTRA: not set → file:/extra',
     'secret MODEL_KEY: env:CANARY_MODEL_KEY → env:MODEL_KEY',
-    'soak: 0 → 60000',
+    'soak: 0ms → 1m00s',
   ]);
 });
