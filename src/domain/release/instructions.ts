@@ -118,6 +118,8 @@ function obstacle(predicament: Predicament): Step {
         'A request was sent and not answered, and may have been carried out, or be carried out still. The newest revisions, with what they were made from:',
         looking(predicament, '/revisions?limit=5'),
       ];
+    case 'SLIPWAY_NOTHING_TO_RESTORE':
+      return ['There was no earlier revision to restore: the one that failed may still serve.'];
     default:
       return ['It is unknown what serves now.', asked];
   }

@@ -115,6 +115,7 @@ describe('instructions', () => {
     ['SLIPWAY_NOT_SERVING', 'was not deployed', '/revisions/tried"'],
     ['SLIPWAY_CHECK_FAILED', 'Revision tried was restored, serves, and failed its checks', '2. '],
     ['SLIPWAY_OUTCOME_UNKNOWN', 'may have been carried out', '/revisions?limit=5"'],
+    ['SLIPWAY_NOTHING_TO_RESTORE', 'the one that failed may still serve', '2. '],
     [null, 'unknown what serves', 'deployments/deployment"'],
   ])('begin with the obstacle: %s', (code, words, place) => {
     const [, first = '', second = ''] = told({ code, attempted: ['tried'] }).split('\n');
