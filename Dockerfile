@@ -1,6 +1,6 @@
 # Slipway: the command, the platform, the worker. Not Alpine: Temporal's native library needs glibc.
 # The newest Node with long-term support. Another one: --build-arg NODE_IMAGE=…
-ARG NODE_IMAGE=node:26.9.0-bookworm-slim
+ARG NODE_IMAGE=node:26.9.0-bookworm-slim@sha256:582460f614631b59b824ac6020533b9bf339c7fdf3a6d7db31abb6b4065f0212
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -34,6 +34,19 @@ const tls = parse(read('docker-compose.tls.yml')) as Compose;
 const services = Object.entries(compose.services);
 const dockerfile = read('Dockerfile');
 
+it.each([
+  'Dockerfile',
+  'docker-compose.yml',
+  'docker-compose.tls.yml',
+  'templates/gitlab/release.gitlab-ci.yml',
+])('every image of others in %s is pinned to a version and a digest', (file) => {
+  const images = [...read(file).matchAll(/^(?:ARG NODE_IMAGE=| *image: )(?!\$\{SLIPWAY_IMAGE)(.+)$/gm)];
+  expect(images.length).toBeGreaterThan(0);
+  for (const [, image] of images) {
+    expect(image).toMatch(/^[a-z/-]+:\d+\.\d+(?:\.\d+)?(?:-[a-z-]+)?@sha256:[0-9a-f]{64}$/);
+  }
+});
+
 describe('docker-compose.yml', () => {
   it('names Temporal with its UI, Postgres, the platform, a worker, the dashboard and the hooks', () => {
     expect(Object.keys(compose.services).sort()).toEqual([
@@ -63,10 +76,6 @@ describe('docker-compose.yml', () => {
       expect(logging?.options).toEqual({ 'max-size': '10m', 'max-file': '3' });
     },
   );
-
-  it.each(services)('pins the image of %s to a version', (_name, { image }) => {
-    expect(image).toMatch(/:\d+\.\d+(?:\.\d+)?(?:-\w+)?\}?$/);
-  });
 
   it.each(services)(
     'starts %s after the services that it needs are healthy',
@@ -218,7 +227,7 @@ describe('docker-compose.yml', () => {
 describe('docker-compose.tls.yml', () => {
   it('adds a proxy, and changes only existing services', () => {
     const { caddy, ...changed } = tls.services;
-    expect(caddy?.image).toMatch(/:\d+\.\d+\.\d+$/);
+    expect(caddy).toHaveProperty('image');
     for (const name of Object.keys(changed)) expect(compose.services).toHaveProperty(name);
   });
 
@@ -243,7 +252,7 @@ describe('the Dockerfile', () => {
   it('has one base image, of an exact version that the engines allow', () => {
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
     expect(bases).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}']);
-    const [, major = ''] = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-bookworm-slim$/m.exec(dockerfile) ?? [];
+    const [, major = ''] = /^ARG NODE_IMAGE=node:(\d+)\..+-bookworm-slim@/m.exec(dockerfile) ?? [];
     const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
     expect(engines.node.split(' || ').at(-1)).toBe(`^${major}.0.0`);
   });

@@ -39,14 +39,15 @@ if ! have $debian; then
   mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$work/base.tar"
   podman import --quiet "$work/base.tar" $debian >/dev/null
 fi
-node=docker.io/library/$(sed -n 's/^ARG NODE_IMAGE=//p' "$root/Dockerfile")
+# Builds and agents run in it. Slipway's image is built on it where no registry has the base that the Dockerfile names.
 own=docker.io/library/node:$(node -p process.versions.node)-bookworm-slim
-if ! have "$node" && ! have "$own"; then
+if ! have "$own"; then
   cp "$(command -v node)" "$work/node"
   cp -r "$(dirname "$(readlink -f "$(command -v npm)")")/.." "$work/npm"
   cp /etc/ssl/certs/ca-certificates.crt "$work/ca.crt"
   podman build --quiet --tag "$own" --file "$here/standIns/node.Dockerfile" "$work" >/dev/null
 fi
+have "docker.io/library/$(sed -n 's/^ARG NODE_IMAGE=//p' "$root/Dockerfile")" || true
 
 # Images of others, as docker-compose.yml and docker-compose.tls.yml name them.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/slipway/containers
@@ -65,7 +66,7 @@ have "docker.io/library/$(image postgres)" || stand_in postgres "$here/standIns"
 have "docker.io/library/$(image caddy)" || stand_in caddy "$here/standIns"
 temporal=$(image temporalio/auto-setup) ui=$(image temporalio/ui)
 if ! have "docker.io/$temporal"; then
-  version=${temporal#*:}
+  version=${temporal#*:} version=${version%@*}
   go_program "go.temporal.io/server/cmd/server@v$version" "temporal-server-$version"
   go_program "go.temporal.io/server/cmd/tools/sql@v$version" "temporal-sql-tool-$version"
   cp "$cache/temporal-server-$version" "$work/temporal-server"
@@ -77,8 +78,9 @@ if ! have "docker.io/$temporal"; then
   stand_in temporal "$work"
 fi
 if ! have "docker.io/$ui"; then
-  go_program "github.com/temporalio/ui-server/v2/cmd/server@v${ui#*:}" "temporal-ui-${ui#*:}"
-  cp "$cache/temporal-ui-${ui#*:}" "$work/temporal-ui"
+  version=${ui#*:} version=${version%@*}
+  go_program "github.com/temporalio/ui-server/v2/cmd/server@v$version" "temporal-ui-$version"
+  cp "$cache/temporal-ui-$version" "$work/temporal-ui"
   cp "$here/standIns/temporalUi.yaml" "$work/"
   stand_in temporal-ui "$work"
 fi
