@@ -23,7 +23,7 @@ export interface CompositionOptions {
 
 /**
  * The services of docker-compose.yml and docker-compose.tls.yml on Podman: the same images, commands, variables, networks,
- * volumes, rights and health checks. No ports of the host are taken, so that nothing else on the machine is in the way. Podman has systemd run health checks; here, the test runs them.
+ * volumes, rights, limits of logs and health checks. No ports of the host are taken, so that nothing else on the machine is in the way. Podman has systemd run health checks; here, the test runs them.
  */
 export class Composition {
   readonly file: ComposeFile;
@@ -215,6 +215,8 @@ export class Composition {
       ['--cap-drop', service.cap_drop ?? []],
       ['--cap-add', service.cap_add ?? []],
       ['--security-opt', (service.security_opt ?? []).map((option) => option.replace(/:true$/, ''))],
+      ['--log-driver', [service.logging.driver]],
+      ['--log-opt', Object.entries(service.logging.options).map((pair) => pair.join('='))],
     ];
     const serviceFlags = [
       ...['--restart', service.restart],
