@@ -1,10 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 
 import { Process } from '../processes.ts';
 import { eventually } from '../stack.ts';
@@ -91,12 +92,11 @@ export class Cluster {
   }
 
   /** Runs helm against this cluster. @throws with what it said, if it fails. */
-  helm(...args: readonly string[]): string {
-    return execFileSync(join(BIN, 'helm'), args, {
-      encoding: 'utf8',
-      env: { ...process.env, KUBECONFIG: join(this.#folder, 'kubeconfig') },
-      stdio: 'pipe',
-    });
+  async helm(...args: readonly string[]): Promise<string> {
+    // Not synchronously: the API server closes a connection that is not used for 90 s, and this process has to notice.
+    const env = { ...process.env, KUBECONFIG: join(this.#folder, 'kubeconfig') };
+    const { stdout } = await promisify(execFile)(join(BIN, 'helm'), args, { env });
+    return stdout;
   }
 
   async stop(): Promise<void> {

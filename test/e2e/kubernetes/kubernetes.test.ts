@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     ['the least values', LEAST, 7],
     ['everything enabled', EVERYTHING, 15],
   ])('has no field that is unknown to the API server, with %s', async (name, values, count) => {
-    const rendered = cluster.helm(
+    const rendered = await cluster.helm(
       'template',
       'slipway',
       CHART,
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   });
 
   it('can be installed in a restricted namespace, and all its pods are accepted, scheduled and ready', async () => {
-    cluster.helm(
+    await cluster.helm(
       'install',
       'slipway',
       CHART,
@@ -165,7 +165,15 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   it('is upgraded to another image, and workers restart when their origins change', async () => {
     const digest = `sha256:${'b'.repeat(64)}`;
     const next = { ...EVERYTHING, image: { ...EVERYTHING.image, digest } };
-    cluster.helm('upgrade', 'slipway', CHART, ...(await settings('next', next)), '--wait', '--timeout', '3m');
+    await cluster.helm(
+      'upgrade',
+      'slipway',
+      CHART,
+      ...(await settings('next', next)),
+      '--wait',
+      '--timeout',
+      '3m',
+    );
     for (const part of ['worker', 'dashboard', 'codec', 'platform']) {
       const { spec, status } = await deployment(part);
       expect(spec.template.spec.containers[0].image).toBe(`registry.example.com/slipway@${digest}`);
@@ -173,7 +181,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     }
     const before = new Set((await pods('worker')).map(({ metadata }) => metadata.name));
     const origins = { ...next, secretOrigins: { 'env:SLIPWAY_API_KEY': ['https://other.example.com'] } };
-    cluster.helm(
+    await cluster.helm(
       'upgrade',
       'slipway',
       CHART,
@@ -190,7 +198,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   });
 
   it('is uninstalled completely', async () => {
-    cluster.helm('uninstall', 'slipway', '--namespace', NAMESPACE, '--wait', '--timeout', '3m');
+    await cluster.helm('uninstall', 'slipway', '--namespace', NAMESPACE, '--wait', '--timeout', '3m');
     await eventually(async () => {
       for (const [api, kind] of [
         ['/api/v1', 'pods'],
