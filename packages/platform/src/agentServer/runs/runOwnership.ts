@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 
+import { retryDuringOutage } from '../../store/databaseOutage.ts';
+import { AWAY_MS } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { ItemStore } from '../store/itemStore.ts';
@@ -149,7 +151,7 @@ export class ProcessLease {
   }
 
   async start(): Promise<void> {
-    await this.#renew();
+    await retryDuringOutage(AbortSignal.timeout(AWAY_MS), () => this.#renew());
     this.#tickedAt = performance.now();
     this.#timer = setInterval(() => this.#tick(), this.#interval);
     this.#timer.unref();

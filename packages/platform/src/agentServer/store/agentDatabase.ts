@@ -167,7 +167,7 @@ const QUERY_MS = 60_000;
 const HEARTBEAT_MS = 5_000;
 
 /** How long a start waits for a database that is away, in milliseconds: half of what the platform gives an agent. */
-const AWAY_MS = 30_000;
+export const AWAY_MS = 30_000;
 
 /**
  * Connects and creates missing tables, also several processes at once. Waits for a database that is away. `onError`: for
