@@ -63,7 +63,8 @@ const missing = whyNoCluster();
 if (missing !== undefined) process.stdout.write(`skipped: the Helm chart on an API server: ${missing}\n`);
 
 describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API server', () => {
-  vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+  // Two calls of Helm may take three minutes each.
+  vi.setConfig({ testTimeout: 420_000, hookTimeout: 300_000 });
   let cluster: Cluster;
   let folder: string;
 

@@ -166,7 +166,7 @@ const QUERY_MS = 60_000;
 /** The timeout of a heartbeat, in milliseconds, for connection and answer each. */
 const HEARTBEAT_MS = 5_000;
 
-/** How long a start waits for a database that is away, in milliseconds: half of what the platform gives an agent. */
+/** How long each step of a start waits for a database that is away, in milliseconds. */
 export const AWAY_MS = 30_000;
 
 /**
