@@ -44,10 +44,10 @@ try {
   const figures = { count, accepted: summarize(accepted), refused: count - accepted.length, perSecond, cost };
   say(JSON.stringify({ benchmark: 'submissions', ...figures, machine: machine() }));
 
-  /** Requests a release, and waits until its check has started. @returns when it was accepted, in milliseconds. */
+  /** Requests a release, and waits until its last check, the second, begins. @returns when it was accepted, in milliseconds. */
   async function releaseOnce(): Promise<number> {
     const deployment = services.deploy(`bench-${randomUUID()}`, 'answers rightly');
-    const checked = deployment.next('run began');
+    const checked = deployment.next('run began').then(() => deployment.next('run began'));
     const asked = performance.now();
     await submitRelease(engine.temporal, releaseRequest(services.url, deployment, artifact));
     const acceptedMs = performance.now() - asked;
