@@ -17,7 +17,10 @@ import type { Order, Outcome, Peer } from '../peer.ts';
 import { kill, startScript } from '../processes.ts';
 import type { SlipwayWorkerSettings } from './worker.ts';
 
-const LOOK_EVERY_MS = 5;
+/** The pause between two looks for a workflow that has not started yet. It grows, because each look costs the server time. */
+const FIRST_PAUSE_MS = 5;
+const PAUSE_GROWTH = 1.5;
+const LONGEST_PAUSE_MS = 250;
 
 /** Slipway's worker on a real Temporal dev server, both started as by `slipway dev`. */
 export async function createPeer(): Promise<Peer> {
@@ -74,7 +77,7 @@ function requestOf({ url, name, deploymentId }: Order, artifact: TarballArtifact
 
 /** How a release ended. Its workflow starts a moment after the request was accepted. */
 async function outcomeOf({ temporal }: Engine, workflowId: string): Promise<Outcome> {
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
     try {
       const { outcome, reason } = await workflowResult<ReleaseResult>(
         temporal.client.workflow.getHandle(workflowId),
@@ -83,7 +86,7 @@ async function outcomeOf({ temporal }: Engine, workflowId: string): Promise<Outc
       throw new Error(`the release ended ${outcome}: ${reason}`);
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      await delay(LOOK_EVERY_MS);
+      await delay(pauseMs);
     }
   }
 }
