@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
@@ -39,7 +38,8 @@ import { createContainers } from './runtime/docker/containers.ts';
 import { createDocker, engineAnswers, hasImage } from './runtime/docker/dockerCommand.ts';
 import { createEgress } from './runtime/egress.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
-import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
+import { isDatabaseReachable } from './store/databaseOutage.ts';
+import { openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
@@ -112,7 +112,6 @@ export interface Platform {
 export const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_LIMIT_MS = 20_000;
-const HEALTH_TIMEOUT_MS = 2_000;
 
 /**
  * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of
@@ -233,7 +232,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.onError(problemHandler(log));
     app.notFound(unservedHandler(app));
     app.get('/health', async (c) => {
-      const ok = await isDatabaseReachable(database);
+      const ok = await isDatabaseReachable(database.kysely);
       return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
     });
     app.route(
@@ -348,12 +347,4 @@ function agentPath(url: string): { deploymentId: string; path: string } | undefi
 async function openMetrics(where: NonNullable<PlatformOptions['metrics']>): Promise<ServedMetrics> {
   const { serveMetrics } = await import('./metrics/serveMetrics.ts');
   return serveMetrics(where);
-}
-
-async function isDatabaseReachable(database: Database): Promise<boolean> {
-  const requested = sql`select 1`.execute(database.kysely).then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([requested, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })]);
 }

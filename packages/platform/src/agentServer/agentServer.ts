@@ -9,6 +9,7 @@ import { listen } from '../http/listen.ts';
 import { createLogger } from '../http/logger.ts';
 import { limitBody } from '../http/parse.ts';
 import { HttpProblem, problemHandler, unservedHandler } from '../http/problem.ts';
+import { isDatabaseReachable } from '../store/databaseOutage.ts';
 import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
 import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing } from '../tracing/tracingStore.ts';
@@ -28,7 +29,7 @@ import { RunService } from './runs/runService.ts';
 import type { RunLimits } from './runs/runSlots.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
 import { pollRunEnds, pollThreadChanges } from './runs/changePoller.ts';
-import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
+import { openAgentDatabase } from './store/agentDatabase.ts';
 import { AssistantStore } from './store/assistantStore.ts';
 import { CheckpointHistory } from './store/checkpointHistory.ts';
 import { CheckpointStore } from './store/checkpointStore.ts';
@@ -181,7 +182,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         revision_id: options.revisionId ?? null,
         project_name: options.projectName ?? null,
         graphs: assistants.systemAssistants.map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
-        serving: await isDatabaseReachable(database),
+        // The graphs are loaded, so this depends only on the database.
+        serving: await isDatabaseReachable(database.kysely),
       }),
     );
     const changes = pollThreadChanges(threads, log);
@@ -226,14 +228,6 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     await closeDatabase();
     throw error;
   }
-}
-
-/** Whether the server could accept a run now. The graphs are loaded, so this depends only on the database. */
-function isDatabaseReachable({ pool }: AgentDatabase): Promise<boolean> {
-  return pool.query('select 1').then(
-    () => true,
-    () => false,
-  );
 }
 
 /** What the public client can request but this server does not serve, and the alternative. All are decisions. */

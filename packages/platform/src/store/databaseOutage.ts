@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { type Kysely, sql } from 'kysely';
+
 /** Node's error codes of a failed connection. */
 const NETWORK_ERROR_CODES = new Set([
   'ECONNREFUSED',
@@ -58,4 +60,16 @@ export async function retryDuringOutage<T>(
     // Scattered, so that a thousand runs do not retry at the same instant.
     await delay(pause * (0.5 + Math.random()));
   }
+}
+
+/** The longest that a health check waits for the database, in milliseconds. */
+const HEALTH_TIMEOUT_MS = 2_000;
+
+/** Whether the database answers now. */
+export async function isDatabaseReachable<Tables>(db: Kysely<Tables>): Promise<boolean> {
+  const requested = sql`select 1`.execute(db).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([requested, delay(HEALTH_TIMEOUT_MS, false, { ref: false })]);
 }

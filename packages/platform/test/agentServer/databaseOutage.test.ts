@@ -13,13 +13,22 @@ beforeAll(async () => {
 afterAll(() => way.close());
 
 describe('during a database outage', { timeout: 240_000 }, () => {
-  it('an agent that starts waits for its database', async () => {
+  it('an agent that starts waits for its database, and later says within seconds that it does not answer', async () => {
     const connecting = way.hold('before', 'user');
     const starting = agents.start('late', { SLIPWAY_AGENT_DATABASE_URL: way.url });
     await connecting;
     way.cut();
     way.repair();
-    expect(await (await starting).api.json('GET', '/ok')).toEqual({ ok: true });
+    const { api } = await starting;
+    expect(await api.json('GET', '/ok')).toEqual({ ok: true });
+
+    const asking = way.hold('before', 'select 1');
+    const signal = AbortSignal.timeout(30_000);
+    const answer = await api.send('GET', '/info', undefined, { signal });
+    await asking;
+    expect(await answer.json()).toMatchObject({ serving: false });
+    way.cut();
+    way.repair();
   });
 
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
