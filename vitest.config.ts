@@ -55,7 +55,7 @@ const onPostgresToo = [
 const onPostgresOnly = [
   'packages/platform/test/store/{databaseOwner,pool}.test.ts',
   'packages/platform/test/killed.test.ts',
-  'packages/platform/test/agentServer/{lateCancels,postgresRestart}.test.ts',
+  'packages/platform/test/agentServer/{lockedRows,postgresRestart}.test.ts',
   'packages/platform/test/controlPlane/secretsRotationKilled.test.ts',
 ];
 

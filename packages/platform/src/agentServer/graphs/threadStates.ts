@@ -1,5 +1,6 @@
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
+import { threadBusy } from '../store/runStore.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import { addressOf, type CompiledGraph, type GraphConfigLike, type StateSnapshot } from './compiledGraph.ts';
@@ -72,7 +73,7 @@ export class ThreadStates {
     update: StateAddress & { values: unknown; asNode: string | undefined },
   ): Promise<Record<string, unknown>> {
     const thread = await this.#threads.get(threadId);
-    if (thread.status === 'busy') throw new HttpProblem(409, `Thread ${threadId} is busy with a run.`);
+    if (thread.status === 'busy') throw threadBusy(threadId);
     const graph = await this.#graphOf(thread);
     if (graph === undefined) {
       throw new HttpProblem(

@@ -16,6 +16,7 @@ import type { Pool } from 'pg';
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
+import { threadBusy } from './runStore.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
 
 /**
@@ -43,8 +44,8 @@ export class CheckpointStore extends PostgresSaver {
 
   /** Lets one attempt of a run at a time write its thread's checkpoints, until {@link closeWriter}. */
   openWriter(threadId: string, options: RunWriterOptions): RunWriter {
-    const key = this.#key(threadId);
-    const writer = new RunWriter(options, (rows, fence) => writeCheckpoints(this.#pool, key, rows, fence));
+    const thread = { deploymentId: this.#deploymentId, threadId };
+    const writer = new RunWriter(options, (rows, fence) => writeCheckpoints(this.#pool, thread, rows, fence));
     this.#writers.set(options.fence.runId, writer);
     return writer;
   }
@@ -147,12 +148,17 @@ export class CheckpointStore extends PostgresSaver {
     };
   }
 
-  /** Stores a write. A run's write is refused unless that attempt of the run is admitted. */
+  /**
+   * Stores a write. A run's write is refused unless that attempt of the run is admitted, and any other write while a
+   * run is active on the thread.
+   */
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
     const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
-      await writeCheckpoints(this.#pool, this.#key(configurableOf(config).thread_id), rows, undefined);
-      return;
+      const { thread_id: threadId } = configurableOf(config);
+      const thread = { deploymentId: this.#deploymentId, threadId };
+      if (await writeCheckpoints(this.#pool, thread, rows, undefined)) return;
+      throw threadBusy(threadId);
     }
     const writer = this.#writers.get(runId);
     const attempt = configurableOf(config)[ATTEMPT_KEY] ?? writer?.fence.attempt;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-import { CHECKPOINT_SCHEMA } from './checkpointTables.ts';
+import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 
 /** The fencing token of an attempt: its writes count only while this owner has the run in this attempt. */
 export interface Fence {
@@ -48,11 +48,12 @@ interface WriteRow {
 
 /**
  * Stores rows of a thread in one statement: one round trip, all or none. With a fence they are stored only while the
- * fence holds, and a process that claims the run waits until they are. Returns whether they were stored.
+ * fence holds, and a process that claims the run waits until they are. Without one they are stored only while no run
+ * is active on the thread. Returns whether they were stored.
  */
 export async function writeCheckpoints(
   pool: Pool,
-  threadKey: string,
+  { deploymentId, threadId }: { readonly deploymentId: string; readonly threadId: string },
   rows: CheckpointRows,
   fence: Fence | undefined,
 ): Promise<boolean> {
@@ -63,9 +64,9 @@ export async function writeCheckpoints(
   );
   const writes = rows.writes.filter((row) => !row.replaces || replacing.get(keyOf(row)) === row);
   const result = await pool.query<{ held: boolean }>(
-    fence === undefined ? UNFENCED_STATEMENT : FENCED_STATEMENT,
+    fence === undefined ? IDLE_THREAD_STATEMENT : FENCED_STATEMENT,
     [
-      threadKey,
+      storedThreadId(deploymentId, threadId),
       values.map(({ namespace }) => namespace),
       values.map(({ channel }) => channel),
       values.map(({ version }) => version),
@@ -84,7 +85,7 @@ export async function writeCheckpoints(
       writes.map(({ type }) => type),
       writes.map(({ blob }) => Buffer.from(blob)),
       writes.map(({ replaces }) => replaces),
-      ...(fence === undefined ? [] : [fence.runId, fence.attempt, fence.owner]),
+      ...(fence === undefined ? [deploymentId, threadId] : [fence.runId, fence.attempt, fence.owner]),
     ],
   );
   return result.rows[0]?.held === true;
@@ -96,7 +97,10 @@ function keyOf({ namespace, checkpointId, taskId, index }: WriteRow): string {
 
 const WRITE_COLUMNS = '(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)';
 
-const UNFENCED_STATEMENT = writeStatement('SELECT 1');
+/** The thread's row is changed, so a run that is accepted meanwhile sees the rows (`RunStore.accept`). */
+const IDLE_THREAD_STATEMENT = writeStatement(`
+  UPDATE slipway_agent.threads SET updated_at = now()
+  WHERE deployment_id = $20 AND thread_id = $21::uuid AND status <> 'busy' RETURNING 1`);
 
 /** The run's row is locked during the write, so a claim of the run comes before or after it. */
 const FENCED_STATEMENT = writeStatement(`

@@ -129,16 +129,19 @@ export class RunStore extends DeploymentStore {
    */
   async accept(run: NewRun, canBegin = false): Promise<AcceptedRun> {
     const begins = canBegin && run.delaySeconds === 0;
-    // A thread is `busy` exactly while it has active runs, so both change together.
+    const threadCondition = this.threadCondition(run.threadId);
+    // A thread is `busy` exactly while it has active runs, so both change together. A statement sees the checkpoints as
+    // of its start, so if the thread has changed since, the run begins in a later one.
     const free = sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
-      WHERE ${this.threadCondition(run.threadId)} AND status <> 'busy' RETURNING 1`;
+      WHERE ${threadCondition} AND status <> 'busy'
+        AND updated_at = (SELECT t.updated_at FROM slipway_agent.threads t WHERE ${threadCondition}) RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
     if (accepted !== undefined)
       return { run: accepted.run, earlierRuns: [], ...(begins && { begunRun: accepted }) };
     return this.db.transaction().execute(async (db) => {
       // The update locks the thread. If the run is rejected after all, the transaction undoes it.
       const thread = await sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
-        WHERE ${this.threadCondition(run.threadId)} RETURNING 1`.execute(db);
+        WHERE ${threadCondition} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
       const earlierRuns = await this.#activeOfThread(run.threadId, db).execute();
       const [active] = earlierRuns;
@@ -358,4 +361,9 @@ async function storeCancel(
 /** 404 for a thread that the deployment lacks. */
 export function threadNotFound(threadId: string): HttpProblem {
   return new HttpProblem(404, `Thread ${threadId} not found.`);
+}
+
+/** 409 for a change that must not happen while a run is active on the thread. */
+export function threadBusy(threadId: string): HttpProblem {
+  return new HttpProblem(409, `Thread ${threadId} is busy with a run.`);
 }

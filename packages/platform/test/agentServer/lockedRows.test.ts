@@ -21,7 +21,7 @@ let looker: pg.Client;
 beforeAll(async () => {
   const databaseUrl = (await emptyDatabaseUrl()) ?? '';
   agent = await startAgentUnderTest({
-    env: { SLIPWAY_AGENT_DATABASE_URL: databaseUrl, SLIPWAY_AGENT_DEPLOYMENT_ID: 'late-cancels' },
+    env: { SLIPWAY_AGENT_DATABASE_URL: databaseUrl, SLIPWAY_AGENT_DEPLOYMENT_ID: 'locked-rows' },
   });
   const connect = async () => {
     const client = new pg.Client({ connectionString: databaseUrl });
@@ -121,4 +121,45 @@ describe('a cancel that arrives after a run’s graph has ended', () => {
       expect(await api.json('GET', path)).toMatchObject({ status: 'success' });
     },
   );
+});
+
+describe('a state that is written by hand while a run starts', () => {
+  const input = { assistant_id: 'steps', input: { text: '0' } };
+  const byHand = { values: { log: ['by hand'] }, as_node: 'first' };
+
+  /** Sends the requests one after another. Each waits for the thread's row, and gets it in this order. */
+  async function inOrder(thread: string, requests: readonly [path: string, body: object][]) {
+    await holder.query('BEGIN');
+    await holder.query(`SELECT 1 FROM slipway_agent.threads WHERE thread_id = $1 FOR UPDATE`, [thread]);
+    const answers: Promise<Response>[] = [];
+    for (const [path, body] of requests) {
+      answers.push(api.send('POST', `/threads/${thread}/${path}`, body));
+      await untilWaiting('%update slipway_agent.threads%', answers.length);
+    }
+    await holder.query('COMMIT');
+    return Promise.all(answers);
+  }
+
+  it('is rejected if the run comes first, and changes nothing', async () => {
+    const thread = await api.thread();
+    await api.wait(thread, input);
+    const [ran, written] = await inOrder(thread, [
+      ['runs/wait', input],
+      ['state', byHand],
+    ]);
+    expect([ran?.status, written?.status]).toEqual([200, 409]);
+    expect(await ran?.json()).toMatchObject({ log: ['first', 'second', 'first', 'second'] });
+    expect((await api.state(thread)).values.log).toHaveLength(4);
+  });
+
+  it('is seen by the run if it comes first', async () => {
+    const created = await api.json('POST', '/threads', { metadata: { graph_id: 'steps' } });
+    const thread = String(created.thread_id);
+    const [written, ran] = await inOrder(thread, [
+      ['state', byHand],
+      ['runs/wait', input],
+    ]);
+    expect([written?.status, ran?.status]).toEqual([200, 200]);
+    expect(await ran?.json()).toMatchObject({ log: ['by hand', 'first', 'second'] });
+  });
 });
