@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
-import { useAgent } from './agentUnderTest.ts';
+import { gate, useAgent } from './agentUnderTest.ts';
 import { collectEvents } from './runApiUnderTest.ts';
 
 const { api } = useAgent();
@@ -173,6 +173,18 @@ describe('a run from an earlier checkpoint', () => {
   });
 });
 
+it('a copy of a busy thread has the state of the last completed step, and continues from there', async () => {
+  const hold = gate();
+  const thread = await api.thread();
+  const run = await api.create(thread, { assistant_id: 'steps', ...input(hold.path) });
+  await api.untilLogged(thread, 1);
+  const copy = await api.json('POST', `/threads/${thread}/copy`);
+  expect(copy).toMatchObject({ status: 'interrupted', values: { text: hold.path, log: ['first'] } });
+  await hold.open();
+  expect((await api.wait(copy.thread_id, { assistant_id: 'steps' })).log).toEqual(['first', 'second']);
+  expect((await api.join(thread, run.run_id)).log).toEqual(['first', 'second']);
+});
+
 describe('a graph that is a function of the configuration', () => {
   it('is built with the configuration of its thread’s last run, and reports if that fails', async () => {
     const thread = await api.thread();
@@ -180,6 +192,8 @@ describe('a graph that is a function of the configuration', () => {
     expect((await api.wait(thread, run)).text).toBe('please');
     expect((await api.threadOf(thread)).config.configurable).toEqual({ word: 'please' });
     expect((await api.state(thread)).values.text).toBe('please');
+    const copy = await api.json('POST', `/threads/${thread}/copy`);
+    expect((await api.state(copy.thread_id)).values.text).toBe('please');
     const other = await api.json('POST', '/threads', { metadata: { graph_id: 'picky' } });
     for (const path of [`/threads/${other.thread_id}/state`, '/assistants/picky/graph']) {
       const response = await api.send('GET', path);

@@ -115,8 +115,15 @@ export class ThreadStates {
     await this.#storeState(threadId, graph);
   }
 
+  /** Sets a thread's values and status as its newest checkpoint is, if it has one. @throws HttpProblem 404, 409 */
+  async refresh(threadId: string): Promise<void> {
+    const graph = await this.#graphOf(await this.#threads.get(threadId));
+    if (graph !== undefined) await this.#storeState(threadId, graph);
+  }
+
   async #storeState(threadId: string, graph: CompiledGraph): Promise<void> {
     const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
+    if (snapshot.createdAt === undefined) return;
     await this.#threads.setState(threadId, {
       values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
       interrupts: interruptsByTask(snapshot),

@@ -65,16 +65,9 @@ export function threadRoutes(options: {
   });
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
   serve(ENDPOINTS.copyThread, async ({ params }) => {
-    const source = await threads.get(params.thread_id);
-    const { thread } = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
-    const { thread_id: id } = thread;
-    await history.copy(source.thread_id, id);
-    await threads.setState(id, {
-      values: JSON.stringify(source.values),
-      interrupts: JSON.stringify(source.interrupts),
-      status: source.status === 'interrupted' ? 'interrupted' : 'idle',
-    });
-    return wireThread(await threads.get(id));
+    const { copyId, wasBusy } = await history.copy(params.thread_id);
+    if (wasBusy) await states.refresh(copyId);
+    return wireThread(await threads.get(copyId));
   });
   return app;
 }

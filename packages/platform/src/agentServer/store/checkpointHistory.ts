@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { type RawBuilder, sql } from 'kysely';
 
 import { DeploymentStore } from './agentDatabase.ts';
@@ -9,24 +11,35 @@ import {
   storedThreadId,
   WRITES,
 } from './checkpointTables.ts';
+import { threadNotFound } from './runStore.ts';
 
 /** Copies and prunes the checkpoints of whole threads, which no graph does. */
 export class CheckpointHistory extends DeploymentStore {
-  async copy(fromThreadId: string, toThreadId: string): Promise<void> {
-    const from = storedThreadId(this.deploymentId, fromThreadId);
-    const to = storedThreadId(this.deploymentId, toThreadId);
+  /** Copies a thread. The values of a thread that was busy are those before its run. @throws HttpProblem 404 */
+  async copy(threadId: string): Promise<{ copyId: string; wasBusy: boolean }> {
+    const copyId = randomUUID();
+    const from = storedThreadId(this.deploymentId, threadId);
+    const to = storedThreadId(this.deploymentId, copyId);
+    const source = sql`FROM slipway_agent.threads WHERE ${this.threadCondition(threadId)}`;
     const copyOf = (table: RawBuilder<unknown>, names: string) => {
       const columns = sql.raw(names);
       return sql`
         INSERT INTO ${table} (thread_id, checkpoint_ns, ${columns})
         SELECT ${to}::text, checkpoint_ns, ${columns} FROM ${table} WHERE thread_id = ${from}`;
     };
-    await sql`
+    const { rows } = await sql<{ status: string }>`
       WITH blobs AS (${copyOf(BLOBS, 'channel, version, type, blob')}),
-        writes AS (${copyOf(WRITES, 'checkpoint_id, task_id, idx, channel, type, blob')})
-      ${copyOf(CHECKPOINTS, 'checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata')}`.execute(
-      this.db,
-    );
+        writes AS (${copyOf(WRITES, 'checkpoint_id, task_id, idx, channel, type, blob')}),
+        checkpoints AS (${copyOf(CHECKPOINTS, 'checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata')}),
+        thread AS (
+          INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata, config, "values", interrupts, status)
+          SELECT deployment_id, ${copyId}::uuid, metadata, config, "values", interrupts,
+            CASE status WHEN 'interrupted' THEN status ELSE 'idle' END ${source}
+        )
+      SELECT status ${source}`.execute(this.db);
+    const [copied] = rows;
+    if (copied === undefined) throw threadNotFound(threadId);
+    return { copyId, wasBusy: copied.status === 'busy' };
   }
 
   /**
