@@ -27,6 +27,8 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     const thread = await api.thread();
     const first = await api.create(thread, steps(hold.path));
     await api.untilStatus(thread, first.run_id, 'running');
+    const batch = await api.send('POST', '/runs/batch', [echo, echo, echo]);
+    expect(batch.status).toBe(429);
     const waiting = await Promise.all([1, 2].map(() => api.json('POST', '/runs', echo)));
     const refused = await api.send('POST', '/runs/wait', echo);
     expect(refused.status).toBe(429);

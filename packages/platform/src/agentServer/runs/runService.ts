@@ -85,21 +85,28 @@ export class RunService {
     return this.#live.get(runId);
   }
 
+  /** @throws HttpProblem 429 if too many runs are pending for so many more, 503 while shutting down. */
+  requireCapacity(count: number): void {
+    if (this.#closing)
+      throw new HttpProblem(503, 'The server is shutting down.', { headers: { 'retry-after': '1' } });
+    const { pendingRuns } = this.limits;
+    const pending = this.#pendingCount;
+    // Those that find a free slot are not pending. A single run may have to wait for its thread.
+    if (pending + Math.max(count - this.#slots.free, 1) <= pendingRuns) return;
+    throw new HttpProblem(
+      429,
+      `${pending} runs are pending, of at most ${pendingRuns}: this server takes no more until some have begun.`,
+      { headers: { 'retry-after': '1' } },
+    );
+  }
+
   /**
    * Accepts a run and starts it at once, or when the multitask strategy allows (contract 001, "States and
    * transitions"). Resolves after the run is stored.
-   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 if too many runs are
-   * pending, 503 while shutting down.
+   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one; as {@link requireCapacity}.
    */
   async start(plan: RunPlan): Promise<LiveRun> {
-    if (this.#closing)
-      throw new HttpProblem(503, 'The server is shutting down.', { headers: { 'retry-after': '1' } });
-    if (this.#pendingCount >= this.limits.pendingRuns)
-      throw new HttpProblem(
-        429,
-        `${this.limits.pendingRuns} runs are pending already: this server takes no more until some have begun.`,
-        { headers: { 'retry-after': '1' } },
-      );
+    this.requireCapacity(1);
     const { newRun } = plan;
     const live = this.#register(newRun.runId, newRun.threadId, newRun.kwargs);
     const releaseSlot = this.#slots.tryAcquire();

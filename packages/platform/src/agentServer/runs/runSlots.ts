@@ -7,6 +7,10 @@ export class RunSlots {
     this.#free = slots;
   }
 
+  get free(): number {
+    return this.#free;
+  }
+
   /** Takes a free slot now. Returns the function that releases it, to be called once. */
   tryAcquire(): (() => void) | undefined {
     if (this.#free === 0) return undefined;
