@@ -1,15 +1,14 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
-import { GraphConfig } from '@slipway/contract/graphConfig';
-import { type ValidationIssue, toValidationIssues } from '@slipway/contract/httpErrors';
+import type { GraphConfig } from '@slipway/contract/graphConfig';
+import { parseGraphConfig } from '../graphConfigText.ts';
 import { satisfiesNodeVersion } from '../nodeVersion.ts';
-import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 import { BuildFailure, quoteName } from './buildFailure.ts';
 
 /** A graph configuration file is read into memory up to this size. */
 const MAX_BYTES = 1024 ** 2;
-const NAMED_ISSUES = 5;
 
 /** Resolves a deployment's `graph_config_path` inside the source. @throws BuildFailure if it is outside. */
 export function locateGraphConfig(root: string, graphConfigPath: string): string {
@@ -36,21 +35,14 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   if (!(await isFileInside(root, file))) return undefined;
   if ((await stat(file)).size > MAX_BYTES) throw new BuildFailure(`${name} is larger than 1 MB.`);
   const text = await readFile(file, 'utf8');
-  let json: unknown;
+  let config: GraphConfig;
   try {
-    json = JSON.parse(text);
+    config = parseGraphConfig(name, text);
   } catch (error) {
-    throw new BuildFailure(`${name} is not valid JSON: ${withLineAndColumn(error as SyntaxError, text)}.`);
+    throw new BuildFailure(`${errorText(error)}.`);
   }
-  const python = pythonGraphOf(json);
-  if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
-  const parsed = GraphConfig.safeParse(json);
-  if (!parsed.success)
-    throw new BuildFailure(
-      `${name} is invalid: ${describeIssues(toValidationIssues(parsed.error, 'body'))}.`,
-    );
-  checkNodeVersion(name, parsed.data.node_version);
-  return parsed.data;
+  checkNodeVersion(name, config.node_version);
+  return config;
 }
 
 /**
@@ -90,26 +82,6 @@ function checkNodeVersion(name: string, required: string | undefined): void {
   if (required === undefined || satisfiesNodeVersion(required, process.versions.node)) return;
   throw new BuildFailure(
     `${name} asks for Node ${required} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${required}, or lower node_version.`,
-  );
-}
-
-function describeIssues(issues: readonly ValidationIssue[]): string {
-  const named = issues
-    .slice(0, NAMED_ISSUES)
-    .map(({ loc: [, ...path], msg }) => (path.length === 0 ? msg : `${path.join('.')}: ${msg}`));
-  const more = issues.length > NAMED_ISSUES ? [`and ${String(issues.length - NAMED_ISSUES)} more`] : [];
-  return [...named, ...more].join('; ');
-}
-
-/** Node reports a character offset; people need line and column. */
-function withLineAndColumn(error: SyntaxError, text: string): string {
-  const position = /at position (\d+)/.exec(error.message)?.[1];
-  if (position === undefined || error.message.includes('line ')) return error.message;
-  const before = text.slice(0, Number(position)).split('\n');
-  const column = (before.at(-1) ?? '').length + 1;
-  return error.message.replace(
-    /at position \d+/,
-    `at line ${String(before.length)}, column ${String(column)}`,
   );
 }
 

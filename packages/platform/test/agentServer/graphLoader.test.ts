@@ -94,7 +94,12 @@ describe('loading graphs', () => {
 
   it.each<[string, Record<string, string>, RegExp]>([
     ['there is no graph.json', {}, /^there is no \S+graph\.json$/],
-    ['graph.json is no JSON', { 'graph.json': '{' }, /not valid JSON/],
+    ['graph.json is no JSON', { 'graph.json': '{\n  x' }, /not valid JSON: .* line 2, column 3/],
+    [
+      'a graph is in Python',
+      { 'graph.json': graphJson('./bot.py:graph') },
+      /"bot" \(\.\/bot\.py:graph\) is written in/,
+    ],
     ['graph.json names no graph', { 'graph.json': '{"graphs":{}}' }, /graphs: At least one/],
     [
       'the file is missing',

@@ -6,10 +6,11 @@ import { parseEnv } from 'node:util';
 
 import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
-import { GraphConfig } from '@slipway/contract/graphConfig';
+import type { GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
 import { PlatformError } from '../../errors.ts';
+import { parseGraphConfig } from '../../graphConfigText.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { satisfiesNodeVersion } from '../../nodeVersion.ts';
 import { undefinedIfMissing } from '../../store/missingFile.ts';
@@ -70,20 +71,11 @@ async function readGraphConfig(file: string): Promise<GraphConfig> {
     const message = isMissing ? `there is no ${file}` : `${file} could not be read: ${reasonOf(error)}`;
     throw graphNotLoaded(message, file, error);
   });
-  let json: unknown;
   try {
-    json = JSON.parse(text);
+    return parseGraphConfig(file, text);
   } catch (error) {
-    throw graphNotLoaded(`${file} is not valid JSON: ${reasonOf(error)}`, file, error);
+    throw graphNotLoaded(errorText(error), file, error);
   }
-  const parsed = GraphConfig.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw graphNotLoaded(
-    `${file} is invalid: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
-    file,
-    parsed.error,
-  );
 }
 
 async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {

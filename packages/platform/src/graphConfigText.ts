@@ -1,0 +1,44 @@
+import { GraphConfig } from '@slipway/contract/graphConfig';
+import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
+import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
+
+const NAMED_ISSUES = 5;
+
+/**
+ * Parses a graph configuration, in a build and at an agent's start. `name` is the file's name for errors.
+ * @throws Error whose message is one line: a sentence without its period.
+ */
+export function parseGraphConfig(name: string, text: string): GraphConfig {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    const reason = withLineAndColumn(error as SyntaxError, text).replaceAll(/\s*\n\s*/g, ' ');
+    throw new Error(`${name} is not valid JSON: ${reason}`, { cause: error });
+  }
+  const python = pythonGraphOf(json);
+  if (python !== undefined) throw new Error(`${name}: ${pythonGraphText(python)}`);
+  const parsed = GraphConfig.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new Error(`${name} is invalid: ${describeIssues(toValidationIssues(parsed.error, 'body'))}`);
+}
+
+function describeIssues(issues: readonly ValidationIssue[]): string {
+  const named = issues
+    .slice(0, NAMED_ISSUES)
+    .map(({ loc: [, ...path], msg }) => (path.length === 0 ? msg : `${path.join('.')}: ${msg}`));
+  const more = issues.length > NAMED_ISSUES ? [`and ${String(issues.length - NAMED_ISSUES)} more`] : [];
+  return [...named, ...more].join('; ');
+}
+
+/** Node reports a character offset; people need line and column. */
+function withLineAndColumn(error: SyntaxError, text: string): string {
+  const position = /at position (\d+)/.exec(error.message)?.[1];
+  if (position === undefined || error.message.includes('line ')) return error.message;
+  const before = text.slice(0, Number(position)).split('\n');
+  const column = (before.at(-1) ?? '').length + 1;
+  return error.message.replace(
+    /at position \d+/,
+    `at line ${String(before.length)}, column ${String(column)}`,
+  );
+}
