@@ -177,6 +177,8 @@ function matches(assistant: AssistantRecord, query: AssistantSearch): boolean {
   );
 }
 
-function compare<T extends string | Date>(left: T, right: T): number {
-  return left < right ? -1 : left > right ? 1 : 0;
+/** As the database compares: texts by their bytes. */
+function compare(left: string | Date, right: string | Date): number {
+  if (left instanceof Date || right instanceof Date) return Number(left) - Number(right);
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }

@@ -120,6 +120,12 @@ describe('the public client', () => {
       { name: 'gamma' },
     ]);
     expect(await assistants.search({ graphId: 'nobody' })).toEqual([]);
+    // JavaScript compares these the other way round than the database.
+    const other = { metadata: { mark: [mark] } };
+    for (const name of ['😀', '！']) await assistants.create({ graphId: 'ask', name, ...other });
+    const page1 = await named({ ...other, sortBy: 'name', sortOrder: 'asc', limit: 1 });
+    const page2 = await named({ ...other, sortBy: 'name', sortOrder: 'asc', limit: 1, offset: 1 });
+    expect([page1, page2]).toEqual([['！'], ['😀']]);
   });
 
   it('reads a graph’s drawing, schemas and subgraphs', async () => {
