@@ -45,6 +45,9 @@ export function createOrchestrator(options: {
   let isPassNeeded = false;
   let queued = 0;
 
+  const pause = (): Promise<void> =>
+    sleep(RETRY_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+
   const requestPass = (): void => {
     isPassNeeded = true;
     if (stopping.signal.aborted) return;
@@ -62,7 +65,7 @@ export function createOrchestrator(options: {
       } catch (error) {
         log.error({ err: error }, 'the work on revisions could not be planned; it is tried again');
         isPassNeeded = true;
-        await sleep(RETRY_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+        await pause();
       }
     }
   };
@@ -169,10 +172,17 @@ export function createOrchestrator(options: {
       await options.removeDeployment(deploymentId);
       log.info({ deployment: deploymentId }, 'a deployment was removed');
     })()
-      .catch((error: unknown) =>
-        log.error({ err: error, deployment: deploymentId }, 'a deployment was not removed'),
-      )
-      .finally(() => removals.delete(deploymentId));
+      .catch(async (error: unknown) => {
+        log.error(
+          { err: error, deployment: deploymentId },
+          'a deployment was not removed; it is tried again',
+        );
+        await pause();
+      })
+      .finally(() => {
+        removals.delete(deploymentId);
+        requestPass();
+      });
     removals.set(deploymentId, removal);
   };
 

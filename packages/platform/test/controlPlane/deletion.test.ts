@@ -60,6 +60,19 @@ describe('a deployment that is deleted', () => {
     await platform.create('deleted');
   });
 
+  it('is removed later if that fails at first', async () => {
+    const id = await platform.create('not yet');
+    const run = (text: string) => sql.raw(text).execute(platform.kysely);
+    await run(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'not yet'; end $$`,
+    );
+    await run('create trigger refusing before delete on deployments execute function refuse()');
+    await platform.call('DELETE', `/v2/deployments/${id}`);
+    await vi.waitFor(() => expect(platform.logged.join('')).toContain('a deployment was not removed'));
+    await run('drop trigger refusing on deployments');
+    await gone(id);
+  });
+
   it('removes its agents’ data, and no other data', async () => {
     const agents = await openAgentDatabase(platform.database.connectionString, () => undefined);
     const id = await platform.create('with threads');
