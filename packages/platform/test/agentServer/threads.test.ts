@@ -206,6 +206,27 @@ describe('a graph that is a function of the configuration', () => {
 });
 
 describe('interrupts', () => {
+  it('of several questions are pending until each is answered', async () => {
+    const thread = await api.thread();
+    const send = async (body: object) => {
+      const output = await api.wait(thread, { assistant_id: 'askMuch', ...body });
+      const asked = (output.__interrupt__ ?? []) as { id: string; value: string }[];
+      const { status, interrupts } = await api.threadOf(thread);
+      expect(Object.values(interrupts).flat()).toEqual(asked);
+      const ids = Object.fromEntries(asked.map(({ id, value }) => [value, id]));
+      return { ids, log: output.log, status, asked: Object.keys(ids) };
+    };
+    const answer = (id = '', text: string) => send({ command: { resume: { [id]: text } } });
+    const { ids, ...first } = await send(input('x'));
+    expect(first).toMatchObject({ status: 'interrupted', asked: ['a?', 'c?'] });
+    const second = await answer(ids['c?'], 'C');
+    expect(second).toMatchObject({ status: 'interrupted', asked: ['a?'] });
+    const third = await answer(ids['a?'], 'A');
+    expect(third).toMatchObject({ status: 'interrupted', asked: ['b?'] });
+    const last = await answer(third.ids['b?'], 'B');
+    expect(last).toMatchObject({ status: 'idle', asked: [], log: ['both: A,B', 'other: C'] });
+  });
+
   it('of a graph wait for a command that resumes it', async () => {
     const thread = await api.thread();
     const asked = await api.wait(thread, { assistant_id: 'ask', ...input('x') });

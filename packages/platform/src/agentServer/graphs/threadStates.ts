@@ -127,7 +127,7 @@ export class ThreadStates {
     await this.#threads.setState(threadId, {
       values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
       interrupts: interruptsByTask(snapshot),
-      status: snapshot.next.length > 0 ? 'interrupted' : 'idle',
+      status: restingStatus(snapshot),
     });
   }
 
@@ -263,4 +263,9 @@ export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
   const waiting = (snapshot?.tasks ?? []).filter((task) => task.interrupts.length > 0);
   const byTask = Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]));
   return toWireJson(byTask, { strict: false, root: 'interrupts' });
+}
+
+/** The status of a thread without an active run. (`next` lacks a node that waits for the second of its answers.) */
+export function restingStatus(snapshot: StateSnapshot | undefined): 'interrupted' | 'idle' {
+  return (snapshot?.tasks.length ?? 0) > 0 ? 'interrupted' : 'idle';
 }

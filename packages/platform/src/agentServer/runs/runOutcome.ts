@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
 import type { ExecutionResult } from '../graphs/graphExecution.ts';
-import { interruptsByTask } from '../graphs/threadStates.ts';
+import { interruptsByTask, restingStatus } from '../graphs/threadStates.ts';
 import { isDatabaseUnavailable, type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
@@ -58,6 +58,7 @@ export class RunOutcomes {
           () => this.#snapshot(live),
           () => live.stop('lost'),
         );
+        if (result !== undefined) snapshot = snapshot && withoutAnswered(snapshot, result.interrupts);
       }
       const answerValues =
         snapshot === undefined
@@ -96,6 +97,16 @@ export class RunOutcomes {
   }
 }
 
+/** A state without the interrupts that are answered: LangGraph keeps those until the other tasks of the step have ended. */
+function withoutAnswered(snapshot: StateSnapshot, asked: readonly unknown[]): StateSnapshot {
+  const ids = new Set((asked as { id?: string }[]).map(({ id }) => id));
+  const tasks = snapshot.tasks.map((task) => ({
+    ...task,
+    interrupts: task.interrupts.filter(({ id }) => ids.has(id)),
+  }));
+  return { ...snapshot, tasks };
+}
+
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
 function valuesWithInterrupts({ values, tasks }: StateSnapshot): unknown {
   const interrupts = tasks.flatMap((task) => task.interrupts);
@@ -129,11 +140,10 @@ function stoppedFailure({ stopReason }: LiveRun): RunFailure | undefined {
 
 function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
   const failed = ending.status === 'error' || ending.status === 'timeout';
-  const waiting = (snapshot?.next.length ?? 0) > 0;
   // A thread without a checkpoint has no values: null, as at creation.
   const values: unknown = snapshot?.createdAt === undefined ? null : snapshot.values;
   return {
-    status: failed ? 'error' : waiting ? 'interrupted' : 'idle',
+    status: failed ? 'error' : restingStatus(snapshot),
     values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
     interrupts: interruptsByTask(snapshot),
   };
