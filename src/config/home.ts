@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -18,7 +18,7 @@ const DEFAULT_NAME = '.slipway';
  */
 export async function makeHome(home: string): Promise<void> {
   try {
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    await makeFolder(home);
     if (basename(home) === DEFAULT_NAME) await hideFromGit(home);
   } catch (error) {
     const why = (error as Error).message;
@@ -27,6 +27,22 @@ export async function makeHome(home: string): Promise<void> {
       hint: 'choose another one with --home or SLIPWAY_HOME',
       cause: error,
     });
+  }
+}
+
+/**
+ * Creates a folder that only its owner can read, and those above it. Node's recursive `mkdir` never ends in a file system
+ * that answers ENOENT below an existing folder, such as `/proc`, and its thread prevents the process from exiting.
+ */
+async function makeFolder(folder: string, isRetry = dirname(folder) === folder): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && !isRetry) {
+      await makeFolder(dirname(folder));
+      await makeFolder(folder, true);
+    } else if (code !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw error;
   }
 }
 

@@ -44,6 +44,19 @@ describe('the home', () => {
     });
   });
 
+  it.runIf(process.platform === 'linux')('cannot be below /proc, which is reported at once', async () => {
+    await expect(makeHome('/proc/slipway/home')).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: expect.stringContaining("ENOENT: no such file or directory, mkdir '/proc/slipway'") as string,
+    });
+  });
+
+  it('cannot be a file', async () => {
+    const home = join(folder, 'file');
+    await writeFile(home, '');
+    await expect(makeHome(home)).rejects.toMatchObject({ code: 'SLIPWAY_USAGE', place: home });
+  });
+
   it('gets no .gitignore in a folder of another name, which may be a repository', async () => {
     await makeHome(folder);
     expect(await readdir(folder)).toEqual([]);

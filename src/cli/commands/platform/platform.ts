@@ -1,5 +1,6 @@
 import type { AnsweredRequest, PlatformSettings } from '@slipway/platform';
 
+import { makeHome } from '../../../config/home.ts';
 import { isTraced, startSpan, startTraces, traceVariables } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
@@ -21,6 +22,7 @@ export async function runPlatformCommand(
   options: PlatformCommandOptions,
   { output }: CommandContext,
 ): Promise<void> {
+  await makeHome(options.home);
   const { platformOptionsOf, startPlatform } = await loadPlatform(() => import('@slipway/platform'));
   const endTraces = await startTraces(process.env, 'slipway-platform');
   const platform = await startPlatform({

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { makeHome } from '../../../config/home.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
@@ -38,6 +39,7 @@ export async function readLocalHold(home: string, target: TargetSpec): Promise<L
  * @returns `false` if there is a hold already, which stays.
  */
 export async function writeLocalHold(home: string, target: TargetSpec, hold: LocalHold): Promise<boolean> {
+  await makeHome(home);
   await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
   try {
     await writeFile(holdFile(home, target), `${JSON.stringify(hold, null, 2)}\n`, {

@@ -14,6 +14,7 @@ import {
   runSecretsRotateCommand,
 } from '../../../../src/cli/commands/platform/access.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
+import { runPlatformCommand } from '../../../../src/cli/commands/platform/platform.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
 
@@ -38,6 +39,15 @@ const contextOf = (json = true) => {
   const output = testOutput({ json });
   return { output, home, environment: {} };
 };
+
+it('a platform whose home cannot be written names the home', async () => {
+  const file = join(home, 'file');
+  await writeFile(file, '');
+  await expect(runPlatformCommand({ home: file, port: 0, json: true }, contextOf())).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+    place: file,
+  });
+});
 
 describe('the commands that ask a running platform', () => {
   it('create a valid key, list it without the key, and revoke it', async () => {
