@@ -278,6 +278,12 @@ export interface ReleaseResult {
   readonly endedAt: Instant;
 }
 
+/** What the artifact store keeps of a release. */
+export interface ReleaseRecord extends ReleaseResult {
+  /** The release's own workflow, whose id begins with its target's. Absent: an earlier version of Slipway wrote it. */
+  readonly workflowId?: string;
+}
+
 /** The fields of a result that its row in the target's history has, too. */
 export const ENDED_FIELDS = [
   'releaseId',

@@ -4,6 +4,7 @@ import type { RunningCall } from '../../domain/heartbeat.ts';
 import { type PastRelease, pastOfResult, pastOfWork } from '../../domain/release/pastRelease.ts';
 import type {
   Progress,
+  ReleaseRecord,
   ReleaseRequest,
   ReleaseResult,
   RollbackRequest,
@@ -17,6 +18,12 @@ import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 
 /** The word for a target's newest release. */
 export const LATEST = 'latest';
+
+/** A target's name, which another project's target with the same store may have too, and its workflow's id. */
+interface NamedTarget {
+  readonly name: string;
+  readonly workflowId: string;
+}
 
 /** Everything that is known about one release or rollback. */
 export interface FoundRelease {
@@ -47,9 +54,10 @@ export interface FoundRelease {
 export async function findRelease(
   temporal: TemporalConnection,
   store: ArtifactStore | undefined,
-  { name: target, workflowId: targetId }: { readonly name: string; readonly workflowId: string },
+  named: NamedTarget,
   wanted: string,
 ): Promise<FoundRelease> {
+  const { name: target, workflowId: targetId } = named;
   const past = wanted === LATEST ? await pastReleases(temporal, targetId) : undefined;
   const releaseId = wanted === LATEST ? past?.releases[0]?.releaseId : wanted;
   if (releaseId !== undefined) {
@@ -58,7 +66,7 @@ export async function findRelease(
   }
   const { releases = [] } = past ?? (await pastReleases(temporal, targetId)) ?? {};
   const row = releases.find((release) => release.releaseId === releaseId);
-  const record = store === undefined ? undefined : await recordOf(store, target, releaseId, row);
+  const record = store === undefined ? undefined : await recordOf(store, named, releaseId, row);
   if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
   if (row !== undefined) return { ...BARE, target, past: row, from: 'target' };
   throw releaseUnknown(
@@ -103,20 +111,23 @@ async function keptByTemporal(
 
 /**
  * A release's record in the store; without an id, the newest. Record names begin with the start time.
- * @param row - its row, if known. The store may have a record of the same name from another deployment that the target
- * had, or from before Temporal lost its data.
+ * @param row - its row, if known. The store may have a record of the same release of this target from before Temporal
+ * lost its data.
  */
 export async function recordOf(
   store: ArtifactStore,
-  target: string,
+  { name: target, workflowId: targetId }: NamedTarget,
   releaseId: string | undefined,
   row?: Pick<PastRelease, 'startedAt'>,
 ): Promise<ReleaseResult | undefined> {
   const names = await store.listRecords(`${target}/`);
   const called = names.filter((name) => releaseId === undefined || name.endsWith(`-${releaseId}.json`));
   for (const name of called.reverse()) {
-    const record = (await store.getRecord(name)) as ReleaseResult | undefined;
-    if (row === undefined || record?.startedAt === row.startedAt) return record;
+    const record = (await store.getRecord(name)) as ReleaseRecord | undefined;
+    if (record === undefined) continue;
+    const { workflowId, ...result } = record;
+    if (workflowId !== undefined && workflowId !== `${targetId}/${result.releaseId}`) continue;
+    if (row === undefined || result.startedAt === row.startedAt) return result;
   }
   return undefined;
 }

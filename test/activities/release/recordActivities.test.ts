@@ -24,14 +24,15 @@ beforeEach(async () => {
 });
 
 describe('recordRelease', () => {
-  it('writes the whole result under the target’s name, the time and the release’s id', async () => {
-    const activities = activitiesUnderTest();
+  it('writes the whole result and the release’s workflow under the target’s name, the time and the release’s id', async () => {
+    const workflowId = 'target:http://127.0.0.1:1:greeter/r-1';
+    const activities = activitiesUnderTest({ workflowExecution: { workflowId, runId: 'run' } });
     expect(await activities.recordRelease({ store: folder, result: RESULT, passed: [] })).toEqual({
       location: LOCATION,
       digests: [],
       attempt: 1,
     });
-    expect(await openArtifactStore(folder).getRecord(LOCATION)).toEqual(RESULT);
+    expect(await openArtifactStore(folder).getRecord(LOCATION)).toEqual({ ...RESULT, workflowId });
   });
 
   it('writes one record, even if it runs several times', async () => {

@@ -47,6 +47,21 @@ describe('a release that Temporal no longer has', () => {
     expect(found).toMatchObject({ from: 'record', past: { releaseId: 'release-1', outcome: 'released' } });
   });
 
+  it('is not read from the record of another project’s target with the same name', async () => {
+    const store = openArtifactStore(folder);
+    const put = (time: string, targetId: string, reason: string) =>
+      store.putRecord(`production/${time}-release-1.json`, {
+        ...sampleResult({ releaseId: 'release-1', reason }),
+        workflowId: `${targetId}/release-1`,
+      });
+    await put('1', target.workflowId, 'ours');
+    await put('2', 'target:http://127.0.0.1:1:billing', 'theirs');
+    for (const wanted of ['release-1', 'latest'])
+      expect(await findRelease(forgetful(), store, target, wanted)).toMatchObject({
+        result: { reason: 'ours' },
+      });
+  });
+
   it('is unknown without a record', async () => {
     await expect(
       findRelease(forgetful(), openArtifactStore(folder), target, 'release-1'),

@@ -162,10 +162,10 @@ async function fromTemporal(
   { target, store, release }: Asked,
   problems: { source: string; problem: string }[],
 ): Promise<OfTemporal> {
+  const targetId = targetWorkflowId(target.spec);
+  const named = { name: target.name, workflowId: targetId };
   try {
     return await withTemporal(context, async (temporal) => {
-      const targetId = targetWorkflowId(target.spec);
-      const named = { name: target.name, workflowId: targetId };
       const { past, result, progress, from } = await findRelease(temporal, store, named, release);
       const workflowId = `${targetId}/${past.releaseId}`;
       const history = from === 'temporal' ? await fetchHistory(temporal, workflowId) : undefined;
@@ -182,7 +182,7 @@ async function fromTemporal(
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code === 'SLIPWAY_RELEASE_UNKNOWN') throw error;
     problems.push({ source: 'temporal', problem: problemOf(error) });
-    const result = await recordOf(store, target.name, release === LATEST ? undefined : release);
+    const result = await recordOf(store, named, release === LATEST ? undefined : release);
     return { releaseId: undefined, lines: [], result: result ?? null, progress: null };
   }
 }
