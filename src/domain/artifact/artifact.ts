@@ -46,6 +46,11 @@ export function artifactIdentity(artifact: Artifact): string {
   }
 }
 
+/** Whether an identity is fixed: a tarball's or an image's digest is, a tag or a branch is not. */
+export function isPinned(identity: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(identity) || /^image:.+@sha256:[0-9a-f]{64}$/.test(identity);
+}
+
 /** An artifact's identity for people, with a shortened digest. */
 export function shortArtifact(identity: string): string {
   return identity.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/u, '$1');

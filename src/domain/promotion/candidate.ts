@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import { type Actor, whoAndWhy } from '../actor.ts';
-import { shortArtifact } from '../artifact/artifact.ts';
+import { isPinned, shortArtifact } from '../artifact/artifact.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
 import { exactText } from '../instant.ts';
 import type { Instant } from '../scalars.ts';
@@ -96,11 +96,6 @@ export function whyStopped(targets: readonly TargetSeen[]): string | undefined {
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
   return `the line is stopped: "${held.name}" is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
-}
-
-/** Whether an identity is fixed: a tarball's or an image's digest is, a tag or a branch is not. */
-function isPinned(artifact: string): boolean {
-  return /^sha256:[0-9a-f]{64}$/.test(artifact) || /^image:.+@sha256:[0-9a-f]{64}$/.test(artifact);
 }
 
 function rejected(reason: string): Choice {

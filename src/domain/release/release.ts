@@ -235,6 +235,8 @@ export interface ReleaseResult {
   readonly deploymentId: string | null;
   /** For people: the beginning of its digest, the URI of its image, or its git ref. */
   readonly artifact: string | null;
+  /** It is a branch or an image's tag, whose next release may ship something else. Absent: it is not, or not known. */
+  readonly artifactMayChange?: true;
   readonly commit: string | null;
   /** When the commit was made. Absent: not known. */
   readonly committedAt?: Instant;

@@ -1,6 +1,6 @@
 import { upsertSearchAttributes } from '@temporalio/workflow';
 
-import { describeArtifact } from '../../domain/artifact/artifact.ts';
+import { artifactIdentity, describeArtifact, isPinned } from '../../domain/artifact/artifact.ts';
 import { type PassedChecks, withDigests } from '../../domain/check/passedChecks.ts';
 import { type Predicament, restoreInstructions } from '../../domain/release/instructions.ts';
 import { needsPerson } from '../../domain/release/outcome.ts';
@@ -41,6 +41,7 @@ export function emptyConclusion(
     target,
     deploymentId: null,
     artifact: isRelease ? describeArtifact(request.artifact) : null,
+    artifactMayChange: (isRelease && !isPinned(artifactIdentity(request.artifact))) || undefined,
     commit: isRelease ? (request.commit ?? null) : null,
     committedAt: isRelease ? request.committedAt : undefined,
     requestKey: isRelease ? request.requestKey : null,

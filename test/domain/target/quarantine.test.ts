@@ -56,6 +56,11 @@ describe('a quarantine', () => {
     expect(countFailedChecks(shipped, everywhere, ONE, NOW)).toBe(shipped);
   });
 
+  it('does not count checks of a branch or a tag, which may mean something else the next time', () => {
+    const failed = { outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED', artifactMayChange: true } as const;
+    expect(countFailedChecks(shipped, result('release-1', failed), 'git:main', NOW)).toBe(shipped);
+  });
+
   it('does not count failures unrelated to the artifact', () => {
     for (const code of ['SLIPWAY_UNREACHABLE', 'SLIPWAY_REVISION_FAILED', null] as const) {
       expect(countFailedChecks(shipped, result('release-1', { code }), ONE, NOW)).toBe(shipped);

@@ -57,6 +57,16 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
   });
 
+  it('does not start automatically for an image’s tag, which may be another image the next time', async () => {
+    const { target } = harness.newServingTarget();
+    const artifact = { kind: 'image', uri: 'registry.test/agent:latest' } as const;
+    target.world.bad.add(`image:${artifact.uri}`);
+    const first = await target.release('b', { artifact });
+    expect(first).toMatchObject({ outcome: 'rolled_back', artifactMayChange: true });
+    await target.release('c', { artifact });
+    expect((await target.idle()).state.quarantined).toEqual([]);
+  });
+
   it('does not start for checks that failed before a person ended it', async () => {
     const { target } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
