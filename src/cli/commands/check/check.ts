@@ -23,7 +23,7 @@ import { writeReport } from '../../reportFile.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { askRows, shownRun } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
-import { type AgentAddress, agentOf } from './checkedAddress.ts';
+import { agentOf } from './checkedAddress.ts';
 import { junitReport } from './junit.ts';
 
 export interface CheckOptions extends FileOptions {
@@ -68,6 +68,11 @@ export async function runCheckCommand(
     );
     const agent = createRunApiClient({ ...address, connections: mostAtOnce + 1 });
     const pool = createAgent();
+    // An agent may answer with the secrets of its deployment.
+    const secrets = [
+      ...knownSecrets(config, context.environment),
+      ...(address.apiKey === undefined ? [] : [address.apiKey]),
+    ];
     const live = new LiveLines(output);
     const results: CheckResult[] = [];
     let rows = '';
@@ -78,7 +83,6 @@ export async function runCheckCommand(
     try {
       await askAll({
         agent,
-        address,
         checks,
         sources,
         budget: config.checksBudget,
@@ -86,7 +90,8 @@ export async function runCheckCommand(
         concurrency: options.concurrency,
         onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
         signal,
-        onResult: (result) => {
+        onResult: (answered) => {
+          const result = removeSecretsFromTexts(answered, secrets);
           results.push(result);
           output.event({ event: 'checked', ...result });
           for (const line of resultLines(result, output.style)) live.say(line);
@@ -111,7 +116,6 @@ export async function runCheckCommand(
 
 interface AskAll {
   readonly agent: CheckedAgent;
-  readonly address: AgentAddress;
   readonly checks: readonly Check[];
   /** Where the rows of each check come from, by its name. */
   readonly sources: ReadDatasets['sources'];
@@ -133,7 +137,7 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
   const ask = async (check: Check): Promise<void> => {
     const { result, spent } = await askOne(asking, check, left);
     if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
-    onResult(removeSecretsFromTexts(result, secretsOf(asking, check)));
+    onResult(result);
   };
   const isAlone = (check: Check): boolean =>
     left !== undefined ||
@@ -142,14 +146,6 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
   const limit = pLimit(concurrency);
   await Promise.all(checks.filter((check) => !isAlone(check)).map((check) => limit(() => ask(check))));
   for (const check of checks.filter(isAlone)) await ask(check);
-}
-
-function secretsOf(
-  { address: { apiKey }, evaluating }: Pick<AskAll, 'address' | 'evaluating'>,
-  check: Check,
-): readonly string[] {
-  const ofEvaluators = knownSecrets(check.evaluators, evaluating.environment);
-  return [...ofEvaluators, ...(apiKey === undefined ? [] : [apiKey])];
 }
 
 async function askOne(

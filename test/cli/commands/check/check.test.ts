@@ -92,6 +92,15 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
     await client.close();
   });
 
+  it('prints no secret of a target, also if the agent answers with one', async () => {
+    const text = CONFIG.replace('deployment: greeter', '$&, secrets: [{ name: WORD, from: env:WORD }]');
+    const { exitCode, events } = await check(agent.url, { text, environment: { WORD: 'Hello, Ada!' } });
+    expect(exitCode).toBe(0);
+    expect(events).toContainEqual(
+      expect.objectContaining({ check: 'greets', answer: '[removed] It is good to meet you.' }),
+    );
+  });
+
   it('fails with 2, says why on GitHub, and writes JUnit XML', async () => {
     const junit = join(folder, 'checks.xml');
     const summary = join(folder, 'summary.md');
