@@ -113,12 +113,24 @@ export async function probeUntilOk(
   }
 }
 
+interface StartLimit {
+  readonly signal: AbortSignal;
+  fail(failure: AgentStartFailure): void;
+  /** The error to throw for a start that threw `error`. */
+  errorOf(error: unknown, lastLines: readonly string[]): unknown;
+  release(): void;
+}
+
 /**
  * Combines everything that can end an agent's start into one signal, whose reason is the {@link AgentStartFailure}.
  * @param cancelSignal - the caller's cancellation.
  * @param lastState - the agent's last known state, for the reason if it is not ready in time.
  */
-export function limitStart(cancelSignal: AbortSignal, readyTimeoutMs: number, lastState: () => string) {
+export function limitStart(
+  cancelSignal: AbortSignal,
+  readyTimeoutMs: number,
+  lastState: () => string,
+): StartLimit {
   const startAbort = new AbortController();
   const fail = (failure: AgentStartFailure): void => startAbort.abort(failure);
   const onCancel = (): void => fail({ kind: 'aborted' });
@@ -129,12 +141,11 @@ export function limitStart(cancelSignal: AbortSignal, readyTimeoutMs: number, la
   return {
     signal: startAbort.signal,
     fail,
-    /** The error to throw for a start that threw `error`. */
-    errorOf: (error: unknown, lastLines: readonly string[]): unknown =>
+    errorOf: (error, lastLines) =>
       startAbort.signal.aborted
         ? new AgentStartError(startAbort.signal.reason as AgentStartFailure, lastLines)
         : error,
-    release: (): void => {
+    release: () => {
       clearTimeout(timer);
       cancelSignal.removeEventListener('abort', onCancel);
     },
