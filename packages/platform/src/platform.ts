@@ -43,7 +43,6 @@ import { openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
-
 import { openTracing } from './tracing/tracingStore.ts';
 
 /** Options of a platform. */

@@ -118,15 +118,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   });
 
   it('can be installed in a restricted namespace, and all its pods are accepted, scheduled and ready', async () => {
-    await cluster.helm(
-      'install',
-      'slipway',
-      CHART,
-      ...(await settings('everything', EVERYTHING)),
-      '--wait',
-      '--timeout',
-      '3m',
-    );
+    await deploy('install', 'everything', EVERYTHING);
     const deployments = await list<Deployment>('/apis/apps/v1', 'deployments');
     const available = deployments.map(({ metadata, status }) => [metadata.name, status.availableReplicas]);
     expect(Object.fromEntries(available)).toEqual({
@@ -166,15 +158,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   it('is upgraded to another image, and workers restart when their origins change', async () => {
     const digest = `sha256:${'b'.repeat(64)}`;
     const next = { ...EVERYTHING, image: { ...EVERYTHING.image, digest } };
-    await cluster.helm(
-      'upgrade',
-      'slipway',
-      CHART,
-      ...(await settings('next', next)),
-      '--wait',
-      '--timeout',
-      '3m',
-    );
+    await deploy('upgrade', 'next', next);
     for (const part of ['worker', 'dashboard', 'codec', 'platform']) {
       const { spec, status } = await deployment(part);
       expect(spec.template.spec.containers[0].image).toBe(`registry.example.com/slipway@${digest}`);
@@ -182,15 +166,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     }
     const before = new Set((await pods('worker')).map(({ metadata }) => metadata.name));
     const origins = { ...next, secretOrigins: { 'env:SLIPWAY_API_KEY': ['https://other.example.com'] } };
-    await cluster.helm(
-      'upgrade',
-      'slipway',
-      CHART,
-      ...(await settings('origins', origins)),
-      '--wait',
-      '--timeout',
-      '3m',
-    );
+    await deploy('upgrade', 'origins', origins);
     await eventually(async () => {
       const after = (await pods('worker')).map(({ metadata }) => metadata.name);
       expect(after).toHaveLength(3);
@@ -241,8 +217,10 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     return file;
   }
 
-  async function settings(name: string, values: object): Promise<readonly string[]> {
-    return ['--namespace', NAMESPACE, '--values', await valuesFile(name, values)];
+  /** Installs or upgrades the chart with `values`, and waits until its pods are ready. */
+  async function deploy(action: 'install' | 'upgrade', name: string, values: object): Promise<void> {
+    const settings = ['--namespace', NAMESPACE, '--values', await valuesFile(name, values)];
+    await cluster.helm(action, 'slipway', CHART, ...settings, '--wait', '--timeout', '3m');
   }
 
   async function list<T>(api: string, kind: string, query = ''): Promise<readonly T[]> {
