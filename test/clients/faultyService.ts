@@ -2,9 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import { onTestFinished } from 'vitest';
-
 import { ServiceError } from '../../src/clients/serviceError.ts';
+import { type AfterTest, afterTest } from '../support/afterTest.ts';
 import { freePort, listen } from '../support/listen.ts';
 
 /** A request, as the service received it. */
@@ -26,6 +25,7 @@ export interface FaultyService {
 /** Starts an HTTP service that reads each request, then calls the test's handler. Stopped after the test. */
 export async function startService(
   answer: (request: SeenRequest, response: ServerResponse) => void,
+  onTestFinished: AfterTest = afterTest,
 ): Promise<FaultyService> {
   const requests: SeenRequest[] = [];
   // On a busy machine, the default of 5 s may pass just before the next request.
@@ -54,7 +54,7 @@ export async function startSocketService(serve: (socket: Socket) => void): Promi
     serve(socket);
   });
   const sockets = countSockets(server);
-  onTestFinished(() => {
+  afterTest(() => {
     server.close();
     for (const socket of open) socket.destroy();
   });

@@ -3,7 +3,9 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
+
+import { afterTest } from './afterTest.ts';
 
 const BEGINNING = join(tmpdir(), 'slipway-test-');
 /** Processes of a test that are being ended may still write. */
@@ -12,7 +14,7 @@ const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }
 /** Makes a temporary folder, in a test or before each. It is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(BEGINNING));
-  onTestFinished(() => rm(folder, REMOVAL));
+  afterTest(() => rm(folder, REMOVAL));
   return folder;
 }
 
