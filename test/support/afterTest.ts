@@ -1,12 +1,11 @@
-import { onTestFinished } from 'vitest';
-import { getCurrentTest } from 'vitest/suite';
+import { onTestFinished, TestRunner } from 'vitest';
 
 /** Calls a function after the test that is running. */
 export type AfterTest = typeof onTestFinished;
 
 /** For tests that run in turn: of concurrent ones, Vitest may take another for the test that is running. */
 export const afterTest: AfterTest = (end) => {
-  if (getCurrentTest()?.concurrent)
+  if (TestRunner.getCurrentTest()?.concurrent)
     throw new Error('a concurrent test must use the onTestFinished of its context');
   onTestFinished(end);
 };
