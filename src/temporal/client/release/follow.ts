@@ -80,10 +80,8 @@ export async function* follow(
       yield { kind: 'gave_up', why: 'timeout' };
       return;
     }
-    let isMoving = false;
     try {
       const events = await trail.ask();
-      isMoving = events.some(({ kind }) => kind === 'started');
       if (reported !== undefined) yield { kind: 'answering' };
       silentSince = reported = undefined;
       for (const event of events) {
@@ -100,7 +98,7 @@ export async function* follow(
         yield { kind: 'silent', who, since: silentSince };
       }
     }
-    if (!isMoving) await trail.wait(Math.max(deadline - Date.now(), 0), signal);
+    await trail.wait(Math.max(deadline - Date.now(), 0), signal);
   }
 }
 

@@ -6,6 +6,12 @@ import { pause } from '../pause.ts';
 /** The first call of each reader returns the whole history. Many of them at once would delay everything else. */
 const wholeHistories = pLimit(2);
 
+/** Only the workflow's last event. None of our dependencies exports Temporal's `HistoryEventFilterType`. */
+const CLOSE_EVENT: object = { historyEventFilterType: 2 };
+
+/** Temporal answers a read that waits this long before the call's deadline, in milliseconds. */
+const ANSWERS_EARLY_MS = 1_000;
+
 /** How long a wait takes at least whose call failed, in milliseconds. */
 const FAILED_PAUSE_MS = 1_000;
 
@@ -26,40 +32,42 @@ export class HistoryNews {
 
   /** Waits for events, but at least for the spacing, unless the workflow has ended. */
   async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const earliest = Date.now() + Math.min(this.#spacingMs, atMostMs);
-    let until = Date.now() + atMostMs;
-    while (Date.now() < until && signal?.aborted !== true) {
-      const isOpen = await this.#next(until, signal);
-      if (!isOpen) return;
-      until = Math.min(until, Math.max(earliest, Date.now()));
-    }
+    const until = Date.now() + atMostMs;
+    const earliest = Math.min(Date.now() + this.#spacingMs, until);
+    // A release has an event every few milliseconds. Only the last one matters before the spacing is over.
+    const last = await this.#read(CLOSE_EVENT, earliest, signal);
+    if (last === null || signal?.aborted === true || Date.now() >= until) return;
+    const next = await this.#read({ nextPageToken: this.#token ?? null }, until, signal);
+    this.#token = next ?? undefined;
   }
 
-  /** Waits for the next events, or until then. @returns whether more may follow. */
-  async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
+  /** Waits for events, or until then. @returns the position after them; `null` after the workflow's last; else `undefined`. */
+  async #read(
+    what: { readonly nextPageToken?: Uint8Array | null },
+    until: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array | null | undefined> {
     const { client, settings } = this.#temporal;
-    const request = {
-      namespace: settings.namespace,
-      execution: { workflowId: this.workflowId },
-      waitNewEvent: true,
-      nextPageToken: this.#token ?? null,
-    };
-    const read = (): Promise<{ nextPageToken?: Uint8Array | null }> =>
-      client.workflowService.getWorkflowExecutionHistory(request);
+    const { namespace } = settings;
+    const execution = { workflowId: this.workflowId };
+    const read = () =>
+      client.workflowService.getWorkflowExecutionHistory({
+        ...{ namespace, execution, waitNewEvent: true },
+        ...what,
+      });
+    const call = () =>
+      client.withDeadline(until + ANSWERS_EARLY_MS, () =>
+        // Each call gets its own signal, because the SDK never removes its listener.
+        signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
+      );
     try {
-      const call = () =>
-        client.withDeadline(until, () =>
-          // Each call gets its own signal, because the SDK never removes its listener.
-          signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
-        );
-      const { nextPageToken } = await (this.#token === undefined ? wholeHistories(call) : call());
-      this.#token = nextPageToken ?? undefined;
-      return nextPageToken != null && nextPageToken.length > 0;
+      const { nextPageToken } = await (what.nextPageToken === null ? wholeHistories(call) : call());
+      return nextPageToken.length > 0 ? nextPageToken : null;
     } catch {
       // The caller's next query finds out why.
       const leftMs = until - Date.now();
       if (leftMs > 0) await pause(Math.min(leftMs, FAILED_PAUSE_MS), signal);
-      return false;
+      return undefined;
     }
   }
 }

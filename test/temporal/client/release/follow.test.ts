@@ -51,7 +51,7 @@ function scripted(script: Script): TemporalConnection {
   const client = {
     workflow: { getHandle },
     // No further events follow, so the next read comes at once.
-    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({ nextPageToken: null }) },
+    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({ nextPageToken: [] }) },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
   };
   return { client, settings: { address: 'x', namespace: 'default' } } as unknown as TemporalConnection;
