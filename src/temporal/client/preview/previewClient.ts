@@ -120,10 +120,9 @@ export async function awaitRemoval(
   while (Date.now() < until && !signal.aborted) {
     try {
       const waitMs = Math.min(until - Date.now(), LONGEST_POLL_MS);
-      return await client.withAbortSignal(signal, () =>
-        client.withDeadline(Date.now() + waitMs, () =>
-          client.workflow.getHandle<PreviewWorkflow>(workflowId).result(),
-        ),
+      // Not a deadline: Temporal answers a second before it, and the SDK would repeat the call at once, hundreds of times.
+      return await client.withAbortSignal(AbortSignal.any([signal, AbortSignal.timeout(waitMs)]), () =>
+        client.workflow.getHandle<PreviewWorkflow>(workflowId).result(),
       );
     } catch (error) {
       if (!isTemporalSilent(error)) throw temporalError(error, settings);
