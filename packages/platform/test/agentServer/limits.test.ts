@@ -34,6 +34,12 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(await refused.json()).toEqual({ detail: expect.stringContaining('2 runs are pending') });
+    // A refused run leaves no thread behind.
+    const count = await api.json('POST', '/threads/count', {});
+    const own = { ...echo, on_completion: 'keep', if_not_exists: 'create' };
+    for (const path of ['/runs', `/threads/${crypto.randomUUID()}/runs`])
+      expect((await api.send('POST', path, own)).status).toBe(429);
+    expect(await api.json('POST', '/threads/count', {})).toBe(count);
     const [one, two] = waiting as { thread_id: string; run_id: string }[];
     expect(await api.run(one!.thread_id, one!.run_id)).toMatchObject({ status: 'pending' });
     // A queued run can be canceled, which frees its place.

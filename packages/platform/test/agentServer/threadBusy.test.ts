@@ -36,6 +36,7 @@ const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
   threadConfig: {},
   multitaskStrategy,
   stateless: false,
+  createsThread: false,
   delaySeconds: 0,
 });
 const IDLE = { status: 'idle', values: '{}', interrupts: '{}' } as const;
@@ -72,6 +73,20 @@ describe('a thread', () => {
     expect(answers.filter((answer) => answer === 409)).toHaveLength(7);
     expect(await runs.activeRuns(threadId)).toHaveLength(1);
     await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
+  });
+
+  it('is created by the first of many concurrent runs that ask for it, and the others wait', async () => {
+    const threadId = randomUUID();
+    const accepted = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        runs.accept({ ...newRun(threadId, 'enqueue'), createsThread: true }, true),
+      ),
+    );
+    expect(accepted.filter(({ begunRun }) => begunRun !== undefined)).toHaveLength(1);
+    expect(await threads.get(threadId)).toMatchObject({ status: 'busy', metadata: { graph_id: 'g' } });
+    for (const { run } of accepted) await ends.finish(run, ended);
+    const again = await runs.accept({ ...newRun(threadId, 'reject'), createsThread: true }, true);
+    expect(again.begunRun).toMatchObject({ run: { attempt: 1 } });
   });
 
   it('starts a run on acceptance if no other is active and it may start', async () => {

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
@@ -166,15 +164,13 @@ export function runRoutes(parts: {
     return { live, plan: planned };
   }
 
-  /** Checks what the schema cannot, and creates the run's thread if needed. */
+  /** Checks what the schema cannot. */
   async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
     requireAllowedWebhook(body.webhook);
     const assistant = await parts.assistants.get(body.assistant_id);
     parts.assistants.getGraph(assistant.graph_id);
-    // A run without a thread may ask to keep its own.
-    const ownThreadId = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
     const { runSeconds } = service.limits;
-    const planned = planRun({ body, query, assistant, threadId: ownThreadId, runSeconds });
+    const planned = planRun({ body, query, assistant, threadId, runSeconds });
     const { checkpoint, config } = body;
     const id = body.checkpoint_id ?? checkpoint?.checkpoint_id ?? config?.configurable?.checkpoint_id;
     if (id != null && id !== '') {
@@ -184,8 +180,6 @@ export function runRoutes(parts: {
       const found = await parts.checkpoints.getTuple({ configurable: address });
       if (found === undefined) throw checkpointNotFound(thread_id, id);
     }
-    if (ownThreadId !== undefined && (ownThreadId !== threadId || planned.createThread))
-      await threads.create({ threadId: ownThreadId, ifExists: 'do_nothing' });
     return planned;
   }
 

@@ -8,15 +8,14 @@ import type { NewRun } from '../store/runStore.ts';
 export interface RunPlan {
   readonly newRun: NewRun;
   readonly cancelOnDisconnect: boolean;
-  readonly createThread: boolean;
 }
 
 /** How a run was requested (contract 001, "Run": `kwargs`), with what the server needs besides. */
 export type Kwargs = ReturnType<typeof kwargsOf>;
 
 /**
- * Makes a run from a request. Without `threadId` it is stateless (contract 001, rule 5). The assistant's
- * configuration fills in what the request leaves out. `runSeconds` is the longest time that it may execute.
+ * Makes a run from a request. Without `threadId` it is stateless (contract 001, rule 5), unless it asks to keep its own
+ * thread. The assistant's configuration fills in what the request leaves out. `runSeconds` is the longest time that it may execute.
  */
 export function planRun(options: {
   body: RunCreate;
@@ -27,7 +26,8 @@ export function planRun(options: {
 }): RunPlan {
   const { body, assistant } = options;
   const runId = randomUUID();
-  const stateless = options.threadId === undefined;
+  const isThreadNew = options.threadId === undefined;
+  const stateless = isThreadNew && body.on_completion !== 'keep';
   const threadId = options.threadId ?? randomUUID();
   const { assistant_id: assistantId, graph_id: graphId } = assistant;
   const newRun: NewRun = {
@@ -40,13 +40,10 @@ export function planRun(options: {
     threadConfig: presetOf(body, assistant),
     multitaskStrategy: body.multitask_strategy,
     stateless,
+    createsThread: !stateless && (isThreadNew || body.if_not_exists === 'create'),
     delaySeconds: body.after_seconds ?? 0,
   };
-  return {
-    newRun,
-    cancelOnDisconnect: disconnectMode(options.query, body) === 'cancel',
-    createThread: body.if_not_exists === 'create',
-  };
+  return { newRun, cancelOnDisconnect: disconnectMode(options.query, body) === 'cancel' };
 }
 
 function kwargsOf(

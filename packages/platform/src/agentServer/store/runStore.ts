@@ -23,6 +23,8 @@ export interface NewRun {
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
+  /** Whether to create its thread if that does not exist. */
+  readonly createsThread: boolean;
   /** The delay before it begins, in seconds. */
   readonly delaySeconds: number;
 }
@@ -132,9 +134,12 @@ export class RunStore extends DeploymentStore {
     const threadCondition = this.threadCondition(run.threadId);
     // A thread is `busy` exactly while it has active runs, so both change together. A statement sees the checkpoints as
     // of its start, so if the thread has changed since, the run begins in a later one.
-    const free = sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
-      WHERE ${threadCondition} AND status <> 'busy'
-        AND updated_at = (SELECT t.updated_at FROM slipway_agent.threads t WHERE ${threadCondition}) RETURNING 1`;
+    const isFree = sql`threads.status <> 'busy'
+      AND threads.updated_at = (SELECT t.updated_at FROM slipway_agent.threads t WHERE ${threadCondition})`;
+    const free = run.createsThread
+      ? sql`${this.#threadInsert(run)}
+          ON CONFLICT (deployment_id, thread_id) DO UPDATE SET ${this.#threadUpdate(run)} WHERE ${isFree} RETURNING 1`
+      : sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)} WHERE ${threadCondition} AND ${isFree} RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
     if (accepted !== undefined)
       return { run: accepted.run, earlierRuns: [], ...(begins && { begunRun: accepted }) };
@@ -333,11 +338,20 @@ export class RunStore extends DeploymentStore {
     return { run, hasSavedWrites: run.attempt > 1 || Number(kept) > 0, isThreadEmpty: blank };
   }
 
+  #threadInsert(run: NewRun): RawBuilder<unknown> {
+    return sql`INSERT INTO slipway_agent.threads (deployment_id, thread_id, status, metadata, config)
+      VALUES (${this.deploymentId}, ${run.threadId}, 'busy', ${originOf(run)}, ${JSON.stringify(run.threadConfig)})`;
+  }
+
   #threadUpdate(run: NewRun): RawBuilder<unknown> {
-    const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
-    return sql`status = 'busy', updated_at = now(), metadata = metadata || ${origin}::jsonb,
+    return sql`status = 'busy', updated_at = now(), metadata = threads.metadata || ${originOf(run)}::jsonb,
       config = ${JSON.stringify(run.threadConfig)}::json`;
   }
+}
+
+/** JSON text: the metadata that a thread gets from its newest run. */
+function originOf(run: NewRun): string {
+  return JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
 }
 
 /** Stores a cancel. A rollback overrides an interrupt, but an interrupt does not override a rollback. */
