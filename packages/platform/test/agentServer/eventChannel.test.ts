@@ -84,6 +84,14 @@ describe('an event channel', () => {
     expect(kept.at(-1)).toContain('"error":"SlowReader"');
   });
 
+  it('delivers an event that is larger than what may wait to a reader that is not behind', async () => {
+    const channel = new EventChannel({ readerBytes: 100 });
+    const subscriber = join(channel);
+    const large = JSON.stringify('x'.repeat(200));
+    channel.publish('values', large);
+    expect(await read(subscriber)).toEqual([frame(1, 'values', large)]);
+  });
+
   it('keeps nothing for a reader that left', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel);

@@ -95,6 +95,18 @@ describe('the log of a resumable run', () => {
     expect(memory.ids()).toEqual([3, 4]);
   });
 
+  it('keeps the newest event, also one above its limit', async () => {
+    const memory = storeInMemory();
+    const { log } = await openLog(memory, 1, 10);
+    for (const data of ['1', '23456789012345']) log.publish('values', data);
+    for (const call of [0, 1]) {
+      await expect.poll(() => memory.calls.length).toBe(call + 1);
+      memory.calls[call]?.answer();
+    }
+    await log.waitUntilStored();
+    expect(memory.ids()).toEqual([2]);
+  });
+
   it('delivers nothing after another process takes the run', async () => {
     const memory = storeInMemory();
     const { log, delivered, lost } = await openLog(memory);

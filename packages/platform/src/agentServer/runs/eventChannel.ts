@@ -93,7 +93,8 @@ export class Subscriber implements EventReader {
 
   push(entry: EncodedEvent): void {
     if (this.#finished || !this.#accepts(entry.event)) return;
-    if (this.#queuedBytes + entry.frame.byteLength <= this.#limit) {
+    // A single larger event is not behind.
+    if (this.#queue.length === 0 || this.#queuedBytes + entry.frame.byteLength <= this.#limit) {
       this.#enqueue(entry);
       return;
     }

@@ -91,7 +91,8 @@ export class EventLog {
     }
     const { store, fence, lease, maxStoredBytes = 8 * 1_048_576 } = this.#options;
     let dropThrough = 0;
-    while (this.#storedBytes > maxStoredBytes) {
+    // The newest stays, however large it is.
+    while (this.#storedBytes > maxStoredBytes && this.#storedSizes.length > 1) {
       const oldest = this.#storedSizes.shift();
       if (oldest === undefined) break;
       this.#storedBytes -= oldest.bytes;
