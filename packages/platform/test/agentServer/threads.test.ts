@@ -213,6 +213,9 @@ describe('interrupts', () => {
       const asked = (output.__interrupt__ ?? []) as { id: string; value: string }[];
       const { status, interrupts } = await api.threadOf(thread);
       expect(Object.values(interrupts).flat()).toEqual(asked);
+      expect((await api.state(thread)).interrupts).toEqual(asked);
+      const [{ run_id: runId }] = await api.runs(thread);
+      expect((await api.join(thread, runId)).__interrupt__ ?? []).toEqual(asked);
       const ids = Object.fromEntries(asked.map(({ id, value }) => [value, id]));
       return { ids, log: output.log, status, asked: Object.keys(ids) };
     };

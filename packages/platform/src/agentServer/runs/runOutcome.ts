@@ -58,7 +58,6 @@ export class RunOutcomes {
           () => this.#snapshot(live),
           () => live.stop('lost'),
         );
-        if (result !== undefined) snapshot = snapshot && withoutAnswered(snapshot, result.interrupts);
       }
       const answerValues =
         snapshot === undefined
@@ -95,16 +94,6 @@ export class RunOutcomes {
     if (graph.checkpointer === false) return undefined;
     return graph.getState({ configurable: { thread_id: live.threadId } });
   }
-}
-
-/** A state without the interrupts that are answered: LangGraph keeps those until the other tasks of the step have ended. */
-function withoutAnswered(snapshot: StateSnapshot, asked: readonly unknown[]): StateSnapshot {
-  const ids = new Set((asked as { id?: string }[]).map(({ id }) => id));
-  const tasks = snapshot.tasks.map((task) => ({
-    ...task,
-    interrupts: task.interrupts.filter(({ id }) => ids.has(id)),
-  }));
-  return { ...snapshot, tasks };
 }
 
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */

@@ -5,7 +5,9 @@ import {
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
+  type CheckpointPendingWrite,
   type CheckpointTuple,
+  INTERRUPT,
   type PendingWrite,
   type SerializerProtocol,
   WRITES_IDX_MAP,
@@ -27,6 +29,7 @@ import { RunWriter, type RunWriterOptions } from './runWriter.ts';
  *   `RunFootprint` can roll a run back.
  * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value. Two
  *   branches of a thread, or a run after a rolled-back one, would read each other's values.
+ * - An interrupt is pending only until its task has ended.
  * - A run writes only through its {@link RunWriter}. LangGraph answers an abort at once, so a graph may continue
  *   after its run's end, or in a frozen process while another executes the run.
  */
@@ -143,6 +146,7 @@ export class CheckpointStore extends PostgresSaver {
       withThreadId(config, (threadId) => threadId.slice(this.#key('').length));
     return {
       ...tuple,
+      ...(tuple.pendingWrites && { pendingWrites: withoutAnswered(tuple.pendingWrites) }),
       config: served(tuple.config),
       ...(tuple.parentConfig && { parentConfig: served(tuple.parentConfig) }),
     };
@@ -185,6 +189,14 @@ function rejectValuesWithoutJson(serde: SerializerProtocol): SerializerProtocol 
       return [type, data];
     },
   };
+}
+
+/** Writes without the interrupts of tasks that have ended: LangGraph keeps those until the other tasks of the step have. */
+function withoutAnswered(writes: CheckpointPendingWrite[]): CheckpointPendingWrite[] {
+  const ended = new Set(
+    writes.filter(([, channel]) => !(channel in WRITES_IDX_MAP)).map(([taskId]) => taskId),
+  );
+  return writes.filter(([taskId, channel]) => channel !== INTERRUPT || !ended.has(taskId));
 }
 
 /** The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own notes. */
