@@ -11,7 +11,7 @@ function writerUnderTest(startsAsPlainly: boolean) {
   let lost = 0;
   const fence = { runId: 'r', attempt: 1, owner: 'o' };
   const writer = new RunWriter(
-    { fence, lease: { isHeld: true }, onRunLost: () => lost++, isThreadEmpty: true },
+    { threadId: 't', fence, lease: { isHeld: true }, onRunLost: () => lost++, isThreadEmpty: true },
     (rows) =>
       new Promise((answer) => {
         const ids = [...rows.checkpoints.map(({ id }) => id), ...rows.writes.map(({ taskId }) => taskId)];
@@ -24,11 +24,16 @@ function writerUnderTest(startsAsPlainly: boolean) {
 
 const checkpoint = (id: string, parentId?: string): CheckpointRows => {
   const row = { namespace: '', id, parentId, checkpoint: {}, metadata: {}, isInput: parentId === undefined };
-  return { checkpoints: [row], values: [], writes: [] };
+  return { threadId: 't', checkpoints: [row], values: [], writes: [] };
 };
 const write = (taskId: string, checkpointId: string): CheckpointRows => {
   const row = { namespace: '', checkpointId, taskId, index: 0, channel: 'c', type: 'json' };
-  return { checkpoints: [], values: [], writes: [{ ...row, blob: new Uint8Array(), replaces: false }] };
+  return {
+    threadId: 't',
+    checkpoints: [],
+    values: [],
+    writes: [{ ...row, blob: new Uint8Array(), replaces: false }],
+  };
 };
 
 describe('the writes of a run', () => {
@@ -69,9 +74,9 @@ describe('the writes of a run', () => {
 
   it('are readable by the run itself', async () => {
     const { writer, statements } = writerUnderTest(true);
-    expect(await writer.read(() => Promise.resolve('read'))).toBeUndefined();
+    expect(await writer.read('t', () => Promise.resolve('read'))).toBeUndefined();
     await writer.store(checkpoint('input'));
-    const read = writer.read(() => Promise.resolve('read'));
+    const read = writer.read('t', () => Promise.resolve('read'));
     await expect.poll(() => statements.length).toBe(1);
     statements[0]?.answer(true);
     expect(await read).toBe('read');

@@ -247,6 +247,14 @@ describe('interrupts', () => {
     expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', interrupts: {} });
   });
 
+  it('of a graph that a node calls on another thread continue there', async () => {
+    const [thread, other] = [await api.thread(), await api.thread()];
+    const asked = await api.wait(thread, { assistant_id: 'askElsewhere', ...input(other) });
+    expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
+    const { log } = await api.wait(thread, { assistant_id: 'askElsewhere', command: { resume: 'go on' } });
+    expect(log).toEqual(['before', 'answer: go on']);
+  });
+
   it.each([false, 0, ''])('take the answer %j', async (resume) => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'ask', ...input('x') });

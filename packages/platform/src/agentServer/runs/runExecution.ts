@@ -50,7 +50,7 @@ export class RunExecution {
     const { run_id: runId, attempt, owner } = live.record;
     const onRunLost = () => live.stop('lost');
     const writeGuard = { fence: { runId, attempt, owner }, lease, onRunLost };
-    const writer = checkpoints.openWriter(live.threadId, { ...writeGuard, isThreadEmpty });
+    const writer = checkpoints.openWriter({ threadId: live.threadId, ...writeGuard, isThreadEmpty });
     let result: ExecutionResult | undefined;
     let failure: RunFailure | undefined;
     try {

@@ -45,10 +45,11 @@ export class CheckpointStore extends PostgresSaver {
     this.#deploymentId = deploymentId;
   }
 
-  /** Lets one attempt of a run at a time write its thread's checkpoints, until {@link closeWriter}. */
-  openWriter(threadId: string, options: RunWriterOptions): RunWriter {
-    const thread = { deploymentId: this.#deploymentId, threadId };
-    const writer = new RunWriter(options, (rows, fence) => writeCheckpoints(this.#pool, thread, rows, fence));
+  /** Lets one attempt of a run at a time write checkpoints, until {@link closeWriter}. */
+  openWriter(options: RunWriterOptions): RunWriter {
+    const writer = new RunWriter(options, (rows, fence) =>
+      writeCheckpoints(this.#pool, this.#deploymentId, rows, fence),
+    );
     this.#writers.set(options.fence.runId, writer);
     return writer;
   }
@@ -69,7 +70,7 @@ export class CheckpointStore extends PostgresSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const writer = this.#writers.get(String(runMetadata(config)['run_id']));
     const read = () => super.getTuple(this.#toStoredConfig(config));
-    const tuple = await (writer === undefined ? read() : writer.read(read));
+    const tuple = await (writer === undefined ? read() : writer.read(configurableOf(config).thread_id, read));
     return tuple && this.#toClientTuple(tuple);
   }
 
@@ -105,12 +106,16 @@ export class CheckpointStore extends PostgresSaver {
       metadata: (await this._dumpMetadata({ ...runMetadata(config), ...metadata })) as object,
       isInput: metadata.source === 'input',
     };
-    await this.#write(config, { checkpoints: [row], values, writes: [] });
+    await this.#write(config, { threadId: thread_id, checkpoints: [row], values, writes: [] });
     return { configurable: { thread_id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id } };
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-    const { checkpoint_ns: namespace = '', checkpoint_id: checkpointId = '' } = configurableOf(config);
+    const {
+      thread_id: threadId,
+      checkpoint_ns: namespace = '',
+      checkpoint_id: checkpointId = '',
+    } = configurableOf(config);
     // Writes of LangGraph itself (an error, an interrupt, an answer) are replaced; a node's writes stay.
     const replaces = writes.every(([channel]) => channel in WRITES_IDX_MAP);
     const rows = await Promise.all(
@@ -120,7 +125,7 @@ export class CheckpointStore extends PostgresSaver {
         return { namespace, checkpointId, taskId, index, channel, type, blob, replaces };
       }),
     );
-    await this.#write(config, { checkpoints: [], values: [], writes: rows });
+    await this.#write(config, { threadId, checkpoints: [], values: [], writes: rows });
   }
 
   override async deleteThread(threadId: string): Promise<void> {
@@ -159,10 +164,8 @@ export class CheckpointStore extends PostgresSaver {
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
     const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
-      const { thread_id: threadId } = configurableOf(config);
-      const thread = { deploymentId: this.#deploymentId, threadId };
-      if (await writeCheckpoints(this.#pool, thread, rows, undefined)) return;
-      throw threadBusy(threadId);
+      if (await writeCheckpoints(this.#pool, this.#deploymentId, rows, undefined)) return;
+      throw threadBusy(rows.threadId);
     }
     const writer = this.#writers.get(runId);
     const attempt = configurableOf(config)[ATTEMPT_KEY] ?? writer?.fence.attempt;

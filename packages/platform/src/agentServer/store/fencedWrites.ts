@@ -11,6 +11,7 @@ export interface Fence {
 
 /** Rows of one thread's checkpoints. */
 export interface CheckpointRows {
+  readonly threadId: string;
   readonly checkpoints: readonly CheckpointRow[];
   readonly values: readonly ValueRow[];
   readonly writes: readonly WriteRow[];
@@ -53,11 +54,11 @@ interface WriteRow {
  */
 export async function writeCheckpoints(
   pool: Pool,
-  { deploymentId, threadId }: { readonly deploymentId: string; readonly threadId: string },
+  deploymentId: string,
   rows: CheckpointRows,
   fence: Fence | undefined,
 ): Promise<boolean> {
-  const { checkpoints, values } = rows;
+  const { threadId, checkpoints, values } = rows;
   // One statement may replace a row only once, so the last one counts.
   const replacing = new Map(
     rows.writes.filter(({ replaces }) => replaces).map((row) => [keyOf(row), row] as const),

@@ -4,6 +4,8 @@ import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
 export interface RunWriterOptions {
+  /** The run's own thread. A node may also call a graph with another one. */
+  readonly threadId: string;
   readonly fence: Fence;
   /** While it holds, writes and reads are retried during a database outage; after that, the run is lost. */
   readonly lease: Lease;
@@ -44,7 +46,7 @@ export class RunWriter {
 
   /** Resolves when the rows are stored, or at once if the run need not wait for them ({@link usesDefaultStart}). */
   async store(rows: CheckpointRows): Promise<void> {
-    this.#isThreadEmpty = false;
+    if (rows.threadId === this.#options.threadId) this.#isThreadEmpty = false;
     const isFirstStep = this.#isFirstStep(rows);
     this.#batch.push(rows);
     if (this.#batch.length === 1) {
@@ -60,9 +62,9 @@ export class RunWriter {
     await this.#stored;
   }
 
-  /** Reads after the run's pending writes. `undefined`: its thread has no checkpoint. */
-  async read<T>(work: () => Promise<T>): Promise<T | undefined> {
-    if (this.#isThreadEmpty) return undefined;
+  /** Reads a thread after the run's pending writes. `undefined`: the run's thread has no checkpoint. */
+  async read<T>(threadId: string, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#isThreadEmpty && threadId === this.#options.threadId) return undefined;
     await this.#stored;
     return retryDuringOutage(this.#options.lease, work, this.#options.onRunLost);
   }
@@ -82,23 +84,32 @@ export class RunWriter {
   async #storeBatch(): Promise<void> {
     const batch = this.#batch;
     this.#batch = [];
-    const rows: CheckpointRows = {
-      checkpoints: batch.flatMap(({ checkpoints }) => checkpoints),
-      values: batch.flatMap(({ values }) => values),
-      writes: batch.flatMap(({ writes }) => writes),
-    };
     const { fence, lease, onRunLost } = this.#options;
-    if (await retryDuringOutage(lease, () => this.#write(rows, fence), onRunLost)) return;
-    onRunLost();
-    throw new Error(`Run ${fence.runId} is executed elsewhere now; nothing more of it is stored here.`);
+    for (const rows of mergeByThread(batch)) {
+      if (await retryDuringOutage(lease, () => this.#write(rows, fence), onRunLost)) continue;
+      onRunLost();
+      throw new Error(`Run ${fence.runId} is executed elsewhere now; nothing more of it is stored here.`);
+    }
   }
 
   /** Whether rows are the run's input, or the output of `__start__`. */
-  #isFirstStep({ checkpoints: [checkpoint], writes: [write] }: CheckpointRows): boolean {
-    if (!this.usesDefaultStart) return false;
+  #isFirstStep({ threadId, checkpoints: [checkpoint], writes: [write] }: CheckpointRows): boolean {
+    if (!this.usesDefaultStart || threadId !== this.#options.threadId) return false;
     if (checkpoint?.isInput === true) this.#inputId ??= checkpoint.id;
     const after =
       checkpoint?.isInput === true ? checkpoint.id : (checkpoint?.parentId ?? write?.checkpointId);
     return after !== undefined && after === this.#inputId;
   }
+}
+
+function mergeByThread(batch: readonly CheckpointRows[]): CheckpointRows[] {
+  return [...new Set(batch.map(({ threadId }) => threadId))].map((threadId) => {
+    const ofThread = batch.filter((rows) => rows.threadId === threadId);
+    return {
+      threadId,
+      checkpoints: ofThread.flatMap(({ checkpoints }) => checkpoints),
+      values: ofThread.flatMap(({ values }) => values),
+      writes: ofThread.flatMap(({ writes }) => writes),
+    };
+  });
 }
