@@ -58,7 +58,8 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
     return c.json({ detail: 'The disk of this platform is full.' }, 507);
   }
   if (isDatabaseUnavailable(error)) {
-    log?.error(failure, 'the database does not answer');
+    // A client that leaves while its body is read causes the same error.
+    if (!c.req.raw.signal.aborted) log?.error(failure, 'the database does not answer');
     const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
     return c.json({ detail }, 503, { 'retry-after': '1' });
   }

@@ -1,6 +1,8 @@
+import { request } from 'node:http';
+
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
@@ -139,6 +141,24 @@ it('a request without the API key gets a 401 that names its header', async () =>
   expect(response.status).toBe(401);
   expect(response.headers.has('www-authenticate')).toBe(true);
   expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
+});
+
+it('a client that leaves in the middle of its body is not reported as a database that is away', async () => {
+  const { app: hono, logged } = app();
+  const answer = getRequestListener(hono.fetch);
+  const answered: unknown[] = [];
+  const listening = await listen((incoming, outgoing) => void answered.push(answer(incoming, outgoing)), {
+    port: 0,
+  });
+  for (const path of ['/body', '/optional']) {
+    const sent = request(listening.url + path, { method: 'POST', headers: { 'content-length': 90 } });
+    sent.on('error', () => undefined).write('{');
+    await vi.waitFor(() => expect(answered).toHaveLength(path === '/body' ? 1 : 2));
+    sent.destroy();
+    await answered.at(-1);
+  }
+  await listening.close();
+  expect(logged).toEqual([]);
 });
 
 it('a client that sends all of a too large body receives the error', async () => {
