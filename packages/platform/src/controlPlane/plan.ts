@@ -36,7 +36,7 @@ export type Action =
 /**
  * Plans the next actions. The rules:
  * - One revision of a deployment at a time. Of the waiting ones, only the last requested is processed; the others are
- *   skipped.
+ *   skipped, and all of them if the running one was requested again after them.
  * - A redeploy interrupts the running job. A redeploy usually replaces a bad revision, which a ten-minute build would
  *   keep active for that long.
  * - A revision without a source stays in AWAITING_BUILD and blocks nothing.
@@ -52,7 +52,7 @@ export function planWork(
     ({ id, status, deploymentId }) => isWaiting(status) && jobs.get(deploymentId)?.revisionId !== id,
   );
   const newest = new Map<string, PlannedRevision>();
-  for (const revision of [...waiting].sort((a, b) => a.requested - b.requested)) {
+  for (const revision of [...revisions].sort((a, b) => a.requested - b.requested)) {
     // Delete first, so that the map is in the order of the newest requests.
     newest.delete(revision.deploymentId);
     newest.set(revision.deploymentId, revision);
@@ -63,6 +63,7 @@ export function planWork(
   });
   for (const revision of newest.values()) {
     const job = jobs.get(revision.deploymentId);
+    if (job?.revisionId === revision.id) continue;
     if (revision.status === 'CREATING') {
       actions.push({ kind: 'queue', revision });
     } else if (job !== undefined) {

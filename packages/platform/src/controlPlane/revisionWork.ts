@@ -37,6 +37,8 @@ const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was canceled
 interface RevisionIds {
   readonly id: string;
   readonly deploymentId: string;
+  /** The order of the request that the work is for. */
+  readonly requested: number;
 }
 
 /** Builds and deploys single revisions. */
@@ -67,7 +69,9 @@ export function createRevisionWork(options: {
   };
 
   /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
-  const recordCancellation = async (ids: RevisionIds, { kind, reason }: WorkCancellation): Promise<void> => {
+  const recordCancellation = async (ids: RevisionIds, cancellation: WorkCancellation): Promise<void> => {
+    const isRequestedAgain = Number((await load(ids)).requested) > ids.requested;
+    const { kind, reason } = isRequestedAgain ? REQUESTED_AGAIN : cancellation;
     // A revision with a stored end is in progress again only if it was requested since: that request continues.
     if (kind !== 'interrupted') {
       await record(ids, { event: 'takenUpAgain', reason });

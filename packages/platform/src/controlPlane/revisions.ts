@@ -7,7 +7,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { findDeployment, revisionView } from './deploymentRows.ts';
 import { recordChange, recordEnd } from './revisionLedger.ts';
-import { isSettled, type RevisionStatus } from './revisionStates.ts';
+import type { RevisionStatus } from './revisionStates.ts';
 
 /** The operations of the revision endpoints, for the caller's tenant. Every problem is an {@link HttpProblem}. */
 export type Revisions = ReturnType<typeof createRevisions>;
@@ -56,7 +56,7 @@ export function createRevisions(options: {
      *   is gone, it is built again from its tarball. If that is gone too (see `removeOldSources`), the answer is 400.
      * - The deployment's `latest_revision_id` stays the newest revision, so the client follows the requested
      *   revision. `active_revision_id` changes when it serves.
-     * - It does not wait for the running job (see `planWork`). It has no effect on an unsettled revision.
+     * - It does not wait for the running job (see `planWork`). An unsettled revision goes on, as the newest request.
      * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been
      * removed, or while the deployment is being deleted.
      */
@@ -77,7 +77,7 @@ export function createRevisions(options: {
               'been removed to make room for newer ones. Upload its source again as a new revision.',
           );
         }
-        if (isSettled(revision.status)) await requeueRevision(trx, revisionId, 'It was requested again.');
+        await requeueRevision(trx, revisionId, 'It was requested again.');
         await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
       });
       options.changed();
@@ -123,16 +123,13 @@ function selectRevisions(db: Kysely<Schema>, caller: Caller, deploymentId: strin
     .where('deployments.tenant_id', '=', caller.tenantId);
 }
 
-/** Puts a settled revision at the end of the queue, for another deployment. */
+/** Puts a revision at the end of the queue. If it is settled, it is deployed again. */
 export async function requeueRevision(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
   const { rows } = await sql<{ next: string }>`select nextval('revision_requests') as next`.execute(db);
-  const [row] = rows;
-  await recordChange(db, {
-    revisionId,
-    event: 'redeployRequested',
-    reason,
-    set: { requested_by: 'redeploy', restarts: 0, requested: row?.next },
-  });
+  const request = { requested_by: 'redeploy', requested: rows[0]?.next } as const;
+  const set = { ...request, restarts: 0 };
+  if ((await recordChange(db, { revisionId, event: 'redeployRequested', reason, set })) !== undefined) return;
+  await db.updateTable('revisions').set(request).where('id', '=', revisionId).execute();
 }
 
 /** Whether a revision was made from an upload that has been removed. */

@@ -64,6 +64,12 @@ describe('the plan', () => {
     ]);
   });
 
+  it('skips what was requested before the running revision was requested again', () => {
+    const running = revision('running', 'DEPLOYING', { requested: 9, requestedBy: 'redeploy' });
+    const waiting = revision('new', 'QUEUED', { requested: 8 });
+    expect(plan([running, waiting], { d: job({ requested: 7 }) })).toEqual(['skip new for running']);
+  });
+
   it('interrupts running work only for a redeploy, once', () => {
     const redeploy = revision('old', 'AWAITING_DEPLOY', { requested: 9, requestedBy: 'redeploy' });
     expect(plan([redeploy], { d: job({ requested: 5 }) })).toEqual(['interrupt d for old']);

@@ -206,6 +206,41 @@ describe('a redeploy', () => {
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
   });
 
+  it('requested again while it runs replaces what was requested meanwhile', async () => {
+    const { id, revision: good } = await platform.deployed('wanted twice');
+    await platform.release(id, 'DEPLOYED');
+    const up = gate();
+    platform.onStart = () => up.promise;
+    await platform.redeploy(id, good);
+    await platform.reaches(id, good, 'DEPLOYING');
+    const meanwhile = await platform.release(id, 'QUEUED');
+    expect((await platform.redeploy(id, good)).status).toBe(200);
+    await platform.reaches(id, meanwhile, 'SKIPPED');
+    up.open();
+    await platform.reaches(id, good, 'DEPLOYED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(good);
+  });
+
+  it('requested again while another one interrupts it goes on', async () => {
+    const { id, revision: first } = await platform.deployed('back and forth');
+    const second = await platform.release(id, 'DEPLOYED');
+    const stopped = gate();
+    platform.onStart = async ({ signal }) => {
+      await aborted(signal);
+      await stopped.promise;
+      throw new Error('called off');
+    };
+    await platform.redeploy(id, first);
+    await platform.reaches(id, first, 'DEPLOYING');
+    await platform.redeploy(id, second);
+    await platform.redeploy(id, first);
+    platform.playAsUsual();
+    stopped.open();
+    await platform.reaches(id, first, 'DEPLOYED');
+    await platform.reaches(id, second, 'DEPLOYED');
+    expect(await platform.deployment(id)).toMatchObject({ active_revision_id: first });
+  });
+
   it('of a revision that was never built answers 400', async () => {
     const id = await platform.create('never built');
     const { latest_revision_id: first } = await platform.deployment(id);
