@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { HttpProblem } from '../../src/http/problem.ts';
-import { type AgentDatabase, openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
+import { ThreadRemoval } from '../../src/agentServer/runs/threadRemoval.ts';
+import {
+  type AgentDatabase,
+  openAgentDatabase,
+  type RunRecord,
+} from '../../src/agentServer/store/agentDatabase.ts';
 import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
 import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
@@ -126,5 +131,25 @@ describe('a thread', () => {
     expect(await ends.finish(run, { ...ended, status: 'interrupted' })).toBe(true);
     expect((await threads.get(threadId)).status).toBe('idle');
     expect(await ends.finish(run, ended)).toBe(false);
+  });
+
+  it('is removed with the runs that come while its run is stopped', async () => {
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    await runs.accept(newRun(threadId, 'reject'));
+    const stopped: string[] = [];
+    const service = {
+      cancel: () => Promise.resolve(),
+      waitForEnding: async (run: RunRecord) => {
+        if (stopped.push(run.run_id) === 1) await runs.accept(newRun(threadId, 'enqueue'));
+        await ends.finishRolledBack(run, IDLE);
+      },
+    };
+    const checkpoints = { deleteThread: () => Promise.resolve() };
+    const parts = { threads, runs, service, checkpoints } as unknown as ConstructorParameters<
+      typeof ThreadRemoval
+    >[0];
+    await new ThreadRemoval(parts).remove(threadId);
+    expect(stopped).toHaveLength(2);
+    await expect(threads.get(threadId)).rejects.toMatchObject({ status: 404 });
   });
 });

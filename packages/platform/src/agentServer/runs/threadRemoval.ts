@@ -25,12 +25,12 @@ export class ThreadRemoval {
 
   /** @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
-    await this.#parts.threads.get(threadId);
-    const active = await this.#parts.runs.activeRuns(threadId);
-    // A run of a removed thread is removed too: its clients get an error, as for any rollback.
-    await this.#parts.service.cancel(active, 'rollback');
-    await Promise.all(active.map((run) => this.#parts.service.waitForEnding(run)));
-    await this.#parts.threads.remove(threadId);
+    do {
+      const active = await this.#parts.runs.activeRuns(threadId);
+      // A run of a removed thread is removed too: its clients get an error, as for any rollback.
+      await this.#parts.service.cancel(active, 'rollback');
+      await Promise.all(active.map((run) => this.#parts.service.waitForEnding(run)));
+    } while (!(await this.#parts.threads.remove(threadId)));
     await this.#parts.checkpoints.deleteThread(threadId);
   }
 

@@ -60,14 +60,17 @@ export class ThreadStore extends DeploymentStore {
       WHERE ${this.threadCondition(threadId)}`.execute(this.db);
   }
 
-  /** Removes a thread and the records of its runs. @throws HttpProblem 404 */
-  async remove(threadId: string): Promise<void> {
+  /** Removes a thread and the records of its runs. False if runs are active on it. @throws HttpProblem 404 */
+  async remove(threadId: string): Promise<boolean> {
     const mine = this.threadCondition(threadId);
-    await this.db.transaction().execute(async (db) => {
-      const { rows } = await sql`DELETE FROM slipway_agent.threads WHERE ${mine} RETURNING 1`.execute(db);
-      if (rows.length === 0) throw threadNotFound(threadId);
-      await sql`DELETE FROM slipway_agent.runs WHERE ${mine}`.execute(db);
+    const isRemoved = await this.db.transaction().execute(async (db) => {
+      const { rows } = await sql`
+        DELETE FROM slipway_agent.threads WHERE ${mine} AND status <> 'busy' RETURNING 1`.execute(db);
+      if (rows.length > 0) await sql`DELETE FROM slipway_agent.runs WHERE ${mine}`.execute(db);
+      return rows.length > 0;
     });
+    if (!isRemoved) await this.get(threadId);
+    return isRemoved;
   }
 
   /** A text for each existing thread that changes with every change of the thread. */
