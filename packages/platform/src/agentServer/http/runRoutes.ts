@@ -78,9 +78,7 @@ export function runRoutes(parts: {
   serve(ENDPOINTS.createRuns, async ({ body: bodies }) => {
     // Check all of them before starting the first.
     const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
-    service.requireCapacity(plans.length);
-    const lives: LiveRun[] = [];
-    for (const each of plans) lives.push(await service.start(each));
+    const lives = await service.startAll(plans);
     return lives.map((live) => wireNewRun(live.record));
   });
 

@@ -85,8 +85,25 @@ export class RunService {
     return this.#live.get(runId);
   }
 
+  /**
+   * Accepts a run and starts it at once, or when the multitask strategy allows (contract 001, "States and
+   * transitions"). Resolves after the run is stored.
+   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 if too many runs are
+   * pending, 503 while shutting down.
+   */
+  async start(plan: RunPlan): Promise<LiveRun> {
+    this.#requireCapacity(1);
+    return this.#accept(plan);
+  }
+
+  /** Starts runs without threads: all, or none if too many are pending. @throws HttpProblem as {@link start}. */
+  async startAll(plans: readonly RunPlan[]): Promise<LiveRun[]> {
+    this.#requireCapacity(plans.length);
+    return Promise.all(plans.map((plan) => this.#accept(plan)));
+  }
+
   /** @throws HttpProblem 429 if too many runs are pending for so many more, 503 while shutting down. */
-  requireCapacity(count: number): void {
+  #requireCapacity(count: number): void {
     if (this.#closing)
       throw new HttpProblem(503, 'The server is shutting down.', { headers: { 'retry-after': '1' } });
     const { pendingRuns } = this.limits;
@@ -100,14 +117,7 @@ export class RunService {
     );
   }
 
-  /**
-   * Accepts a run and starts it at once, or when the multitask strategy allows (contract 001, "States and
-   * transitions"). Resolves after the run is stored.
-   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one; as {@link requireCapacity}.
-   */
-  async start(plan: RunPlan): Promise<LiveRun> {
-    this.requireCapacity(1);
-    const { newRun } = plan;
+  async #accept({ newRun }: RunPlan): Promise<LiveRun> {
     const live = this.#register(newRun.runId, newRun.threadId, newRun.kwargs);
     const releaseSlot = this.#slots.tryAcquire();
     let accepted: AcceptedRun | undefined;

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { expect, it, vi } from 'vitest';
+
+import { runRoutes } from '../../src/agentServer/http/runRoutes.ts';
+import { RunService, type RunServiceParts } from '../../src/agentServer/runs/runService.ts';
+import type { NewRun } from '../../src/agentServer/store/runStore.ts';
+import { problemHandler } from '../../src/http/problem.ts';
+import { createLogger } from '../../src/http/logger.ts';
+import { gate } from '../controlPlane/testPlatform.ts';
+
+it('a batch of runs is accepted whole, or refused whole', async () => {
+  const log = createLogger({ level: 'silent' });
+  const stored = gate();
+  let accepted = 0;
+  const runs = {
+    accept: async (run: NewRun) => {
+      accepted += 1;
+      await stored.promise;
+      const record = { run_id: run.runId, thread_id: run.threadId, kwargs: run.kwargs, start_after: null };
+      return { run: { ...record, created_at: new Date(), updated_at: new Date() }, earlierRuns: [] };
+    },
+    begin: () => new Promise(() => undefined),
+  };
+  const assistants = {
+    get: () => Promise.resolve({ assistant_id: 'a', graph_id: 'g', config: {}, context: {} }),
+    getGraph: () => undefined,
+  };
+  const limits = { concurrentRuns: 1, pendingRuns: 2 };
+  const service = new RunService({
+    runs,
+    limits,
+    lease: { isHeld: true },
+    log,
+  } as unknown as RunServiceParts);
+  const parts = { runs, assistants, service, log } as unknown as Parameters<typeof runRoutes>[0];
+  const app = runRoutes(parts).onError(problemHandler(log));
+  const post = (path: string, body: unknown) =>
+    app.request(path, { method: 'POST', body: JSON.stringify(body) });
+  const run = { assistant_id: 'g' };
+  const batch = post('/runs/batch', [run, run]);
+  await vi.waitFor(() => expect(accepted).toBeGreaterThan(0));
+  const single = post('/runs', run);
+  // It is refused before any run is stored.
+  await Promise.race([single, delay(1_000)]);
+  stored.open();
+  expect([(await batch).status, (await single).status]).toEqual([200, 429]);
+});
