@@ -10,8 +10,6 @@ import { PACKAGES, ROOT } from '../freshness.mjs';
 import { loadedByRequire } from './plugins.mjs';
 
 const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig)(\/.*)?|@grpc\/grpc-js)$/;
-/** Describes calls for gRPC's own diagnostics, which nobody asks for. */
-const UNUSED_OF_CLIENT = /^@grpc\/proto-loader$/;
 /** Code in a worker uses the client of `@temporalio/worker`, and needs the classes of that copy. */
 const OF_WORKER = /^(activities\/|worker\.js$|temporal\/createWorkers\.js$|cli\/commands\/worker\/)/;
 /** The command's modules in `dist`, without its bundles. */
@@ -22,7 +20,6 @@ export function temporalClient() {
   const { dist } = PACKAGES.slipway;
   return [
     loadedByRequire(PACKAGES_OF_CLIENT, (importer) => OF_WORKER.test(relative(dist, importer))),
-    loadedByRequire(UNUSED_OF_CLIENT),
     {
       name: 'used-calls',
       setup(build) {
