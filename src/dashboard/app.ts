@@ -3,7 +3,7 @@ import { compress } from 'hono/compress';
 
 import { createAccess } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
-import type { PageEnv } from './access/pageEnv.ts';
+import type { PageEnv } from './access/session.ts';
 import { protectiveHeaders } from './headers.ts';
 import { actionRoutes } from './actions/actionRoutes.tsx';
 import { historyRoutes } from './history/historyRoutes.tsx';

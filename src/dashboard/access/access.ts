@@ -8,13 +8,10 @@ import { addressOf, returnPath } from './address.ts';
 import { refuseCrossSite } from './crossSite.ts';
 import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
-import type { PageEnv } from './pageEnv.ts';
-import { createSealer } from './seal.ts';
+import { hasRole, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
 import { SealedCookies } from './sealedCookies.ts';
-import { newSession, type Session } from './session.ts';
 import { forgetIdentity, proverOf } from './signedInIdentity.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
-import { hasRole, type Viewer } from './viewer.ts';
 
 /** In bytes. Forms are small, and clients can send the sign-in form before they have signed in. */
 const BODY_MAX_BYTES = 64 * 1_024;
@@ -33,7 +30,7 @@ export function createAccess({
   sessionSecret,
   trustedProxies = [],
 }: AccessSettings): Access {
-  const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
+  const cookies = new SealedCookies(sessionSecret, contextOf(signIn));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
   const key = signIn.way === 'key' ? keySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
   const everybody: Viewer | undefined =

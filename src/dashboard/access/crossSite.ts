@@ -2,8 +2,7 @@ import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
-import type { PageEnv } from './pageEnv.ts';
-import type { Session } from './session.ts';
+import type { PageEnv, Session } from './session.ts';
 
 /** The form field, and the header of the page's own scripts, that carries the session's token. */
 export const CSRF_FIELD = 'csrf';

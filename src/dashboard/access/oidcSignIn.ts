@@ -8,11 +8,10 @@ import { isRefusal, whyNot } from '../../identity/issuerFailure.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import { type Address, returnPath } from './address.ts';
-import type { PageEnv } from './pageEnv.ts';
+import { newSession, type PageEnv, type Session } from './session.ts';
 import { roleOf } from './roles.ts';
 import { keepIdentity } from './signedInIdentity.ts';
 import type { SealedCookies } from './sealedCookies.ts';
-import { newSession, type Session } from './session.ts';
 
 export const CALLBACK_PATH = '/sign-in/callback';
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { type Claims, verifiedEmail } from '../../identity/claims.ts';
-import { hasRole, type Role, ROLES } from './viewer.ts';
+import { hasRole, type Role, ROLES } from './session.ts';
 
 const RoleField = z.enum(ROLES);
 

@@ -1,7 +1,27 @@
 import { randomBytes } from 'node:crypto';
 
 import { isRecord } from '../../domain/scalars.ts';
-import { ROLES, type Viewer } from './viewer.ts';
+import type { Statement } from '../../domain/identity/statement.ts';
+import type { Address } from './address.ts';
+
+/** What people may do on the page, in ascending order. Each role includes those before it. */
+export const ROLES = ['view', 'release', 'admin'] as const;
+
+/** `view`: read. `release`: also control targets and releases. `admin`: also settings that apply to all. */
+export type Role = (typeof ROLES)[number];
+
+export interface Viewer {
+  /** The `who` in the records of releases and targets: an e-mail address, the issuer's subject, or a name. */
+  readonly name: string;
+  /** Whether an OIDC issuer proved the name; otherwise it is claimed. */
+  readonly proved: boolean;
+  readonly role: Role;
+}
+
+/** Whether a person has a role, or one that includes it. */
+export function hasRole({ role }: Pick<Viewer, 'role'>, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}
 
 const SESSION_MS = 12 * 3_600_000;
 
@@ -39,3 +59,19 @@ export function isSession(value: unknown): value is Session {
       ROLES.some((role) => role === viewer['role']))
   );
 }
+
+export interface PageEnv {
+  readonly Variables: {
+    /** Of the page in the browser. */
+    readonly address: Address;
+    readonly viewer: Viewer;
+    readonly session: Session;
+    readonly prove: KeepProof;
+  };
+}
+
+/**
+ * Stores a proof of identity in an artifact store. @returns the record's name.
+ * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser has no ID token; SLIPWAY_ARTIFACT_STORE_….
+ */
+export type KeepProof = (store: string, statement: Statement) => Promise<string>;

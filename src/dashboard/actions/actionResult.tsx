@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
-import type { PageEnv } from '../access/pageEnv.ts';
+import type { PageEnv } from '../access/session.ts';
 
 /** Longer texts do not fit into an address. */
 const TEXT_MAX_CHARACTERS = 1_000;

@@ -6,7 +6,7 @@ import {
 } from '../../domain/intervention/intervention.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import { TARGET_ACTIONS, type TargetAction } from './actionAddresses.ts';
 
 export function targetOffers(state: TargetState): readonly TargetAction[] {

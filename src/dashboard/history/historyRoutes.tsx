@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 
 import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
-import { type TargetHistory, targetHistories } from '../../temporal/client/release/targetHistories.ts';
-import type { PageEnv } from '../access/pageEnv.ts';
+import { targetHistories, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
+import type { PageEnv } from '../access/session.ts';
 import type { PageContext } from '../pageContext.ts';
 import {
   filterHistory,

@@ -1,7 +1,7 @@
 import type { HookCount, HookDecision, HookRow } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
 import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
-import { hasRole, type Viewer } from '../access/viewer.ts';
+import { hasRole, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { Chip, ScrollTable, type Tone } from '../page/marks.tsx';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 
 /** The parts of a page that change, by the ids of their elements, as HTML. */
 export type Fragments = ReadonlyMap<string, string>;

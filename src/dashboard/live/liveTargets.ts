@@ -1,5 +1,5 @@
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import type { Fragments, LivePage } from './liveRooms.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import type { TargetWatches } from './targetWatches.ts';

@@ -2,8 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 
-import type { PageEnv } from '../access/pageEnv.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { PageEnv, Viewer } from '../access/session.ts';
 import type { PageFiles } from '../pageFiles.ts';
 import { renderText } from './html.ts';
 

@@ -3,7 +3,7 @@ import { HTTPException } from 'hono/http-exception';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { AccessRefusal } from '../access/accessRefusal.ts';
-import type { PageEnv } from '../access/pageEnv.ts';
+import type { PageEnv } from '../access/session.ts';
 
 export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
   if (error instanceof HTTPException) return error.getResponse();

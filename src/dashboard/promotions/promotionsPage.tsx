@@ -3,7 +3,7 @@ import { describeTimes } from '../../domain/schedule/schedule.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';

@@ -3,7 +3,7 @@ import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';

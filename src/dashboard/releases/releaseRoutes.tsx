@@ -5,7 +5,7 @@ import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
-import type { PageEnv } from '../access/pageEnv.ts';
+import type { PageEnv } from '../access/session.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';

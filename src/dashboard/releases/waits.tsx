@@ -1,5 +1,5 @@
 import type { Waiting } from '../../domain/release/release.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import { Elapsed, Until } from '../page/times.tsx';
 
 const TITLES: Readonly<Record<Waiting['for'], string>> = {

@@ -2,7 +2,7 @@ import { nameAndMark } from '../../domain/actor.ts';
 import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
 import { TargetActions } from '../actions/actionLinks.tsx';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import { Guard } from '../guard/guardView.tsx';
 import type { HookOfFile } from '../hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';

@@ -10,7 +10,7 @@ import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
 import { releaseActionAddress } from '../actions/actionAddresses.ts';
-import { hasRole, type Viewer } from '../access/viewer.ts';
+import { hasRole, type Viewer } from '../access/session.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, Facts, RevisionId, Verified } from '../page/marks.tsx';

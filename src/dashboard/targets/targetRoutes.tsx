@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { ActionResult } from '../actions/actionResult.tsx';
-import type { PageEnv } from '../access/pageEnv.ts';
+import type { PageEnv } from '../access/session.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { LIST_SHOWN_MS } from '../live/targetWatches.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { Viewer } from '../access/session.ts';
 import { EventApprovals } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { Attempts } from '../../../src/dashboard/access/attempts.ts';
+import { Attempts } from '../../../src/dashboard/access/keySignIn.ts';
 
 let now: number;
 let attempts: Attempts;

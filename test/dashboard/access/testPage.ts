@@ -7,7 +7,7 @@ import { Hono } from 'hono';
 import { createAccess, requireReleaseRole } from '../../../src/dashboard/access/access.ts';
 import { AccessRefusal } from '../../../src/dashboard/access/accessRefusal.ts';
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
-import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
+import type { PageEnv } from '../../../src/dashboard/access/session.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { listen } from '../../support/listen.ts';

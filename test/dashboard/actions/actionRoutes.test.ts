@@ -1,8 +1,7 @@
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 
-import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
-import { newSession } from '../../../src/dashboard/access/session.ts';
+import { newSession, type PageEnv } from '../../../src/dashboard/access/session.ts';
 import { actionRoutes } from '../../../src/dashboard/actions/actionRoutes.tsx';
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
 import { waitingPromotion } from './waitingPromotion.ts';

@@ -9,7 +9,7 @@ import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { protectiveHeaders } from '../../../src/dashboard/headers.ts';
-import type { PageEnv } from '../../../src/dashboard/access/pageEnv.ts';
+import type { PageEnv } from '../../../src/dashboard/access/session.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseConfig } from '../../../src/config/loadConfig.ts';
-import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import type { HookOfFile } from '../../../src/dashboard/hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../../../src/dashboard/hooks/hooksView.tsx';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type LivePage, LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 
 const ADA: Viewer = { name: 'ada', proved: false, role: 'admin' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
 import { renderText } from '../../../src/dashboard/page/html.ts';
 import { TargetCard } from '../../../src/dashboard/targets/targetsPage.tsx';
