@@ -1,10 +1,9 @@
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 
 import { createAccess } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import type { PageEnv } from './access/session.ts';
-import { protectiveHeaders } from './headers.ts';
 import { actionRoutes } from './actions/actionRoutes.tsx';
 import { historyRoutes } from './history/historyRoutes.tsx';
 import { measureRequests } from './metrics/pageMetrics.ts';
@@ -44,3 +43,27 @@ export function createApp({ access: settings, hooks, ...context }: AppOptions): 
   app.route('/', actionRoutes(context));
   return app;
 }
+
+/** Allows only the page's own files: no inline style or script, no other host, no frame around the page. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Headers of every response. Pages are not cached unless a handler allows it: they show targets' data. */
+export const protectiveHeaders: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.header('Content-Security-Policy', POLICY);
+  c.header('X-Content-Type-Options', 'nosniff');
+  // With `no-referrer`, browsers would hide the origin of the page's own forms.
+  c.header('Referrer-Policy', 'same-origin');
+  c.header('Cross-Origin-Opener-Policy', 'same-origin');
+  c.header('Cross-Origin-Resource-Policy', 'same-origin');
+  if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
+};

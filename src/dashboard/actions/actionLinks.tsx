@@ -5,7 +5,7 @@ import type { FoundRelease } from '../../inspection/release/findRelease.ts';
 import type { TargetView } from '../../messages/target.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import {
   promotionActionAddress,
   releaseActionAddress,

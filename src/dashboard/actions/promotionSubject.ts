@@ -11,10 +11,9 @@ import {
 import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
-import type { ActionSubject } from './actionSubject.ts';
+import { type ActionSubject, sendOnce } from './actionSubject.ts';
 import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
-import { sendOnce } from './sendOnce.ts';
 
 export async function promotionSubject(
   { temporal }: PageContext,

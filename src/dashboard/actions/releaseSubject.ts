@@ -8,14 +8,13 @@ import { intervene, stopRelease } from '../../temporal/client/intervention/inter
 import { findWork } from '../../temporal/client/release/pastReleases.ts';
 import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
-import type { ActionSubject, Order } from './actionSubject.ts';
+import { type ActionSubject, type Order, sendOnce } from './actionSubject.ts';
 import { interventionOrder, UNASKED } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
-import { sendOnce } from './sendOnce.ts';
 
 interface Said {
   readonly targetId: string;

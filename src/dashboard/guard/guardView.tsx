@@ -4,7 +4,7 @@ import type { Measurement } from '../../domain/guard/measurement.ts';
 import { figure } from '../../domain/scalars.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { ScrollTable } from '../page/marks.tsx';
 import { Moment, Until } from '../page/times.tsx';
 

@@ -3,7 +3,7 @@ import { actionText } from '../../domain/hooks/hookText.ts';
 import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, ScrollTable, type Tone } from '../page/marks.tsx';
 import { Moment, Until } from '../page/times.tsx';
 import { type HookOfFile, type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';

@@ -1,7 +1,7 @@
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import type { Viewer } from '../access/session.ts';
 import type { Fragments, LivePage } from './liveRooms.ts';
-import type { TargetSnapshot } from './targetSnapshot.ts';
+import type { TargetSnapshot } from './targetWatch.ts';
 import type { TargetWatches } from './targetWatches.ts';
 
 const NEW_EVERY_MS = 5_000;

@@ -3,19 +3,21 @@ import pLimit from 'p-limit';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Running } from '../../domain/target/targetState.ts';
 import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
-import { seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
+import { type DeploymentSeen, seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
-import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
+import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { progressQuery } from '../../messages/release.ts';
-import { viewQuery } from '../../messages/target.ts';
+import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import type { FirstReads } from './firstReads.ts';
-import { guardWatch } from './guardWatch.ts';
+import { type GuardOnPage, guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
-import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 
 const SPACING_MS = 100;
 /** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */
@@ -214,4 +216,39 @@ export class TargetWatch {
   #call<T>(call: () => Promise<T>): Promise<T> {
     return this.#context.temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
   }
+}
+
+export interface TargetSnapshot extends UnderWay {
+  readonly workflowId: string;
+  /** Its name in `slipway.yaml`; its workflow's id until the target has answered. */
+  readonly name: string;
+  /** The target's newest answer. `undefined`: it has not answered yet. */
+  readonly view: TargetView | undefined;
+  readonly progress: Progress | undefined;
+  /** What Temporal knows of a target that has never answered. Absent: it has answered, or was not read. */
+  readonly kept?: KeptTarget;
+  /** The hooks whose rules have asked it, or may. Those that were not read yet are missing. */
+  readonly hooks: readonly TargetHook[];
+  /** The guard of its view. Absent: it has none, or that was not read yet. */
+  readonly guard?: GuardOnPage;
+  /** What serves according to the control plane; a sentence if it could not be read. `undefined`: not read yet. */
+  readonly deployment: DeploymentSeen | string | undefined;
+  /** Why the target does not answer, and since when (milliseconds since 1970). Absent: it answers. */
+  readonly silence?: { readonly why: string; readonly hint: string | undefined; readonly since: number };
+}
+
+export function unreadTarget({
+  workflowId,
+  name,
+}: Pick<TargetSnapshot, 'workflowId' | 'name'>): TargetSnapshot {
+  return {
+    workflowId,
+    name,
+    view: undefined,
+    progress: undefined,
+    call: null,
+    buildLog: [],
+    hooks: [],
+    deployment: undefined,
+  };
 }

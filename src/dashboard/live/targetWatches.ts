@@ -5,8 +5,7 @@ import type { TargetView } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
-import type { TargetSnapshot } from './targetSnapshot.ts';
-import { TargetWatch } from './targetWatch.ts';
+import { type TargetSnapshot, TargetWatch } from './targetWatch.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
 const KEPT_MS = 5 * 60_000;

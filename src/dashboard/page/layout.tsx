@@ -1,10 +1,10 @@
 import type { MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
 
 import type { PageEnv, Viewer } from '../access/session.ts';
 import type { PageFiles } from '../pageFiles.ts';
-import { renderText } from './html.ts';
 
 const PARTS = [
   { name: 'Targets', path: '/' },
@@ -85,19 +85,19 @@ function Layout({ title, files, viewer, part, live, isWhole = true, charts = fal
             Slipway
           </a>
           {viewer === undefined ? null : (
-            <nav aria-label="Main">
-              {PARTS.map(({ name, path }) => (
-                <a href={path} aria-current={name === part ? 'page' : undefined}>
-                  {name}
-                </a>
-              ))}
-            </nav>
-          )}
-          {viewer === undefined ? null : (
-            <p class="viewer">
-              <span class="quiet">{viewer.proved ? 'Signed in as' : 'You are'}</span>{' '}
-              <a href="/you">{viewer.name}</a>
-            </p>
+            <>
+              <nav aria-label="Main">
+                {PARTS.map(({ name, path }) => (
+                  <a href={path} aria-current={name === part ? 'page' : undefined}>
+                    {name}
+                  </a>
+                ))}
+              </nav>
+              <p class="viewer">
+                <span class="quiet">{viewer.proved ? 'Signed in as' : 'You are'}</span>{' '}
+                <a href="/you">{viewer.name}</a>
+              </p>
+            </>
           )}
         </header>
         <main id="content" tabindex={-1}>
@@ -115,3 +115,9 @@ function Layout({ title, files, viewer, part, live, isWhole = true, charts = fal
 /** Two strokes of a slipway, in the page's accent color. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12 14 4M2 15 14 15' stroke='%232f6fde' stroke-width='2.4' stroke-linecap='round'/%3E%3C/svg%3E";
+
+/** Renders an element as text. Components of the dashboard are synchronous: their data has been read before. */
+export function renderText(element: JSX.Element): string {
+  if (element instanceof Promise) throw new Error('a component of the dashboard waits for something');
+  return element.toString();
+}

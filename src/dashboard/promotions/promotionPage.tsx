@@ -3,15 +3,13 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { renderText } from '../page/html.ts';
+import { renderText } from '../page/layout.tsx';
 import { ArtifactName, Chip, Commit, Facts, Requester, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
-import { SaidByPeople } from '../releases/saidByPeople.tsx';
-import { TimeBar, Timeline } from '../releases/timeline.tsx';
+import { SaidByPeople, TimeBar, Timeline } from '../releases/timeline.tsx';
 import { JudgeDetails, type JudgementShown } from './judgement.tsx';
-import { Flow, type PromotionsProps } from './promotionsPage.tsx';
-import { promotionHeadline } from './promotionTexts.ts';
+import { Flow, promotionHeadline, type PromotionsProps } from './promotionsPage.tsx';
 
 interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
   readonly promotion: ListedPromotion;

@@ -10,10 +10,10 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
-import { ActionResult } from '../actions/actionResult.tsx';
+import { ActionResult } from '../actions/actionPage.tsx';
 import type { LivePage } from '../live/liveRooms.ts';
 import { liveTargets } from '../live/liveTargets.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { JudgementShown } from './judgement.tsx';
 import { PromotionDetails, promotionFragments } from './promotionPage.tsx';

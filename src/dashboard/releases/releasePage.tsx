@@ -5,9 +5,9 @@ import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
-import { renderText } from '../page/html.ts';
+import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,
   Chip,
@@ -22,9 +22,8 @@ import {
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
-import { SaidByPeople } from './saidByPeople.tsx';
-import { TimeBar, Timeline } from './timeline.tsx';
-import { Wait } from './waits.tsx';
+import { SaidByPeople, TimeBar, Timeline } from './timeline.tsx';
+import { Wait } from './underWay.tsx';
 import { asText } from '../../domain/check/answer.ts';
 
 interface StoryProps {

@@ -1,5 +1,4 @@
-import { readKeptChecks } from '../../artifact/artifactStore.ts';
-import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { type ArtifactStore, readKeptChecks } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
@@ -12,7 +11,7 @@ import { logEnd } from '../../inspection/deployment/revisionLog.ts';
 import { findRelease, type FoundRelease } from '../../inspection/release/findRelease.ts';
 import { configurationDifference } from '../../inspection/release/releaseDifference.ts';
 import { wholeAnswers } from '../../inspection/release/wholeAnswers.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
 
 export interface ChangedSince {

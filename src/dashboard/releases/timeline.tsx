@@ -1,8 +1,10 @@
 import { stepElapsedMs } from '../../domain/story.ts';
 import type { StepRecord } from '../../domain/release/release.ts';
-import { type TimedRelease, type TimeSplit, splitTime } from '../../domain/release/timeSplit.ts';
-import { Clock, durationText, Elapsed, momentText } from '../page/times.tsx';
-import { stepWords } from './steps.tsx';
+import { splitTime, type TimedRelease, type TimeSplit } from '../../domain/release/timeSplit.ts';
+import { Clock, durationText, Elapsed, Moment, momentText } from '../page/times.tsx';
+import { stepWords } from './underWay.tsx';
+import { nameAndProof } from '../../domain/actor.ts';
+import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
 
 interface TimelineProps {
   readonly timed: TimedRelease;
@@ -94,5 +96,22 @@ function TimelineRow({ step, from, whole, now }: RowProps) {
       </svg>
       {detail === undefined ? null : <span class="detail">{detail}</span>}
     </li>
+  );
+}
+
+export function SaidByPeople({ interventions }: { readonly interventions: readonly InterventionRecord[] }) {
+  if (interventions.length === 0) return null;
+  return (
+    <section>
+      <h2>Commands</h2>
+      <ul class="lines">
+        {interventions.map(({ at, kind, what, by, note, taken }) => (
+          <li>
+            <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
+            {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not accepted, '}${note}`}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -7,9 +7,9 @@ import { Guard } from '../guard/guardView.tsx';
 import type { HookOfFile } from '../hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { renderText } from '../page/html.ts';
+import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,
   Chip,

@@ -11,12 +11,11 @@ import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
 import { releaseActionAddress } from '../actions/actionAddresses.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, Facts, RevisionId, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
-import { UnderWay } from '../releases/steps.tsx';
-import { Wait } from '../releases/waits.tsx';
+import { UnderWay, Wait } from '../releases/underWay.tsx';
 import { Kept, PastRow } from './keptParts.tsx';
 import { frozenOf, servingOf } from './targetTexts.ts';
 

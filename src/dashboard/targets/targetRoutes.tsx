@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
 
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { ActionResult } from '../actions/actionResult.tsx';
+import { ActionResult } from '../actions/actionPage.tsx';
 import type { PageEnv } from '../access/session.ts';
 import { liveTargets } from '../live/liveTargets.ts';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { LIST_SHOWN_MS } from '../live/targetWatches.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';

@@ -1,8 +1,7 @@
-import { frozenAt } from '../../domain/freeze/freeze.ts';
-import type { Frozen } from '../../domain/freeze/freeze.ts';
+import { type Frozen, frozenAt } from '../../domain/freeze/freeze.ts';
 import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import type { Tone } from '../page/marks.tsx';
-import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { TargetSnapshot } from '../live/targetWatch.ts';
 
 export interface Headline {
   readonly tone: Tone;

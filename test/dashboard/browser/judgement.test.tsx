@@ -8,7 +8,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { protectiveHeaders } from '../../../src/dashboard/headers.ts';
+import { protectiveHeaders } from '../../../src/dashboard/app.ts';
 import type { PageEnv } from '../../../src/dashboard/access/session.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 
 import { Guard } from '../../../src/dashboard/guard/guardView.tsx';
 import type { GuardOnPage } from '../../../src/dashboard/live/guardWatch.ts';
-import { unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { MeasuresView, measureTexts } from '../../../src/dashboard/history/measuresView.tsx';
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { DEFINITIONS, measureDelivery } from '../../../src/domain/delivery/measures.ts';
 
 const NONE = measureDelivery([], { from: 0, to: 1 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';
 import { judgedReport, someTrials } from './judgedReport.ts';
 

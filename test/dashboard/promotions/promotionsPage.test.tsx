@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
 import { Flow } from '../../../src/dashboard/promotions/promotionsPage.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';

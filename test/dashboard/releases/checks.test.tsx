@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { Checks } from '../../../src/dashboard/releases/checks.tsx';
 import type { CheckVerdict } from '../../../src/domain/release/release.ts';
 

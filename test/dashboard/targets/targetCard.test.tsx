@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
-import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
-import { renderText } from '../../../src/dashboard/page/html.ts';
+import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
+import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { TargetCard } from '../../../src/dashboard/targets/targetsPage.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
