@@ -1,7 +1,7 @@
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { z } from 'zod';
 
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
-import { parseDuration } from '../domain/duration.ts';
+import { DAY_MS, parseDuration } from '../domain/duration.ts';
 import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
@@ -93,8 +93,6 @@ export const Origin = z
 export function typeProblem(problem: string) {
   return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };
 }
-
-const DAY_MS = 86_400_000;
 
 /** The fields of an approval. `byDefault`: who may approve if no person is named. */
 export function approvalFields(byDefault: string) {

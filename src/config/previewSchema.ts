@@ -6,8 +6,8 @@ import type { FieldProblem } from './configProblem.ts';
 import { Duration, EntryName, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
 import { unknownName } from './nearestWord.ts';
+import { DAY_MS } from '../domain/duration.ts';
 
-const DAY_MS = 86_400_000;
 const SHORTEST_MS = 1_000;
 const PREVIEWS_MAX = 1_000;
 

@@ -15,6 +15,7 @@ import { Outcomes } from './outcomes.ts';
 import { Play, type Rehearsal, type RehearsalEvent } from './play.ts';
 import { rehearsalActivities } from './rehearsalActivities.ts';
 import { RehearsedOutside } from './rehearsedOutside.ts';
+import { DAY_MS } from '../domain/duration.ts';
 
 export interface RehearseOptions {
   readonly onEvent: (event: RehearsalEvent) => void;
@@ -32,7 +33,6 @@ export interface Rehearsed {
 }
 
 const TASK_QUEUE = 'rehearsal';
-const DAY_MS = 86_400_000;
 /** How long ago the initial revisions were verified. */
 const VERIFIED_FOR_MS = 30 * DAY_MS;
 

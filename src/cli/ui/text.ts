@@ -1,7 +1,5 @@
-import { formatDuration } from '../../domain/duration.ts';
+import { DAY_MS, formatDuration } from '../../domain/duration.ts';
 import { exactText } from '../../domain/instant.ts';
-
-const DAY_MS = 86_400_000;
 
 export function agoText(time: string, now: number): string {
   const elapsed = Math.max(now - Date.parse(time), 0);

@@ -1,8 +1,8 @@
 import type { Period } from '../../domain/delivery/measures.ts';
 import type { TargetRelease } from '../../domain/delivery/changes.ts';
 import { OUTCOMES } from '../../domain/release/outcome.ts';
+import { DAY_MS } from '../../domain/duration.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS_SHOWN = 30;
 export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;
 

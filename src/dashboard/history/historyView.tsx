@@ -9,8 +9,8 @@ import {
   historyQuery,
   type NamedRelease,
 } from './historyFilter.ts';
+import { DAY_MS } from '../../domain/duration.ts';
 
-const DAY_MS = 86_400_000;
 const ROWS = 50;
 const SPANS = [
   ['7 days', 7],

@@ -5,11 +5,9 @@ import {
   type Durations,
   type Measured,
 } from '../../domain/delivery/measures.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { DAY_MS, formatDuration } from '../../domain/duration.ts';
 import { ScrollTable } from '../page/marks.tsx';
 import { dayOf } from './historyFilter.ts';
-
-const DAY_MS = 86_400_000;
 
 const NAMES: Readonly<Record<keyof DeliveryMeasures, string>> = {
   deploymentFrequency: 'Deployment frequency',

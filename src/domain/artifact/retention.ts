@@ -1,4 +1,4 @@
-import { AGE_MAX_MS, formatDuration, parseDuration } from '../duration.ts';
+import { AGE_MAX_MS, DAY_MS, formatDuration, parseDuration } from '../duration.ts';
 import { datasetDigests } from '../check/dataset.ts';
 import type { KnownRevision, ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
@@ -45,8 +45,6 @@ export interface Retention {
   /** Why it is kept, the most important reason first. If empty, it may be removed. */
   readonly kept: readonly string[];
 }
-
-const DAY_MS = 86_400_000;
 
 /** The default policy: the last 20 releases of each target, and artifacts younger than 30 days. */
 export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };

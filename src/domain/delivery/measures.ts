@@ -1,6 +1,5 @@
 import { type Change, changesOf, type TargetRelease } from './changes.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../duration.ts';
 
 /** The measured period, in milliseconds since 1970. */
 export interface Period {

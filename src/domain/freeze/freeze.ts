@@ -1,4 +1,5 @@
-import { DAY_MS, instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
+import { instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
+import { DAY_MS } from '../duration.ts';
 
 /** A time in which a target accepts no release: once, weekly or daily. A rollback always passes. */
 export interface FreezeWindow {

@@ -1,4 +1,5 @@
 import { freezeSpans, parseFreezeMoment } from '../freeze/freeze.ts';
+import { DAY_MS } from '../duration.ts';
 
 /** A fault or an event that a rehearsal injects. */
 export type Injection = (
@@ -110,7 +111,6 @@ function beginning(of: Beginning, { startedAt, watch }: Asked): number | undefin
 }
 
 const FAR = '9999-12-31';
-const DAY_MS = 86_400_000;
 /** A weekly moment recurs within this many days. */
 const WEEK_DAYS = 8;
 

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
-import { formatDuration } from '../duration.ts';
-import { DAY_MS, instantOf, type LocalTime, localTimeAt } from '../freeze/zonedTime.ts';
+import { DAY_MS, formatDuration } from '../duration.ts';
+import { instantOf, type LocalTime, localTimeAt } from '../freeze/zonedTime.ts';
 import type { PromotionRequest } from '../promotion/promotion.ts';
 import { isRecord, type WholeNumber } from '../scalars.ts';
 

@@ -25,6 +25,7 @@ import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 import type { EventOf } from '../../events/index.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 
 interface PruneOptions extends FileOptions {
   readonly dryRun?: boolean;
@@ -66,8 +67,6 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
   return 0;
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Records that processes left behind, and the age from which nothing needs them, in milliseconds. */
 const LEFT = {

@@ -13,8 +13,8 @@ import { withTemporal } from '../../openTemporal.ts';
 import type { PlanOptions } from '../release/releasePlanned.ts';
 import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 
-const DAY_MS = 86_400_000;
 const TURNS_MAX = 200;
 
 /**
