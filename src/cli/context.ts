@@ -1,13 +1,11 @@
 import { resolve } from 'node:path';
 
 import { slipwayHome } from '../config/home.ts';
+import type { Machine } from '../inspection/deployment/deploymentAccess.ts';
 import { createOutput, type Output } from './output.ts';
 
-export interface CommandContext {
+export interface CommandContext extends Machine {
   readonly output: Output;
-  /** The folder of Slipway's state on this machine: an absolute path. */
-  readonly home: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export interface CommonOptions {

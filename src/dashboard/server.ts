@@ -8,7 +8,7 @@ import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
-import type { ReadContext } from './readContext.ts';
+import type { ReadContext } from './live/targetWatch.ts';
 
 export interface DashboardOptions extends ReadContext {
   readonly host: string;

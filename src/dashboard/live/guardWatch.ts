@@ -2,7 +2,7 @@ import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../domain/guard/guarding.ts';
 import { type GuardWatched, readGuardPolicy, readMeasured } from '../../temporal/client/guard/guardClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
-import type { ReadContext } from '../readContext.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 /** How often a running guard is read, in milliseconds. Its heartbeats add no event to a history. */
 const READ_EVERY_MS = 5_000;
@@ -19,7 +19,7 @@ export interface GuardOnPage extends GuardWatched {
  * @returns a function that takes the guard of the target's newest state.
  */
 export function guardWatch(
-  { temporal }: Pick<ReadContext, 'temporal'>,
+  temporal: TemporalConnection,
   onRead: (guard: GuardOnPage) => void,
   signal: AbortSignal,
 ): (guarding: Guarding | undefined) => void {

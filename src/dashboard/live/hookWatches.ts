@@ -9,7 +9,7 @@ import {
 } from '../../temporal/client/hooks/targetHooks.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
-import type { ReadContext } from '../readContext.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 const LIST_EVERY_MS = 5_000;
 /** The shortest time between two reads of a hook, in milliseconds: a flood of events costs one read each second. */
@@ -31,14 +31,14 @@ interface Watched {
 
 /** The hooks of the followed targets. Each is watched once: one query for each change, by its history. */
 export class HookWatches {
-  readonly #context: Pick<ReadContext, 'temporal'>;
+  readonly #temporal: TemporalConnection;
   readonly #followers = new Set<Follower>();
   #watched = new Map<string, Watched>();
   #listed: readonly ListedHook[] = [];
   #listing: AbortController | undefined;
 
-  constructor(context: Pick<ReadContext, 'temporal'>) {
-    this.#context = context;
+  constructor(temporal: TemporalConnection) {
+    this.#temporal = temporal;
   }
 
   /** Calls back with the hooks of a target when one of them changes. @returns a function that ends that. */
@@ -63,7 +63,7 @@ export class HookWatches {
 
   async #keepListing(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const hooks = await listHooks(this.#context.temporal).catch(() => undefined);
+      const hooks = await listHooks(this.#temporal).catch(() => undefined);
       // If Temporal does not answer, the targets' snapshots show it.
       this.#listed = hooks ?? this.#listed;
       this.#keep(this.#listed);
@@ -90,8 +90,8 @@ export class HookWatches {
   async #watch(watched: Watched): Promise<void> {
     const { workflowId } = watched.hook;
     const { signal } = watched.stopping;
-    const { client } = this.#context.temporal;
-    const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
+    const { client } = this.#temporal;
+    const news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
     while (!signal.aborted) {
       const events = await client
         .withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>

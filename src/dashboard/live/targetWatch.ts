@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Running } from '../../domain/target/targetState.ts';
+import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
 import { pause } from '../../temporal/client/pause.ts';
@@ -11,13 +12,13 @@ import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarg
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
-import type { ReadContext } from '../readContext.ts';
 import type { FirstReads } from './firstReads.ts';
 import { type GuardOnPage, guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 const SPACING_MS = 100;
 /** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */
@@ -32,6 +33,11 @@ const KEPT_READ = 3;
 const KEPT_EVERY_MS = 30_000;
 const keptReads = pLimit(4);
 const SILENT_PAUSE_MS = 1_000;
+
+/** What the page reads with. */
+export interface ReadContext extends Machine {
+  readonly temporal: TemporalConnection;
+}
 
 /** Watches one target by the histories of its workflow and its running work: each change causes one query. */
 export class TargetWatch {
@@ -59,7 +65,7 @@ export class TargetWatch {
     this.#context = context;
     this.#firstReads = firstReads;
     this.#hooks = hooks;
-    this.#seeGuard = guardWatch(context, (guard) => this.#change({ guard }), this.#stopping.signal);
+    this.#seeGuard = guardWatch(context.temporal, (guard) => this.#change({ guard }), this.#stopping.signal);
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
     void this.#watchTarget();

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
 import type { TargetView } from '../../messages/target.ts';
-import type { ReadContext } from '../readContext.ts';
+import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
-import { type TargetSnapshot, TargetWatch } from './targetWatch.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
 const KEPT_MS = 5 * 60_000;
@@ -35,7 +34,7 @@ export class TargetWatches {
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
-    const hooks = new HookWatches(context);
+    const hooks = new HookWatches(context.temporal);
     this.#makeWatch = (target, onChange) =>
       new TargetWatch(context, target, onChange, this.#firstReads, hooks);
     this.#list = () => listTargets(context.temporal);

@@ -15,7 +15,7 @@ import { type DevState, readDevState } from '../../temporal/server/devState.ts';
 
 /** What this machine knows of control planes and their keys. */
 export interface Machine {
-  /** The home in which a `slipway dev` on this machine keeps its state. */
+  /** The folder of Slipway's state, also of a `slipway dev`: an absolute path. */
   readonly home: string;
   /** Where references to keys are resolved: `env:NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>;

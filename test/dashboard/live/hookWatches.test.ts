@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { HookWatches } from '../../../src/dashboard/live/hookWatches.ts';
-import type { ReadContext } from '../../../src/dashboard/readContext.ts';
+import type { ReadContext } from '../../../src/dashboard/live/targetWatch.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
 import type { TargetHook } from '../../../src/temporal/client/hooks/targetHooks.ts';
 
@@ -46,7 +46,7 @@ function watching() {
   };
   const temporal = { client, settings: {} } as unknown as ReadContext['temporal'];
   return {
-    watches: new HookWatches({ temporal }),
+    watches: new HookWatches(temporal),
     counts: () => ({ queries, lists }),
     grow: async () => {
       grow();
