@@ -6,19 +6,24 @@ import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/instant.ts';
-import { overduePreviews, pullRequestOf } from '../../domain/preview/preview.ts';
+import {
+  deploymentOf,
+  overduePreviews,
+  pullRequestOf,
+  type UnheldPreview,
+} from '../../domain/preview/preview.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
+import { isHeld, listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
-import { unheldPreviews } from './preview/unheldPreviews.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
+import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 
 /** A rule was broken: a person must look. */
 const BROKEN = 3;
@@ -137,4 +142,48 @@ async function observedRevisions(
 function secretsOf({ environment }: CommandContext, config: Config, name: string): readonly string[] {
   const { apiKey, agentApiKey, secrets } = releaseSettings(config, name).target;
   return knownSecrets({ apiKey, agentApiKey, secrets }, environment);
+}
+
+/**
+ * Finds deployments named like previews of the file that have no workflow. Skips control planes that cannot list deployments,
+ * with a note.
+ */
+async function unheldPreviews(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  config: Config,
+): Promise<readonly UnheldPreview[]> {
+  const found: UnheldPreview[] = [];
+  for (const [name, preview] of Object.entries(config.previews)) {
+    for (const listed of await listedDeployments(context, config, { name, preview })) {
+      const pr = pullRequestOf(preview.deployment, listed.deployment);
+      if (pr === undefined) continue;
+      const { spec } = await chooseTargetSpec(context, config, listed.deployment);
+      if (!(await isHeld(temporal, spec))) found.push({ name, pr, ...listed });
+    }
+  }
+  return found;
+}
+
+async function listedDeployments(
+  context: CommandContext,
+  config: Config,
+  { name, preview }: ChosenPreview,
+): Promise<readonly Pick<UnheldPreview, 'deployment' | 'deploymentId'>[]> {
+  const { deployment: pattern } = preview;
+  const any = withPreview(config, { name, preview }, 1);
+  const { spec } = await chooseTargetSpec(context, any, deploymentOf(pattern, 1));
+  const query = { name_contains: pattern.replace(/\{pr\}.*$/u, '') };
+  try {
+    return await withControlPlane(context, spec, async (client) => {
+      const listed: Pick<UnheldPreview, 'deployment' | 'deploymentId'>[] = [];
+      for await (const { id, name: deployment, status } of client.eachDeployment(query))
+        if (status !== 'AWAITING_DELETE') listed.push({ deployment, deploymentId: id });
+      return listed;
+    });
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    context.output.note(`skipping the previews "${name}": ${error.message}`);
+    return [];
+  }
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-import { CI_KINDS } from '../commands/init/ciKinds.ts';
+import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand } from '../commands/platform/platformCommand.ts';

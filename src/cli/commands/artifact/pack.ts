@@ -11,8 +11,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { counted, sizeText } from '../../ui/text.ts';
-import { sourceToPack } from './artifactOf.ts';
-import { warnOfSecrets } from './warnOfSecrets.ts';
+import { sourceToPack, warnOfSecrets } from './artifactOf.ts';
 
 interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { pick } from '@slipway/contract/pick';
 import pLimit from 'p-limit';
 
-import type { CheckedAgent } from '../../../check/askAgent.ts';
+import type { Answered, CheckedAgent } from '../../../check/askAgent.ts';
 import { carryOut, NOTHING_MADE } from '../../../check/carryOut.ts';
 import type { Evaluating } from '../../../check/evaluate.ts';
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
@@ -21,10 +21,14 @@ import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts'
 import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { askRows, shownRun } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
 import { agentOf } from './checkedAddress.ts';
 import { junitReport } from './junit.ts';
+import type { AskDataset } from '../../../check/askDataset.ts';
+import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
+import type { ShownRun } from '../../../domain/check/shownRun.ts';
+import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
+import type { DatasetSource } from '../../datasets/datasetSource.ts';
 
 export interface CheckOptions extends FileOptions {
   /** A reference: `env:NAME`, `file:/path`. Only for an agent at a URL. */
@@ -199,4 +203,58 @@ function exitCodeOf(results: readonly CheckResult[]): number {
   if (results.some(({ passed, error }) => !passed && error === null)) return FAILED;
   const error = results.find((result) => result.error !== null)?.error;
   return error == null ? 0 : new SlipwayError(error.code, error.message).exitCode;
+}
+
+const FAILED_ROWS_MAX = 100;
+
+/** What a result shows of an answer, without an artifact store or a trace to record it in. */
+function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): Promise<ShownRun> {
+  const { runId, run } = seen;
+  return Promise.resolve({
+    passed,
+    reasons,
+    answer,
+    runId,
+    latencyMs: run.latencyMs,
+    feedbackRecorded: null,
+  });
+}
+
+/** Asks an agent all rows of a check's dataset, also if failing is certain before. */
+async function askRows({
+  source,
+  onRows,
+  ...asking
+}: Omit<AskDataset, 'rows' | 'begun' | 'toTheEnd' | 'onAnswered' | 'onResult'> & {
+  readonly source: DatasetSource;
+  readonly onRows: (text: string) => void;
+}): Promise<{ readonly result: CheckResult; readonly spent: Spent }> {
+  const { askDataset } = await import('../../../check/askDataset.ts');
+  const { check, dataset } = asking;
+  const rows = await chosenRows(
+    datasetRows(await source.open(), source.name, check),
+    dataset.rows,
+    dataset.seed,
+  );
+  const asked = await askDataset({
+    ...asking,
+    rows,
+    begun: NO_ROWS,
+    toTheEnd: true,
+    onAnswered: shownRun,
+    onResult: (_, progress) => {
+      onRows(`${check.name}: ${progress.rows.length} of ${rows.length} rows`);
+      return Promise.resolve();
+    },
+  }).finally(() => onRows(''));
+  const failed = asked.rows.filter((row) => !row.passed).slice(0, FAILED_ROWS_MAX);
+  return {
+    result: {
+      check: check.name,
+      ...pick(asked.verdict, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'dataset'),
+      failedRows: failed.map((row) => pick(row, 'id', 'line', 'reasons', 'answer', 'runId')),
+      error: null,
+    },
+    spent: asked.spent,
+  };
 }

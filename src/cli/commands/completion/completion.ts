@@ -1,6 +1,9 @@
+import { parse } from 'yaml';
+
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { CommandModel, OptionModel, ValueKind } from './model.ts';
+import { findConfig } from '../../../config/findConfig.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
@@ -15,7 +18,6 @@ export async function runCompletionCommand(
   { config }: FileOptions,
 ): Promise<number> {
   if (what === 'targets' || what === 'promotions') {
-    const { namesInConfig } = await import('./names.ts');
     const names = await namesInConfig(what, config);
     output.event({ event: 'names', what, names });
     for (const name of names) output.print(name);
@@ -239,4 +241,19 @@ function placed(kind: ValueKind): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The names in `slipway.yaml`, for shell completion. Empty if there is no file, or no YAML. */
+async function namesInConfig(
+  part: 'targets' | 'promotions',
+  path: string | undefined,
+): Promise<readonly string[]> {
+  try {
+    const { text } = await findConfig(path, process.cwd());
+    const file = parse(text, { logLevel: 'silent' }) as Partial<Record<typeof part, object>> | null;
+    return Object.keys(file?.[part] ?? {});
+  } catch {
+    // An error must not appear in the line being typed; `slipway lint` prints it.
+    return [];
+  }
 }

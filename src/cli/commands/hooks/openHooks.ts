@@ -11,8 +11,7 @@ import type { CommandContext } from '../../context.ts';
 import type { Output } from '../../output.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
-import { releaseRequest, sourceFacts } from '../release/releaseRequest.ts';
-import { storeArtifact } from '../release/storeArtifact.ts';
+import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { listeningHooks } from './listeningHooks.ts';
 

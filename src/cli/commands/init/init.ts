@@ -17,9 +17,8 @@ import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
-import type { CiKind } from './ciKinds.ts';
+import { type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
-import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
 export interface InitOptions {
   readonly yes?: boolean;

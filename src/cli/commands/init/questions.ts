@@ -1,8 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 
 import { TARGET_NAME } from '../../../domain/target/targetSpec.ts';
-import { CI_KINDS, type CiKind } from './ciKinds.ts';
-import type { RepositoryFacts } from './repositoryFacts.ts';
+import { CI_KINDS, type CiKind, type RepositoryFacts } from './repositoryFacts.ts';
 
 /** The values that the files are made from. */
 export interface InitAnswers {

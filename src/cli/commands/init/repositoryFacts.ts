@@ -5,6 +5,9 @@ import { basename, join } from 'node:path';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 import type { Git } from '../../provenance.ts';
 
+export const CI_KINDS = ['github', 'gitlab', 'none'] as const;
+export type CiKind = (typeof CI_KINDS)[number];
+
 export interface RepositoryFacts {
   /** The graph configuration, relative to the folder; `undefined`: none. */
   readonly graphConfig: string | undefined;

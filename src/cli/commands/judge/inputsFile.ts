@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { digestFile } from '../../../artifact/digest.ts';
@@ -8,6 +8,10 @@ import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
 import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
+import type { ConfigProblem } from '../../../config/configPlace.ts';
+import type { FieldProblem } from '../../../config/configProblem.ts';
+import type { Config } from '../../../config/configSchema.ts';
+import type { LintedConfig } from '../../../config/loadConfig.ts';
 
 /**
  * The inputs of a file, one at a time.
@@ -45,4 +49,28 @@ export async function judgeInputs(
   if (count === 0) throw noInput(name);
   const digest = await digestFile(file);
   return { inputs: { digest, name }, store: (store) => store.put(file, digest) };
+}
+
+/** Finds files of inputs that the judges of promotions and previews cannot use: the first wrong line of each. */
+export async function lintJudges({
+  file,
+  config,
+  place,
+}: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config }): Promise<readonly ConfigProblem[]> {
+  const problems: FieldProblem[] = [];
+  const judged = [
+    ...Object.entries(config.promotions).map(([name, { judge }]) => ({ part: 'promotions', name, judge })),
+    ...Object.entries(config.previews).map(([name, { judge }]) => ({ part: 'previews', name, judge })),
+  ];
+  for (const { part, name, judge } of judged) {
+    if (judge === undefined) continue;
+    try {
+      await judgeInputs(judge, dirname(file));
+    } catch (error) {
+      if (!(error instanceof SlipwayError)) throw error;
+      const { code, message, place: line } = error;
+      problems.push({ path: [part, name, 'judge', 'inputs'], code, message: `${line ?? ''}: ${message}` });
+    }
+  }
+  return place(problems, []);
 }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 
 import { ConfigError } from '../../../config/configError.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
-import { type LintedConfig, lintConfig } from '../../../config/loadConfig.ts';
+import { lintConfig, type LintedConfig } from '../../../config/loadConfig.ts';
 import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { ciLog } from '../../ci/ciLog.ts';
 import { reportErrorInCi } from '../../ci/reportInCi.ts';
@@ -67,6 +67,6 @@ async function judgesOf({
   const judged = [...Object.values(config?.promotions ?? {}), ...Object.values(config?.previews ?? {})];
   if (config === undefined || judged.every(({ judge }) => judge === undefined)) return [];
   // Loaded only if there is a judge, because it loads the artifact store.
-  const { lintJudges } = await import('../judge/lintJudges.ts');
+  const { lintJudges } = await import('../judge/inputsFile.ts');
   return lintJudges({ ...linted, config });
 }

@@ -20,8 +20,7 @@ import { type Cell, tableLines } from '../../ui/table.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { choosePullRequest, type PullRequestOptions } from './previewTarget.ts';
-import { releasePreview } from './releasePreview.ts';
+import { choosePullRequest, type PullRequestOptions, releasePreview } from './releasePreview.ts';
 
 interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
   readonly config?: string;

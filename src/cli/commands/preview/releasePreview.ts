@@ -5,9 +5,11 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import {
+  deploymentOf,
   makeRoom,
   type PreviewAnswer,
   type PreviewJudge,
+  type PreviewTerms,
   previewWorkflowId,
 } from '../../../domain/preview/preview.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -22,7 +24,13 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
 import { releaseTarget } from '../release/releaseTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
+import {
+  choosePreview,
+  type ChosenPreview,
+  previewTerms,
+  withPreview,
+} from '../../../config/previewSettings.ts';
+import { gitIn, sourceProject } from '../../provenance.ts';
 
 /**
  * `slipway preview --pr N`: releases the source as the preview of a pull request, and follows the release.
@@ -114,4 +122,43 @@ async function evict(
     context.output.event({ event: 'preview_evicted', name, pr, deployment });
     context.output.info(`Removing the preview of #${pr} (${deployment}): ${reason}`);
   }
+}
+
+export interface PullRequestOptions {
+  readonly pr: number;
+  readonly name?: string;
+  readonly reason?: string;
+  readonly strict?: boolean;
+  readonly wait: boolean;
+  readonly timeout: number;
+}
+
+interface ChosenPullRequest {
+  readonly chosen: ChosenPreview;
+  readonly terms: PreviewTerms;
+  /** The name of the deployment, and of the target in `file`. */
+  readonly deployment: string;
+  readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
+}
+
+/** Chooses the preview of a pull request. If the file has no repository, reads it from CI or git. */
+export async function choosePullRequest(
+  { environment }: CommandContext,
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  { pr, name }: Pick<PullRequestOptions, 'pr' | 'name'>,
+): Promise<ChosenPullRequest> {
+  const chosen = choosePreview(config, name);
+  const terms = previewTerms(chosen, pr);
+  const { comment } = terms;
+  const isKnown = comment === undefined || comment.repository !== undefined;
+  const repository = isKnown ? undefined : await sourceProject(environment, gitIn(folder));
+  return {
+    chosen,
+    terms:
+      comment === undefined || repository === undefined
+        ? terms
+        : { ...terms, comment: { ...comment, repository } },
+    deployment: deploymentOf(chosen.preview.deployment, pr),
+    file: { config: withPreview(config, chosen, pr), folder },
+  };
 }

@@ -15,6 +15,12 @@ import {
   sourceRef,
   sourceRepository,
 } from '../../provenance.ts';
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Check } from '../../../domain/check/check.ts';
+import type { CommandContext } from '../../context.ts';
+import { readDatasets } from '../../datasets/readDatasets.ts';
+import { artifactOf, type PreparedArtifact, warnOfSecrets } from '../artifact/artifactOf.ts';
+import type { ChosenTarget } from '../target/targetAccess.ts';
 
 /** The parts of a request that the command adds. */
 type Asked = Pick<
@@ -97,4 +103,23 @@ export async function notifyOf(
 function lacksRepository(receiver: ReceiverSpec): boolean {
   const { kind } = receiver;
   return (kind === 'github_deployment' || kind === 'github_status') && receiver.repository === undefined;
+}
+
+/**
+ * Puts a target's artifact and the datasets of its checks into the artifact store.
+ * @param strict - refuse a source that contains a suspected secret, instead of warning.
+ */
+export async function storeArtifact(
+  context: CommandContext,
+  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  { name, settings }: Pick<ChosenTarget, 'name' | 'settings'>,
+  strict: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly prepared: PreparedArtifact; readonly checks: readonly Check[] }> {
+  const datasets = await readDatasets(context, file, settings, signal);
+  const prepared = await artifactOf(file, name, context, signal, (source) =>
+    warnOfSecrets(context.output, source, strict, signal),
+  );
+  await datasets.store();
+  return { prepared, checks: datasets.checks };
 }

@@ -32,8 +32,7 @@ import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { releaseRequest, sourceFacts } from './releaseRequest.ts';
-import { storeArtifact } from './storeArtifact.ts';
+import { releaseRequest, sourceFacts, storeArtifact } from './releaseRequest.ts';
 
 export interface ReleaseOrder {
   readonly file: Pick<LoadedConfig, 'config' | 'folder'>;

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { codecRoutes } from '../../../../src/cli/commands/codec/codecServer.ts';
+import { codecRoutes } from '../../../../src/cli/commands/codec/codec.ts';
 import { type Listening, serve } from '../../../../src/dashboard/listen.ts';
 import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 

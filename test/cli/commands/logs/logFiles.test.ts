@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { logFileLines } from '../../../../src/cli/commands/logs/logFiles.ts';
+import { logFileLines } from '../../../../src/cli/commands/logs/releaseLog.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 /** A home whose worker has logged this. */
