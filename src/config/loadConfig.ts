@@ -14,11 +14,14 @@ import { CONFIG_FILE, findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
 import { releaseSettings, settingsProblem } from './releaseSettings.ts';
 
-export interface LoadedConfig {
+export interface Project {
   readonly config: Config;
-  readonly file: string;
   /** The file's folder. Paths in the file, and in the files that it extends, are relative to it. */
   readonly folder: string;
+}
+
+export interface LoadedConfig extends Project {
+  readonly file: string;
   /** Valid fields that have no effect. */
   readonly warnings: readonly ConfigProblem[];
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { isCodedError } from '@slipway/contract/codedError';
 
 import { createRunApiClient } from '../../clients/runApi.ts';
-import { type LoadedConfig, loadConfig } from '../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../config/loadConfig.ts';
 import { answerText } from '../../domain/check/answer.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -178,7 +178,7 @@ async function releaseExample(
 }
 
 /** The example's `slipway.yaml`, with this demo's control plane instead of the default one. */
-async function fileOf(stage: Stage, example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
+async function fileOf(stage: Stage, example: string): Promise<Project> {
   const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
   const targets = Object.entries(config.targets).map(([name, target]) => [
     name,

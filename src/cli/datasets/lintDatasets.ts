@@ -10,9 +10,9 @@ import type { LintedConfig } from '../../config/loadConfig.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
-import type { CommandContext } from '../context.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
 import { askedDataset, budgetProblem } from './readDatasets.ts';
+import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 
 export interface LintedDatasets {
   readonly problems: readonly ConfigProblem[];
@@ -26,7 +26,7 @@ const EXCERPT_MAX = 200;
 
 /** Finds what is wrong in the datasets of a file, and what their rows cannot meet. Fetches no URL. */
 export async function lintDatasets(
-  context: Pick<CommandContext, 'home' | 'environment'>,
+  context: Machine,
   { file, config, place }: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config },
 ): Promise<LintedDatasets> {
   const folder = dirname(file);

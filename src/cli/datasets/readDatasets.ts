@@ -1,5 +1,5 @@
 import { datasetInvalid, datasetRows } from '../../check/datasetRows.ts';
-import type { LoadedConfig } from '../../config/loadConfig.ts';
+import type { Project } from '../../config/loadConfig.ts';
 import type { DeclaredCheck, DeclaredDataset } from '../../config/datasetSchema.ts';
 import { type ChecksBudget, fewestRuns } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
@@ -7,8 +7,8 @@ import { type Dataset, DATASET_MAX, datasetProblem } from '../../domain/check/da
 import { SlipwayError } from '../../domain/errors.ts';
 import type { WholeNumber } from '../../domain/scalars.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
-import type { CommandContext } from '../context.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
+import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 
 export interface ReadDatasets {
   readonly checks: readonly Check[];
@@ -23,8 +23,8 @@ export interface ReadDatasets {
  * no room for the rows, SLIPWAY_ARTIFACT_…; a ServiceError if a URL cannot be read.
  */
 export async function readDatasets(
-  context: Pick<CommandContext, 'home' | 'environment'>,
-  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  context: Machine,
+  { config, folder }: Project,
   {
     checks: declared,
     checksBudget,

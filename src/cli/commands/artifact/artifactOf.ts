@@ -4,14 +4,14 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type PackedSource, packSource } from '../../../artifact/pack.ts';
 import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
 import { gitIn } from '../../provenance.ts';
 import { type SuspectedSecret, suspectedSecrets } from '../../../artifact/suspectedSecrets.ts';
 import type { Output } from '../../output.ts';
+import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {
@@ -27,9 +27,9 @@ export interface PreparedArtifact {
  * @param take - called with the packed source before it is removed. Default: puts it in the artifact store.
  */
 export async function artifactOf(
-  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  { config, folder }: Project,
   targetName: string,
-  context: StoreContext,
+  context: Machine,
   signal: AbortSignal,
   look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
   take?: (packed: PackedSource) => Promise<void>,
@@ -63,10 +63,7 @@ export interface SourceToPack {
 }
 
 /** The source that `slipway.yaml` names, resolved relative to that file. */
-export async function sourceToPack({
-  config,
-  folder,
-}: Pick<LoadedConfig, 'config' | 'folder'>): Promise<SourceToPack> {
+export async function sourceToPack({ config, folder }: Project): Promise<SourceToPack> {
   const root = resolve(folder, config.artifact.path);
   const entries = await sourceFiles(root, config.artifact.ignore);
   await requireMerged(root, entries);
@@ -91,22 +88,17 @@ async function requireMerged(root: string, entries: readonly SourceEntry[]): Pro
  * tells the worker which store to use.
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme.
  */
-export function artifactStoreOf(
-  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
-  context: StoreContext,
-): ArtifactStore {
+export function artifactStoreOf({ config, folder }: Project, context: Machine): ArtifactStore {
   const { store } = config.artifact;
   if (store === undefined) return ownArtifactStore(context);
   return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
 }
 
 /** The artifact store if no file names one: `SLIPWAY_ARTIFACT_STORE`, else `artifacts` in Slipway's home. */
-export function ownArtifactStore({ home, environment }: StoreContext): ArtifactStore {
+export function ownArtifactStore({ home, environment }: Machine): ArtifactStore {
   const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
   return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
 }
-
-type StoreContext = Pick<CommandContext, 'home' | 'environment'>;
 
 /**
  * Warns of suspected secrets in a source that is about to be packed.

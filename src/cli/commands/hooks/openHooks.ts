@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 
-import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -67,11 +67,7 @@ function tellAnswered(output: Output, { hook, status, error, answers }: Answered
 const BY: Actor = { who: 'hook', from: 'hook' };
 
 /** Makes the requests that "slipway release" and "slipway promote" would make. Concurrent events share one. */
-function requestSource(
-  context: CommandContext,
-  file: Pick<LoadedConfig, 'config' | 'folder'>,
-  signal: AbortSignal,
-): RequestSource {
+function requestSource(context: CommandContext, file: Project, signal: AbortSignal): RequestSource {
   return {
     release: shared(async (name) => {
       const { settings, spec } = await chooseTargetSpec(context, file.config, name);

@@ -1,20 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
+import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
+
 import type { ConfigProblem } from '../../../config/configPlace.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { parsedJson } from '../../../domain/scalars.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
-import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 
 /**
  * A warning for each target's graph configuration of a Python agent. It is no error, because another control plane may
  * build Python agents. A missing file is ignored: a build step may create it.
  */
-export async function pythonAgentProblems({
-  config,
-  folder,
-}: Pick<LoadedConfig, 'config' | 'folder'>): Promise<readonly ConfigProblem[]> {
+export async function pythonAgentProblems({ config, folder }: Project): Promise<readonly ConfigProblem[]> {
   const paths = Object.keys(config.targets).map((name) => releaseSettings(config, name).graphConfigPath);
   const root = resolve(folder, config.artifact.path);
   const problems: ConfigProblem[] = [];

@@ -9,8 +9,8 @@ import type { ServiceOptions } from '../../../clients/service.ts';
 import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
-import type { CommandContext } from '../../context.ts';
 import { PLATFORM_PORT } from '../../usualPorts.ts';
+import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */
@@ -21,18 +21,16 @@ export interface PlatformClientOptions {
   readonly vocabulary?: PlatformSettings['vocabulary'];
 }
 
-type Context = Pick<CommandContext, 'home' | 'environment'>;
-
 /**
  * Calls the access API (keys, secrets, audit) of a running platform.
  * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key to call it with, and the errors of the calls.
  */
 export async function withPlatform<T>(
-  context: Context,
+  machine: Machine,
   options: PlatformClientOptions,
   work: (client: PlatformAccessClient) => Promise<T>,
 ): Promise<T> {
-  return closing(createPlatformAccessClient(await runningPlatform(context, options)), work);
+  return closing(createPlatformAccessClient(await runningPlatform(machine, options)), work);
 }
 
 /**
@@ -41,11 +39,11 @@ export async function withPlatform<T>(
  * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key to call it with, and the errors of the calls.
  */
 export async function withControlPlane<T>(
-  context: Context,
+  machine: Machine,
   options: PlatformClientOptions,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
-  const service = await runningPlatform(context, options);
+  const service = await runningPlatform(machine, options);
   const vocabulary = options.vocabulary === 'public' ? 'public' : 'contract';
   return closing(createControlPlaneClient({ ...service, vocabulary, timeoutMs: 15_000 }), work);
 }
@@ -79,7 +77,7 @@ export function findByName<T extends { readonly id: string }>(
  * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key.
  */
 async function runningPlatform(
-  { home, environment }: Context,
+  { home, environment }: Machine,
   { url, tenant }: PlatformClientOptions,
 ): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
   const dev = await readDevState(home);

@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import { judgeSettings } from '../../../config/judgeSchema.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { LoadedConfig, Project } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/instant.ts';
 import {
@@ -138,13 +138,13 @@ interface ChosenPullRequest {
   readonly terms: PreviewTerms;
   /** The name of the deployment, and of the target in `file`. */
   readonly deployment: string;
-  readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
+  readonly file: Project;
 }
 
 /** Chooses the preview of a pull request. If the file has no repository, reads it from CI or git. */
 export async function choosePullRequest(
   { environment }: CommandContext,
-  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  { config, folder }: Project,
   { pr, name }: Pick<PullRequestOptions, 'pr' | 'name'>,
 ): Promise<ChosenPullRequest> {
   const chosen = choosePreview(config, name);

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
+
 import { pick } from '@slipway/contract/pick';
 
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import {
@@ -16,7 +18,6 @@ import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { randomUUID } from 'node:crypto';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
@@ -36,7 +37,7 @@ export interface PreparedPromotion {
  */
 export async function promotionRequest(
   context: CommandContext,
-  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  file: Project,
   name: string,
   requestedBy: Actor,
   specOf: (target: string) => Promise<TargetSpec> = async (target) =>

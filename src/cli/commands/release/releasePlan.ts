@@ -8,7 +8,7 @@ import {
 } from '../../../artifact/artifactFiles.ts';
 import { type ArtifactStore, readKeptChecks } from '../../../artifact/artifactStore.ts';
 import { ServiceError } from '../../../clients/serviceError.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
@@ -52,7 +52,7 @@ export interface ReleasePlan {
 
 export async function releasePlan(
   context: CommandContext,
-  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  file: Project,
   { name, settings, spec }: ChosenTarget,
   signal: AbortSignal,
 ): Promise<ReleasePlan> {
@@ -135,7 +135,7 @@ interface Shipped {
 
 async function shipped(
   context: CommandContext,
-  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  file: Project,
   target: string,
   signal: AbortSignal,
 ): Promise<Shipped> {

@@ -15,7 +15,7 @@ import {
   sourceRef,
   sourceRepository,
 } from '../../provenance.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import type { CommandContext } from '../../context.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
@@ -111,7 +111,7 @@ function lacksRepository(receiver: ReceiverSpec): boolean {
  */
 export async function storeArtifact(
   context: CommandContext,
-  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  file: Project,
   { name, settings }: Pick<ChosenTarget, 'name' | 'settings'>,
   strict: boolean,
   signal: AbortSignal,

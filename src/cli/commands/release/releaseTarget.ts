@@ -1,6 +1,6 @@
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { makeHome } from '../../../config/home.ts';
-import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -35,7 +35,7 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts, storeArtifact } from './releaseRequest.ts';
 
 export interface ReleaseOrder {
-  readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
+  readonly file: Project;
   /** Default: the only target of the file. */
   readonly target?: string | undefined;
   readonly reason?: string | undefined;
