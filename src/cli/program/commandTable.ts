@@ -1,6 +1,8 @@
+import { CodedError } from '@slipway/contract/codedError';
 import type { Command } from 'commander';
 
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
+import { inSpan, startTraces } from '../../traces/trace.ts';
 
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
@@ -18,8 +20,6 @@ export interface CommandTable {
   readonly program: Command;
   readonly version: string;
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
-  /** A parent of several commands, without an action. */
-  readonly group: (name: string, description: string) => Command;
   readonly runs: Runs;
 }
 
@@ -29,22 +29,15 @@ export function commandTable(
   version: string,
   onExit: (exitCode: number) => void,
 ): CommandTable {
-  const group = (name: string, description: string): Command =>
-    program.command(name).description(description);
   return {
     program,
     version,
-    group,
     command: (name, description, ...examples) => {
-      const made = withOutputOptions(group(name, description)).option(
+      const made = withOutputOptions(program.command(name).description(description)).option(
         '--home <dir>',
         'the folder for state (default: SLIPWAY_HOME, or .slipway)',
       );
-      if (examples.length === 0) return made;
-      return made.addHelpText(
-        'after',
-        `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
-      );
+      return withExamples(made, ...examples);
     },
     runs:
       (load, ...fixed) =>
@@ -64,9 +57,40 @@ export function commandTable(
   };
 }
 
+export function withExamples(command: Command, ...examples: readonly string[]): Command {
+  return command.addHelpText(
+    'after',
+    `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
+  );
+}
+
 export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'print one JSON object per line (docs/json.md)')
     .option('-q, --quiet', 'print only the result and errors')
     .option('--verbose', 'show stacks and causes of errors');
+}
+
+type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<number>;
+
+/** Wraps a command so that its calls, also in other processes, form one trace, whose first span has that name. */
+export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {
+  return async (context, ...given) => {
+    const endTraces = await startTraces(context.environment, 'slipway');
+    try {
+      return await inSpan({ name }, async (span) => {
+        try {
+          const exitCode = await run(context, ...given);
+          span.set({ 'slipway.exit_code': exitCode });
+          if (exitCode !== 0) span.fail(`exit ${exitCode}`);
+          return exitCode;
+        } catch (error) {
+          span.fail(error instanceof CodedError ? String(error.code) : 'SLIPWAY_INTERNAL');
+          throw error;
+        }
+      });
+    } finally {
+      await endTraces();
+    }
+  };
 }

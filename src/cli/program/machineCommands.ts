@@ -2,13 +2,23 @@ import { type Command, Option } from 'commander';
 
 import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
 import type { InitOptions } from '../commands/init/init.ts';
-import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
 import { traceVariables } from '../../traces/trace.ts';
 import { jsonLine } from '../output.ts';
-import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } from '../usualPorts.ts';
-import { type CommandTable, type Runs, withOutputOptions } from './commandTable.ts';
-import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
+import {
+  configOption,
+  DASHBOARD_PORT,
+  HOOKS_PORT,
+  isolationOption,
+  metricsOption,
+  numberOption,
+  percentageOption,
+  PLATFORM_PORT,
+  portOption,
+  TEMPORAL_PORT,
+  TEMPORAL_UI_PORT,
+} from './options.ts';
+import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import type { FileOptions } from '../context.ts';
 
 interface AgentOptions {
@@ -31,6 +41,7 @@ export function addMachineCommands(table: CommandTable): void {
     table.runs,
   );
   addInstallationCommands(table);
+  addHookCommands(table);
 }
 
 function addDevelopmentCommands({ command, runs }: CommandTable): void {
@@ -128,6 +139,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
     .action(
       runs(async () => {
+        const { loadPlatform } = await import('../commands/platform/platform.ts');
         const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
         const { printError } = await import('../ui/errorReport.ts');
         return async ({ output, environment }, dir: string, options: AgentOptions) => {
@@ -144,7 +156,14 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
 
 function addRolloutCommand(worker: Command, runs: Runs): void {
   const changes = ['current', 'back', 'moveFrom'];
-  withOutputOptions(worker.command('rollout [version]'))
+  const rollout = withOutputOptions(worker.command('rollout [version]'));
+  withExamples(
+    rollout,
+    'slipway worker rollout --ramp 10',
+    'slipway worker rollout --current',
+    'slipway worker rollout --back --no-replay',
+    'slipway worker rollout --move-from 3f9c0a',
+  )
     .description('Show the versions of the workers, and choose which one takes new work')
     .addOption(
       new Option('--ramp <percentage>', 'send this share of new work to the version; 0 ends the ramp')
@@ -163,18 +182,10 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
       'move the releases of this version to the other one, if they replay there',
     )
     .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
-    .addHelpText('after', ROLLOUT_EXAMPLES)
     .action(runs(async () => (await import('../commands/worker/rollout.ts')).runRolloutCommand));
 }
 
-const ROLLOUT_EXAMPLES = `
-Examples:
-  $ slipway worker rollout --ramp 10
-  $ slipway worker rollout --current
-  $ slipway worker rollout --back --no-replay
-  $ slipway worker rollout --move-from 3f9c0a`;
-
-function addInstallationCommands({ program, command, group, runs }: CommandTable): void {
+function addInstallationCommands({ program, command, runs }: CommandTable): void {
   command(
     'login',
     'Sign in with OIDC, to release and approve on targets that require proof of identity',
@@ -239,8 +250,46 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
       }),
     );
 
-  const temporal = group('temporal', 'Install Temporal on this machine');
+  const temporal = program.command('temporal').description('Install Temporal on this machine');
   withOutputOptions(temporal.command('install'))
     .description("Find the temporal command, or install it into the user's cache")
     .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand));
+}
+
+function addHookCommands({ command, runs }: CommandTable): void {
+  const hooks = command(
+    'hooks',
+    'Receive alerts and other webhooks, and act on them by the rules of slipway.yaml',
+    'slipway hooks',
+    'slipway hooks --host 0.0.0.0 --port 4702',
+    'slipway hooks list',
+    'slipway hooks try alerts payload.json',
+    'slipway hooks approve 3f9c0a1b2c3d4e5f --reason "seen on the dashboard"',
+  )
+    .addOption(configOption())
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, HOOKS_PORT)
+    .option('--host <host>', 'the address that it listens on', '127.0.0.1')
+    .action(runs(async () => (await import('../commands/hooks/hooks.ts')).runHooksCommand));
+
+  const below = (name: string, description: string) =>
+    withOutputOptions(hooks.command(name)).description(description).addOption(configOption());
+
+  below('list [hook]', 'List the events that hooks received, and the decisions on them')
+    .option('--last <count>', 'how many events of each hook', numberOption, 20)
+    .action(runs(async () => (await import('../commands/hooks/hookList.ts')).runHookListCommand));
+
+  below('try <hook> <payload>', 'Show what a stored payload would do, without doing it')
+    .addOption(new Option('--event <name>', 'for form github: the value of X-GitHub-Event'))
+    .action(runs(async () => (await import('../commands/hooks/hookTry.ts')).runHookTryCommand));
+
+  for (const [name, approved, description] of [
+    ['approve', true, 'Approve the action that an event requested'],
+    ['reject', false, 'Reject the action that an event requested'],
+  ] as const) {
+    below(`${name} <event>`, description)
+      .option('--reason <text>', 'why, for the record')
+      .action(
+        runs(async () => (await import('../commands/hooks/hookAnswer.ts')).runHookAnswerCommand, approved),
+      );
+  }
 }

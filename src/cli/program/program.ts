@@ -1,12 +1,10 @@
 import { Command } from 'commander';
 
 import { commandTable } from './commandTable.ts';
-import { addHookCommands } from './hookCommands.ts';
-import { addJudgeCommand } from './judgeCommand.ts';
-import { addLookCommands } from './lookCommands.ts';
 import { addMachineCommands } from './machineCommands.ts';
-import { addMessageCommands } from './messageCommands.ts';
 import { addPromotionCommands } from './promotionCommands.ts';
+import { addLookCommands } from './lookCommands.ts';
+import { addMessageCommands } from './messageCommands.ts';
 import { addReleaseCommands } from './releaseCommands.ts';
 
 interface ProgramOptions {
@@ -32,12 +30,10 @@ export function buildProgram({ version, versionText = version, onExit }: Program
   addReleaseCommands(table);
   addLookCommands(table);
   addPromotionCommands(table);
-  addJudgeCommand(table);
   program.commandsGroup('Control a target or its running release:');
   addMessageCommands(table);
   program.commandsGroup('Run on this machine:');
   addMachineCommands(table);
-  addHookCommands(table);
   program.helpCommand('help [command]', 'Show the help of a command');
   return program;
 }

@@ -1,7 +1,6 @@
 import { Argument } from 'commander';
 
-import { traced } from '../tracedCommand.ts';
-import type { CommandTable } from './commandTable.ts';
+import { type CommandTable, traced } from './commandTable.ts';
 import {
   abortOnInterruptOption,
   configOption,

@@ -6,14 +6,14 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { type DevServer, prepareNamespace, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
-import { loadPlatform } from '../platform/loadPlatform.ts';
+import { loadPlatform } from '../platform/platform.ts';
 import {
   DASHBOARD_PORT,
   HOOKS_PORT,
   PLATFORM_PORT,
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
-} from '../../usualPorts.ts';
+} from '../../program/options.ts';
 import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';

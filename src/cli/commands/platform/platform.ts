@@ -5,7 +5,7 @@ import { isTraced, startSpan, startTraces, traceVariables } from '../../../trace
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
 import { printError } from '../../ui/errorReport.ts';
-import { loadPlatform } from './loadPlatform.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 
 export interface PlatformCommandOptions extends PlatformSettings {
   /** One JSON object per line instead of readable text. */
@@ -70,4 +70,32 @@ function recordAnswer({ method, route, status, deployment, revision, ...answered
   });
   if (status >= 500) span.fail(String(status));
   span.end();
+}
+
+/**
+ * Loads a part of `@slipway/platform`, which is installed only on machines that run a platform.
+ *
+ * `await loadPlatform(() => import('@slipway/platform'))`
+ */
+export async function loadPlatform<Part>(load: () => Promise<Part>): Promise<Part> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new SlipwayError(
+      'SLIPWAY_PLATFORM_NOT_INSTALLED',
+      'this command needs the platform, which is not installed; install it: npm install @slipway/platform',
+      { cause: error },
+    );
+  }
+}
+
+/** Whether the package itself is missing, not one of its dependencies. */
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    error.code === 'ERR_MODULE_NOT_FOUND' &&
+    error.message.includes("'@slipway/platform'")
+  );
 }

@@ -9,7 +9,7 @@ import type { ServiceOptions } from '../../../clients/service.ts';
 import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
-import { PLATFORM_PORT } from '../../usualPorts.ts';
+import { PLATFORM_PORT } from '../../program/options.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 export interface PlatformClientOptions {

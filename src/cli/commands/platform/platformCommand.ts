@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander';
 
 import { exitWithParent } from '../../interruption.ts';
-import type { Runs } from '../../program/commandTable.ts';
+import { type Runs, withExamples } from '../../program/commandTable.ts';
 import {
   durationOption,
   isolationOption,
   metricsOption,
   numberOption,
+  PLATFORM_PORT,
   portOption,
   wholeNumber,
 } from '../../program/options.ts';
-import { PLATFORM_PORT } from '../../usualPorts.ts';
 import type { PlatformCommandOptions } from './platform.ts';
 
 /** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
@@ -106,10 +106,12 @@ function addAccessCommands(platform: Command, runs: Runs): void {
 }
 
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
-  const integrations = platform
-    .command('integrations')
-    .description('Manage the git repositories that deployments build from (docs/git-sources.md)')
-    .addHelpText('after', EXAMPLES);
+  const integrations = withExamples(
+    platform.command('integrations'),
+    'slipway platform integrations add acme --prefix https://github.com/acme --credential env:GITHUB_TOKEN',
+    'slipway platform integrations add local --prefix /srv/git',
+    'slipway platform integrations list --json',
+  ).description('Manage the git repositories that deployments build from (docs/git-sources.md)');
 
   callingCommand(integrations, 'add <name>', 'Register an integration')
     .requiredOption('--prefix <url>', 'the common prefix of its repository addresses')
@@ -127,12 +129,6 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
   );
 }
 
-const EXAMPLES = `
-Examples:
-  $ slipway platform integrations add acme --prefix https://github.com/acme --credential env:GITHUB_TOKEN
-  $ slipway platform integrations add local --prefix /srv/git
-  $ slipway platform integrations list --json`;
-
 function callingCommand(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)
@@ -142,10 +138,12 @@ function callingCommand(parent: Command, name: string, description: string): Com
 }
 
 function addListenersCommand(platform: Command, runs: Runs): void {
-  const listeners = platform
-    .command('listeners')
-    .description('Manage listeners, which deploy to your own compute; deployments name one in listener_id')
-    .addHelpText('after', LISTENER_EXAMPLES);
+  const listeners = withExamples(
+    platform.command('listeners'),
+    'slipway platform listeners add production-eu --type cluster --namespace agents agents-staging',
+    'slipway platform listeners add this-machine --type docker',
+    'slipway platform listeners list --json',
+  ).description('Manage listeners, which deploy to your own compute; deployments name one in listener_id');
 
   callingCommand(listeners, 'add <compute-id>', 'Register a listener, under the name of its compute')
     .addOption(
@@ -165,9 +163,3 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     runs(async () => (await import('./listeners.ts')).runRemoveListener),
   );
 }
-
-const LISTENER_EXAMPLES = `
-Examples:
-  $ slipway platform listeners add production-eu --type cluster --namespace agents agents-staging
-  $ slipway platform listeners add this-machine --type docker
-  $ slipway platform listeners list --json`;
