@@ -5,6 +5,7 @@ import { chooseEntry } from './chooseEntry.ts';
 import type { Config } from './configSchema.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
+import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
 
 export interface PromotionSettings extends Pick<
   PromotionRequest,
@@ -17,7 +18,7 @@ export interface PromotionSettings extends Pick<
   readonly downstream: readonly string[];
   readonly judge?: PromotionConfig['judge'];
   readonly approval?: ApprovalPolicy;
-  readonly schedule?: PromotionConfig['schedule'];
+  readonly schedule?: PromotionSchedule;
 }
 
 /** Chooses a promotion of the file: by name, by its target if no other leads there, or the only one. */
@@ -48,8 +49,19 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
     differences: configDifferences(releaseSettings(config, from), target),
     judge,
     approval: approvalOf(promotion, target),
-    schedule,
+    schedule: schedule && scheduleOf(schedule),
   };
+}
+
+function scheduleOf({
+  cron,
+  every,
+  timeZone,
+  jitter,
+  overlap,
+  catchUp,
+}: NonNullable<PromotionConfig['schedule']>): PromotionSchedule {
+  return { cron, everyMs: every, timeZone, jitterMs: jitter, overlap, catchUpMs: catchUp };
 }
 
 /** Replaces the target's approval, so that people approve once. The target decides if they must prove their identity. */

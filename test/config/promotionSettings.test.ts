@@ -51,7 +51,7 @@ describe('a promotion of slipway.yaml', () => {
       checkEveryMs: 300_000,
       judge: { inputs: 'inputs.jsonl', onInconclusive: 'fail', confidence: 0.95 },
       approval: { required: 1, approvers: ['bo'], withinMs: 86_400_000, otherwise: 'approve' },
-      schedule: { jitter: 60_000, overlap: 'skip', catchUp: 600_000 },
+      schedule: { jitterMs: 60_000, overlap: 'skip', catchUpMs: 600_000 },
       release: { pauseMs: 3_600_000 },
     });
     expect(settings.freezes.map(({ name }) => name)).toEqual(['nights', 'weekend']);

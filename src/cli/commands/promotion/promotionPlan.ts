@@ -11,7 +11,6 @@ import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { PlanOptions } from '../release/releasePlanned.ts';
-import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
 
@@ -50,19 +49,19 @@ async function plannedPromotions(
 ): Promise<readonly Planned[]> {
   const existing = await listSchedules(temporal);
   const planned: Planned[] = [];
-  for (const [name, promotion] of Object.entries(file.config.promotions)) {
-    if (promotion.schedule === undefined) continue;
+  for (const name of Object.keys(file.config.promotions)) {
     const settings = promotionSettings(file.config, name);
+    const { from, downstream, schedule } = settings;
+    if (schedule === undefined) continue;
     const { spec: to } = await chooseTargetSpec(context, file.config, settings.to);
     const found = existing.find(({ scheduleId }) => scheduleId === promotionWorkflowId({ name, to }));
-    const { from, downstream } = settings;
     planned.push({
       request: settings,
       judge: settings.judge?.onInconclusive ?? null,
       from,
       to: settings.to,
       downstream,
-      schedule: declaredSchedule(promotion.schedule),
+      schedule,
       paused: found?.paused === true ? (found.note ?? 'no reason given') : null,
     });
   }

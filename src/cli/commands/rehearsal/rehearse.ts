@@ -26,7 +26,6 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { choosePort } from '../dev/ports.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest } from '../release/releaseRequest.ts';
-import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { logOnStderr } from '../worker/workerLog.ts';
 import { Story } from './story.ts';
 
@@ -133,11 +132,10 @@ export async function rehearsalOf(
   const promotions = await Promise.all(
     names.map(async (name) => {
       const offline = (target: string) => Promise.resolve(specOf(file, target));
-      const { request } = await promotionRequest(context, file, name, REHEARSAL, offline, unread);
-      const schedule = config.promotions[name]?.schedule;
+      const { request, settings } = await promotionRequest(context, file, name, REHEARSAL, offline, unread);
       return {
         request: { ...request, approval: unproved(request.approval) },
-        schedule: schedule === undefined ? null : declaredSchedule(schedule),
+        schedule: settings.schedule ?? null,
       };
     }),
   );

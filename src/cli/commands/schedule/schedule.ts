@@ -2,7 +2,7 @@ import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
 import { exactText } from '../../../domain/instant.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { type DeclaredSchedule, scheduleChanges, describeTimes } from '../../../domain/schedule/schedule.ts';
+import { type DeclaredSchedule, describeTimes, scheduleChanges } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
@@ -18,7 +18,6 @@ import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { declaredSchedule } from './declaredSchedule.ts';
 
 interface ScheduleOptions extends MessageOptions {
   readonly dryRun?: boolean;
@@ -146,18 +145,15 @@ async function declaredSchedules(
 }> {
   const declared: DeclaredSchedule[] = [];
   const prepared: PreparedPromotion[] = [];
-  for (const [name, { schedule }] of Object.entries(file.config.promotions)) {
+  for (const name of Object.keys(file.config.promotions)) {
+    const { schedule } = promotionSettings(file.config, name);
     if (schedule === undefined) continue;
     // A fixed requester: the declared schedule must not depend on who applies it.
     const by = { who: 'schedule', from: `schedule ${name}` };
     const promotion = await promotionRequest(context, file, name, by);
     const { request } = promotion;
     prepared.push(promotion);
-    declared.push({
-      scheduleId: promotionWorkflowId(request),
-      request,
-      schedule: declaredSchedule(schedule),
-    });
+    declared.push({ scheduleId: promotionWorkflowId(request), request, schedule });
   }
   return { declared, prepared };
 }
