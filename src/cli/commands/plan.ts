@@ -1,6 +1,11 @@
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, FileOptions } from '../context.ts';
 import { planPromotionsOf } from './promotion/promotionPlan.ts';
-import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
+import { loadConfig } from '../../config/loadConfig.ts';
+import { interruptible } from '../interruption.ts';
+import { printProblems } from './lint/problemLines.ts';
+import { chooseTargetSpec } from './target/targetAccess.ts';
+import { releasePlan } from './release/releasePlan.ts';
+import { releasePlanLines } from './release/releasePlanLines.ts';
 
 /**
  * `slipway plan release [TARGET]`: prints what a release would do now. `slipway plan promotion [PROMOTION]`: prints
@@ -10,9 +15,35 @@ export async function runPlanCommand(
   context: CommandContext,
   what: 'release' | 'promotion',
   wanted: string | undefined,
-  options: PlanOptions,
+  options: FileOptions & { readonly days: number },
 ): Promise<number> {
   return what === 'release'
     ? planReleaseOn(context, wanted, options)
     : planPromotionsOf(context, wanted, options);
+}
+
+/**
+ * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
+ * longest duration, and whether the target would accept it. Nothing is created, started or stored.
+ * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
+ * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
+ */
+async function planReleaseOn(
+  context: CommandContext,
+  wanted: string | undefined,
+  { config: path }: FileOptions,
+): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(path);
+  printProblems(output, file.warnings, 'note');
+  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  return interruptible(async (signal) => {
+    const plan = await releasePlan(context, file, chosen, signal);
+    output.event(plan.event);
+    for (const line of releasePlanLines(plan, output.style)) output.print(line);
+    const { target, deployment } = plan.unreached;
+    const unreached = target ?? deployment;
+    if (unreached !== undefined) throw unreached;
+    return 0;
+  });
 }

@@ -8,9 +8,8 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import type { PlanOptions } from '../release/releasePlanned.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
 
@@ -23,7 +22,7 @@ const TURNS_MAX = 200;
 export async function planPromotionsOf(
   context: CommandContext,
   wanted: string | undefined,
-  options: PlanOptions,
+  options: FileOptions & { readonly days: number },
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
