@@ -18,7 +18,7 @@ import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
-import { releaseTarget } from './release/releaseTarget.ts';
+import { releaseTarget } from './release/release.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const GOOD = 'greeter';

@@ -8,8 +8,11 @@ import { releasePlan } from './release/releasePlan.ts';
 import { releasePlanLines } from './release/releasePlanLines.ts';
 
 /**
- * `slipway plan release [TARGET]`: prints what a release would do now. `slipway plan promotion [PROMOTION]`: prints
- * what promotions will do in the coming days. Changes nothing.
+ * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
+ * longest duration, and whether the target would accept it. `slipway plan promotion [PROMOTION]`: prints what
+ * promotions will do in the coming days. Nothing is created, started or stored.
+ * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
+ * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
  */
 export async function runPlanCommand(
   context: CommandContext,
@@ -22,12 +25,6 @@ export async function runPlanCommand(
     : planPromotionsOf(context, wanted, options);
 }
 
-/**
- * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
- * longest duration, and whether the target would accept it. Nothing is created, started or stored.
- * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
- * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
- */
 async function planReleaseOn(
   context: CommandContext,
   wanted: string | undefined,

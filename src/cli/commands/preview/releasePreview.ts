@@ -22,7 +22,7 @@ import {
 import type { CommandContext } from '../../context.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
-import { releaseTarget } from '../release/releaseTarget.ts';
+import { releaseTarget } from '../release/release.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import {
   choosePreview,

@@ -1,18 +1,43 @@
-import { loadConfig } from '../../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
-import { type ReleaseOrder, releaseTarget } from './releaseTarget.ts';
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
+import { makeHome } from '../../../config/home.ts';
+import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
+import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
+import type { ReleaseRequest } from '../../../domain/release/release.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import { submitRelease } from '../../../temporal/client/target/targetClient.ts';
+import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { describeSpan } from '../../../traces/trace.ts';
+import { followInCi } from '../../ci/followInCi.ts';
+import { reportInCi } from '../../ci/reportInCi.ts';
+import {
+  abortOnInterrupt,
+  type FollowedToEnd,
+  INTERRUPTED_REASON,
+  UNFOLLOWED,
+} from '../../follow/followToEnd.ts';
+import { commandProver } from '../../identity/keepProof.ts';
+import type { Output } from '../../output.ts';
+import { readRequester } from '../../provenance.ts';
+import { onPageLines } from '../../ui/endingText.ts';
+import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
+import { counted, sizeText } from '../../ui/text.ts';
+import type { PreparedArtifact } from '../artifact/artifactOf.ts';
+import { printFailedRevision } from '../logs/printRevisionLog.ts';
+import { describeHold, readLocalHold } from '../target/localHold.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { releaseRequest, sourceFacts, storeArtifact } from './releaseRequest.ts';
 
-interface ReleaseOptions extends Pick<
-  ReleaseOrder,
-  'reason' | 'overrideHold' | 'strict' | 'overrideFreeze' | 'abortOnInterrupt' | 'wait' | 'timeout'
-> {
-  /** The file. Default: `slipway.yaml` in the working folder or a parent. */
-  readonly config?: string;
-}
+interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'submit'> {}
 
 /** `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end. */
 export async function runReleaseCommand(
@@ -49,4 +74,187 @@ function interrupted({ output }: CommandContext): number {
   });
   output.note(message);
   return INTERRUPTED;
+}
+
+interface ReleaseOrder {
+  readonly file: Project;
+  /** Default: the only target of the file. */
+  readonly target?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly overrideHold?: boolean;
+  /** Refuse a source that contains a suspected secret, instead of warning. */
+  readonly strict?: boolean;
+  readonly overrideFreeze?: boolean;
+  /** `false`: return once the release is queued. */
+  readonly wait: boolean;
+  readonly timeout: number;
+  /** Ctrl-C aborts the release. Default: it only ends the following. */
+  readonly abortOnInterrupt?: boolean;
+  /** Sends the request to what releases it. Default: to the target. */
+  readonly submit?: (request: ReleaseRequest) => Promise<ReleaseAnswer>;
+}
+
+/**
+ * Packs a source, sends it to its target, and follows the release to its end.
+ * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
+ * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…,
+ * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function releaseTarget(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  order: ReleaseOrder,
+  signal: AbortSignal,
+): Promise<FollowedToEnd> {
+  const { output, environment } = context;
+  const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
+  const { name, settings, spec } = await chooseTargetSpec(context, file.config, order.target);
+  await refuseOnLocalHold(context, spec, overrideHold);
+  announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
+  // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
+  // reported at once.
+  const [requestedBy, source] = await Promise.all([
+    readRequester(context, file.folder, why),
+    sourceFacts(environment, file.folder, settings.notify),
+    requireWorker(temporal),
+  ]);
+  await makeHome(context.home);
+  const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
+  const { artifact, recordStore } = prepared;
+  const asked = releaseRequest(
+    { ...settings, ...source, checks },
+    {
+      target: spec,
+      artifact,
+      recordStore,
+      requestedBy,
+      overrideHold: overrideHold || undefined,
+      overrideFreeze: overrideFreeze || undefined,
+    },
+  );
+  const request = await withProof(context, asked);
+  tellPrepared(output, name, request, prepared);
+  signal.throwIfAborted();
+  const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
+  const workflowId = targetWorkflowId(spec);
+  const { releaseId, disposition, reason } = answer;
+  const dashboardUrl = pageLink(temporal.settings.dashboard, releaseAddress(workflowId, releaseId));
+  describeSpan({ 'slipway.release': releaseId, 'slipway.target': name, 'slipway.disposition': disposition });
+  output.event({
+    event: 'submitted',
+    releaseId,
+    disposition,
+    reason,
+    target: name,
+    workflowId,
+    requestKey: request.requestKey,
+    dashboardUrl,
+  });
+
+  if (disposition === 'rejected') {
+    output.print(output.style.bad(`${releaseId} was rejected: ${reason}`));
+    const hints = [
+      ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
+      ...(answer.rejectedFor === 'quarantine'
+        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" unblocks it`]
+        : []),
+    ];
+    for (const hint of hints) output.note(`  ${hint}`);
+    const exitCode = outcomeExitCode('release', 'rejected');
+    const ended = { releaseId, outcome: 'rejected', reason, exitCode } as const;
+    output.event({ event: 'ended', ...ended, ...UNFOLLOWED, dashboardUrl });
+    await reportInCi(context, {
+      exitCode,
+      title: `${releaseId} on ${name}: rejected`,
+      why: [reason, ...hints],
+      outputs: { 'release-id': releaseId, outcome: 'rejected' },
+    });
+    return { exitCode, ending: undefined };
+  }
+  if (disposition === 'joined' && overrideFreeze) noteJoined(output, name);
+  const words = disposition.replaceAll('_', ' ');
+  const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
+  const onPage = onPageLines(dashboardUrl);
+  if (!order.wait) {
+    const follow = disposition === 'already_released' ? [] : [`Follow it: slipway watch ${name}`];
+    const next = [...follow, ...onPage];
+    for (const line of [taken, ...next]) output.print(line);
+    await reportInCi(context, {
+      exitCode: 0,
+      title: `${releaseId} on ${name}: ${words}`,
+      why: [reason, ...next],
+      outputs: { 'release-id': releaseId },
+    });
+    return { exitCode: 0, ending: undefined };
+  }
+  for (const line of [taken, ...onPage]) output.info(line);
+  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
+  const abort = {
+    id: releaseId,
+    command: `slipway abort ${name} --release ${releaseId}`,
+    ask: () => stopRelease(temporal, workflowId, releaseId, message),
+  };
+  return followInCi(
+    context,
+    temporal,
+    {
+      id: releaseId,
+      asked: 'release',
+      targetName: name,
+      spec,
+      workflowId,
+      timeoutMs: order.timeout,
+      onEnd: async (ending) => {
+        if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
+      },
+      onStopped: order.abortOnInterrupt === true ? () => abortOnInterrupt(output, abort) : undefined,
+    },
+    signal,
+  );
+}
+
+async function withProof(context: CommandContext, request: ReleaseRequest): Promise<ReleaseRequest> {
+  const { target, requestKey: requestId, recordStore, approval } = request;
+  const prove = commandProver(context, approval, () => openArtifactStore(recordStore));
+  const statement = { action: 'release', workflowId: targetWorkflowId(target), requestId } as const;
+  const identity = await prove?.(statement);
+  return identity === undefined ? request : { ...request, identity };
+}
+
+/** A hold that exists only on this machine also blocks the release. */
+async function refuseOnLocalHold(
+  { home, output }: CommandContext,
+  target: TargetSpec,
+  override: boolean,
+): Promise<void> {
+  const hold = await readLocalHold(home, target);
+  if (hold === undefined) return;
+  if (override) {
+    output.warn(`"${target.name}" is ${describeHold(hold)}; this release overrides the hold`);
+    return;
+  }
+  const hint = endOfHold(target.name);
+  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target.name}" is ${describeHold(hold)}`, { hint });
+}
+
+function endOfHold(target: string): string {
+  return `"slipway unhold ${target}" ends the hold; --override-hold releases during the hold`;
+}
+
+function tellPrepared(
+  output: Output,
+  target: string,
+  { artifact, commit, checks }: ReleaseRequest,
+  { entries }: PreparedArtifact,
+): void {
+  const { kind } = artifact;
+  const sizeBytes = kind === 'tarball' ? artifact.sizeBytes : null;
+  const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries: entries ?? null };
+  output.event({ event: 'artifact', kind, ...contents, commit: commit ?? null });
+  const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${counted(entries ?? 0, 'file')})`;
+  const at = commit === undefined ? '' : `, commit ${shortCommit(commit)}`;
+  output.info(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
+  if (checks.length === 0) {
+    output.warn('slipway.yaml has no checks: a revision counts as verified once it serves');
+  }
 }
