@@ -14,9 +14,8 @@ import {
   onPageLines,
   outcomeWords,
 } from '../ui/endingText.ts';
-import { annotateEnd, inSection } from './ciLog.ts';
+import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
-import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI, its steps are a foldable section of

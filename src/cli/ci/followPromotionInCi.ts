@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
@@ -6,12 +8,15 @@ import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
 import { type Links, onPageLines, outcomeWords } from '../ui/endingText.ts';
-import { annotateEnd, inSection } from './ciLog.ts';
+import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
-import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
+import { lastResult } from '../../temporal/client/promotion/promotionClient.ts';
+import { readProgress } from '../../temporal/client/target/targetClient.ts';
+import { GAVE_UP, tellGaveUp, whileItContinues } from '../follow/followToEnd.ts';
+import { FollowView } from '../follow/followView.ts';
+import type { Output } from '../output.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
@@ -91,4 +96,65 @@ export function promotionSummary(result: PromotionResult, { dashboardUrl, workfl
   const title = `${promotion}, ${from} to ${to}: ${words}`;
   const sections = [factsTable(facts), stepsSection(result.steps, endedAt), checksSection(result.verdicts)];
   return summaryOf(outcomeExitCode('release', outcome), title, [reason], sections.flat());
+}
+
+const LOOK_MS = 400;
+
+interface FollowedPromotion {
+  readonly name: string;
+  readonly workflowId: string;
+  readonly dashboardUrl: string | null;
+  readonly timeoutMs: number;
+  /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the promotion continues. */
+  readonly onStopped?: () => Promise<string>;
+  /** Called when the promotion has ended, before the outcome is printed: the outcome is the last output. */
+  readonly onEnd?: () => void;
+}
+
+/**
+ * Follows a promotion to its end and shows it live. Ctrl-C and the timeout end only the following. The last line then
+ * says that the promotion continues, or what `onStopped` returns.
+ * @returns how it ended. Without a result, `gaveUp` says why the following stopped.
+ */
+export async function followPromotion(
+  output: Output,
+  temporal: TemporalConnection,
+  { name, workflowId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
+  signal: AbortSignal,
+): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
+  const view = new FollowView(output, `--promotion ${name}`, 'promotion');
+  const until = Date.now() + timeoutMs;
+  try {
+    while (!signal.aborted && Date.now() < until) {
+      const progress = await readProgress(temporal, workflowId);
+      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
+      if (progress?.outcome !== null) {
+        const result = await lastResult(temporal, workflowId);
+        if (result !== undefined) {
+          view.close();
+          onEnd?.();
+          return { exitCode: tellEnding(output, result, dashboardUrl), result };
+        }
+      }
+      await setTimeout(LOOK_MS);
+    }
+  } catch (error) {
+    throw whileItContinues(error, 'promotion', 'slipway status');
+  } finally {
+    view.close();
+  }
+  const why = signal.aborted ? 'stopped' : 'timeout';
+  const said = why === 'stopped' ? await onStopped?.() : undefined;
+  const gaveUp = tellGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
+  return { exitCode: GAVE_UP, result: undefined, gaveUp };
+}
+
+function tellEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {
+  const exitCode = outcomeExitCode('release', result.outcome);
+  output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
+  const mark = output.style.mark(exitCode === 0);
+  const word = result.nothingToDo ? 'nothing to do' : outcomeWords(result.outcome);
+  output.print(`${mark} ${word}: ${result.reason}`);
+  if (dashboardUrl !== null) output.print(`  page: ${dashboardUrl}`);
+  return exitCode;
 }

@@ -276,7 +276,7 @@ function addHookCommands({ command, runs }: CommandTable): void {
 
   below('list [hook]', 'List the events that hooks received, and the decisions on them')
     .option('--last <count>', 'how many events of each hook', numberOption, 20)
-    .action(runs(async () => (await import('../commands/hooks/hookList.ts')).runHookListCommand));
+    .action(runs(async () => (await import('../commands/hooks/hookEvents.ts')).runHookListCommand));
 
   below('try <hook> <payload>', 'Show what a stored payload would do, without doing it')
     .addOption(new Option('--event <name>', 'for form github: the value of X-GitHub-Event'))
@@ -289,7 +289,7 @@ function addHookCommands({ command, runs }: CommandTable): void {
     below(`${name} <event>`, description)
       .option('--reason <text>', 'why, for the record')
       .action(
-        runs(async () => (await import('../commands/hooks/hookAnswer.ts')).runHookAnswerCommand, approved),
+        runs(async () => (await import('../commands/hooks/hookEvents.ts')).runHookAnswerCommand, approved),
       );
   }
 }

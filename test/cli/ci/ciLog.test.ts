@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ciLog } from '../../../src/cli/ci/ciLog.ts';
+import { ciLog } from '../../../src/cli/ci/reportInCi.ts';
 import { ConfigError } from '../../../src/config/configError.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { testOutput } from '../testOutput.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { followPromotion } from '../../../src/cli/commands/promotion/followPromotion.ts';
+import { followPromotion } from '../../../src/cli/ci/followPromotionInCi.ts';
 import { followToEnd } from '../../../src/cli/follow/followToEnd.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';

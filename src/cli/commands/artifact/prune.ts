@@ -21,8 +21,7 @@ import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts'
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Style } from '../../ui/style.ts';
-import { type Cell, tableLines } from '../../ui/table.ts';
-import { agoText, sizeText } from '../../ui/text.ts';
+import { agoText, type Cell, sizeText, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 import type { EventOf } from '../../events/index.ts';
 import { DAY_MS } from '../../../domain/duration.ts';

@@ -2,9 +2,8 @@ import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check
 import { scoresText } from '../../../domain/check/evaluator.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { ciLog } from '../../ci/ciLog.ts';
+import { ciLog, writeJobSummary } from '../../ci/reportInCi.ts';
 import { summaryOf, table } from '../../ci/markdown.ts';
-import { writeJobSummary } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
 import { fitLine } from '../../ui/progressLines.ts';

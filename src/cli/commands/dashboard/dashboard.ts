@@ -5,7 +5,7 @@ import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { openHooks } from '../hooks/openHooks.ts';
+import { openHooks } from '../hooks/hooks.ts';
 
 const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 /** Within half a second a page says that Temporal is away. What a page follows is asked again every second. */

@@ -4,7 +4,14 @@ import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { historyLines } from './historyLines.ts';
+import { nameAndMark } from '../../../domain/actor.ts';
+import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
+import { exactText } from '../../../domain/instant.ts';
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
+import type { PastRelease } from '../../../domain/release/pastRelease.ts';
+import { outcomeWords } from '../../ui/endingText.ts';
+import { MARKS, type Style } from '../../ui/style.ts';
+import { agoText, type Cell, tableLines } from '../../ui/text.ts';
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
@@ -39,4 +46,62 @@ export async function runHistoryCommand(
     }
     return 0;
   });
+}
+
+/** The width from which exact times and full artifact names fit, too. */
+const WIDE = 125;
+/** The width below which artifacts and commits have no room. */
+const NARROW = 90;
+
+/** Releases as a table, in the given order. `now` in milliseconds since 1970; `columns`: the window's width. */
+export function historyLines(
+  releases: readonly PastRelease[],
+  now: number,
+  columns: number,
+  style: Style,
+): readonly string[] {
+  const isWide = columns >= WIDE;
+  const isNarrow = columns < NARROW;
+  const headings = [
+    'RELEASE',
+    'OUTCOME',
+    'WHEN',
+    ...(isWide ? ['AT'] : []),
+    ...(isNarrow ? [] : ['ARTIFACT', 'COMMIT']),
+    'BY',
+    'WHY',
+  ];
+  const rows = releases.map((release): Cell[] => {
+    const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
+    const at = endedAt ?? startedAt;
+    const artifact = release.artifact === null ? '-' : shortArtifact(release.artifact);
+    const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
+    return [
+      { text: releaseId, paint: style.strong },
+      outcomeCell(release, style),
+      at === null ? '' : agoText(at, now),
+      ...(isWide ? [{ text: at === null ? '' : exactText(at), paint: style.faint }] : []),
+      ...(isNarrow
+        ? []
+        : [artifact.replace(isWide ? '' : /^sha256:/u, ''), commit === null ? '-' : shortCommit(commit)]),
+      nameAndMark(requestedBy),
+      why.replace(/: $/, ''),
+    ];
+  });
+  return tableLines(headings, rows, columns, style);
+}
+
+/** The outcome with its mark. It is marked good if the command that asked for it would exit with 0. */
+export function outcomeCell(
+  { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
+  style: Style,
+): { readonly text: string; readonly paint: (text: string) => string } {
+  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: style.warn };
+  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: style.bad };
+  const isGood = outcomeExitCode(kind, outcome, code) === 0;
+  // The requested revision does not serve, so "rolled back" would look like success.
+  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : outcomeWords(outcome);
+  return isGood
+    ? { text: `${MARKS.done} ${word}`, paint: style.good }
+    : { text: `${MARKS.failed} ${word}`, paint: style.bad };
 }

@@ -1,9 +1,23 @@
+import type { Hono } from 'hono';
+
 import { makeHome } from '../../../config/home.ts';
 import { serve } from '../../../dashboard/listen.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { openHooks } from './openHooks.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import type { Actor } from '../../../domain/actor.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { type Answered, hookRoutes } from '../../../hooks/hookRoutes.ts';
+import type { ListeningHook, RequestSource } from '../../../hooks/listeningHook.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import type { Output } from '../../output.ts';
+import { printProblems } from '../lint/problemLines.ts';
+import { promotionRequest } from '../promotion/promotionRequest.ts';
+import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { listeningHooks } from './listeningHooks.ts';
 
 interface HooksOptions extends FileOptions {
   readonly host: string;
@@ -35,4 +49,88 @@ export async function runHooksCommand(
       return 0;
     });
   });
+}
+
+interface OpenHooks {
+  readonly hooks: readonly ListeningHook[];
+  readonly routes: (temporal: TemporalConnection) => Hono;
+}
+
+/**
+ * Reads the hooks of a file, and warns of those whose secret is missing.
+ * @param path - default: `slipway.yaml`, here or in a folder above.
+ */
+export async function openHooks(
+  context: CommandContext,
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<OpenHooks> {
+  const { output, environment } = context;
+  const file = await loadConfig(path);
+  printProblems(output, file.warnings, 'note');
+  const hooks = await listeningHooks(context, file);
+  for (const hook of hooks) warnOfMissingSecret(context, hook);
+  const source = requestSource(context, file, signal);
+  const onAnswered = (answered: Answered): void => tellAnswered(output, answered);
+  return { hooks, routes: (temporal) => hookRoutes({ hooks, temporal, environment, source, onAnswered }) };
+}
+
+/** The secret is read for each request. Without it, the listener answers 503. */
+function warnOfMissingSecret({ output, environment }: CommandContext, { name, config }: ListeningHook): void {
+  try {
+    resolveSecret(config.secret, environment);
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    output.warn(`the hook "${name}" cannot accept events: ${error.message}`);
+  }
+}
+
+function tellAnswered(output: Output, { hook, status, error, answers }: Answered): void {
+  const count = (disposition: (typeof answers)[number]['disposition']): number =>
+    answers.filter((answer) => answer.disposition === disposition).length;
+  const counts = { taken: count('taken'), duplicates: count('duplicate'), unmatched: count('unmatched') };
+  // Any client can request any name, so the log shows only known names.
+  const named = error?.code === 'SLIPWAY_HOOK_UNKNOWN' ? '' : hook;
+  output.event({ event: 'delivery', hook: named, status, code: error?.code ?? null, ...counts });
+  const what =
+    error === undefined
+      ? `${counts.taken} accepted, ${counts.duplicates} known, ${counts.unmatched} without a rule`
+      : `${error.code}, ${error.message}`;
+  output.info(`${named === '' ? 'no hook' : named}: ${status}, ${what}`);
+}
+
+/** A placeholder. The worker replaces it by the event. */
+const BY: Actor = { who: 'hook', from: 'hook' };
+
+/** Makes the requests that "slipway release" and "slipway promote" would make. Concurrent events share one. */
+function requestSource(context: CommandContext, file: Project, signal: AbortSignal): RequestSource {
+  return {
+    release: shared(async (name) => {
+      const { settings, spec } = await chooseTargetSpec(context, file.config, name);
+      const source = await sourceFacts(context.environment, file.folder, settings.notify);
+      const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
+      const { artifact, recordStore } = prepared;
+      return releaseRequest(
+        { ...settings, ...source, checks },
+        { target: spec, artifact, recordStore, requestedBy: BY },
+      );
+    }),
+    promotion: shared(async (name) => {
+      const { request, store } = await promotionRequest(context, file, name, BY);
+      await store();
+      return request;
+    }),
+  };
+}
+
+/** Shares the work in progress among calls for the same name. */
+function shared<T>(work: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const running = new Map<string, Promise<T>>();
+  return (name) => {
+    const known = running.get(name);
+    if (known !== undefined) return known;
+    const begun = work(name).finally(() => running.delete(name));
+    running.set(name, begun);
+    return begun;
+  };
 }

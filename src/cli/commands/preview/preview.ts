@@ -16,7 +16,7 @@ import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import type { Style } from '../../ui/style.ts';
-import { type Cell, tableLines } from '../../ui/table.ts';
+import { type Cell, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';

@@ -7,8 +7,7 @@ import type { FieldDifference } from '../../../domain/release/fieldDifferences.t
 import type { KnownRevision } from '../../../domain/release/release.ts';
 import type { PlannedAnswer, PlannedChange, PlannedSecret } from '../../../domain/release/releasePlan.ts';
 import type { Style } from '../../ui/style.ts';
-import { tableLines } from '../../ui/table.ts';
-import { counted, sizeText } from '../../ui/text.ts';
+import { counted, sizeText, tableLines } from '../../ui/text.ts';
 import { fieldLines } from '../show/difference.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { ReleasePlan } from './releasePlan.ts';

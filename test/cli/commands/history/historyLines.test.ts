@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { historyLines } from '../../../../src/cli/commands/history/historyLines.ts';
+import { historyLines } from '../../../../src/cli/commands/history/history.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
 
