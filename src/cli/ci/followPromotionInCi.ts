@@ -9,7 +9,7 @@ import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
-import { type Links, onPageLines, outcomeWords } from '../ui/endingText.ts';
+import { type Links, onPageLines, outcomeWords, promotionWords } from '../ui/endingText.ts';
 import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
 import { lastResult } from '../../temporal/client/promotion/promotionClient.ts';
@@ -77,7 +77,6 @@ async function serving(
 
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
-  const words = result.nothingToDo ? 'nothing to do' : outcomeWords(outcome);
   const facts: readonly Fact[] = [
     ['from', from],
     ['to', to],
@@ -93,7 +92,7 @@ export function promotionSummary(result: PromotionResult, { dashboardUrl, workfl
     ['page', dashboardUrl],
     ['Temporal', workflowUrl],
   ];
-  const title = `${promotion}, ${from} to ${to}: ${words}`;
+  const title = `${promotion}, ${from} to ${to}: ${promotionWords(result)}`;
   const sections = [factsTable(facts), stepsSection(result.steps, endedAt), checksSection(result.verdicts)];
   return summaryOf(outcomeExitCode('release', outcome), title, [reason], sections.flat());
 }
@@ -153,8 +152,7 @@ function tellEnding(output: Output, result: PromotionResult, dashboardUrl: strin
   const exitCode = outcomeExitCode('release', result.outcome);
   output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
   const mark = output.style.mark(exitCode === 0);
-  const word = result.nothingToDo ? 'nothing to do' : outcomeWords(result.outcome);
-  output.print(`${mark} ${word}: ${result.reason}`);
+  output.print(`${mark} ${promotionWords(result)}: ${result.reason}`);
   if (dashboardUrl !== null) output.print(`  page: ${dashboardUrl}`);
   return exitCode;
 }

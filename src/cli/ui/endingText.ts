@@ -1,10 +1,13 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
 import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
-import type { Style } from './style.ts';
+import { MARKS, type Style } from './style.ts';
+import type { Cell } from './text.ts';
 
 export type Asked = 'release' | 'rollback';
 
@@ -62,6 +65,29 @@ export function onPageLines(dashboardUrl: string | null): readonly string[] {
 /** An outcome for people: `rolled back`. */
 export function outcomeWords(outcome: Outcome): string {
   return outcome.replaceAll('_', ' ');
+}
+
+/** How a promotion ended, for people. */
+export function promotionWords({
+  nothingToDo,
+  outcome,
+}: Pick<PromotionResult, 'nothingToDo' | 'outcome'>): string {
+  return nothingToDo ? 'nothing to do' : outcomeWords(outcome);
+}
+
+/** The outcome with its mark. It is marked good if the command that asked for it would exit with 0. */
+export function outcomeCell(
+  { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
+  style: Style,
+): Exclude<Cell, string> {
+  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: style.warn };
+  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: style.bad };
+  const isGood = outcomeExitCode(kind, outcome, code) === 0;
+  // The requested revision does not serve, so "rolled back" would look like success.
+  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : outcomeWords(outcome);
+  return isGood
+    ? { text: `${MARKS.done} ${word}`, paint: style.good }
+    : { text: `${MARKS.failed} ${word}`, paint: style.bad };
 }
 
 export function endedOf(

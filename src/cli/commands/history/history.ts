@@ -7,10 +7,9 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { exactText } from '../../../domain/instant.ts';
-import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
-import { outcomeWords } from '../../ui/endingText.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
+import { outcomeCell } from '../../ui/endingText.ts';
+import type { Style } from '../../ui/style.ts';
 import { agoText, type Cell, tableLines } from '../../ui/text.ts';
 
 /**
@@ -75,7 +74,6 @@ export function historyLines(
     const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
     const at = endedAt ?? startedAt;
     const artifact = release.artifact === null ? '-' : shortArtifact(release.artifact);
-    const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
     return [
       { text: releaseId, paint: style.strong },
       outcomeCell(release, style),
@@ -85,23 +83,8 @@ export function historyLines(
         ? []
         : [artifact.replace(isWide ? '' : /^sha256:/u, ''), commit === null ? '-' : shortCommit(commit)]),
       nameAndMark(requestedBy),
-      why.replace(/: $/, ''),
+      [requestedBy.reason, reason].filter(Boolean).join(': '),
     ];
   });
   return tableLines(headings, rows, columns, style);
-}
-
-/** The outcome with its mark. It is marked good if the command that asked for it would exit with 0. */
-export function outcomeCell(
-  { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
-  style: Style,
-): { readonly text: string; readonly paint: (text: string) => string } {
-  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: style.warn };
-  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: style.bad };
-  const isGood = outcomeExitCode(kind, outcome, code) === 0;
-  // The requested revision does not serve, so "rolled back" would look like success.
-  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : outcomeWords(outcome);
-  return isGood
-    ? { text: `${MARKS.done} ${word}`, paint: style.good }
-    : { text: `${MARKS.failed} ${word}`, paint: style.bad };
 }

@@ -13,7 +13,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { type PromotionView, viewPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { type ExistingSchedule, readSchedule } from '../../../temporal/client/schedule/schedules.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
-import { outcomeWords } from '../../ui/endingText.ts';
+import { promotionWords } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
@@ -93,13 +93,12 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
       ];
     }
     case 'ended': {
-      const { outcome, reason, nothingToDo, endedAt, requestedBy, judgement } = view.result;
+      const { outcome, reason, endedAt, requestedBy, judgement } = view.result;
       const mark = style.mark(outcomeExitCode('release', outcome) === 0);
-      const words = nothingToDo ? 'nothing to do' : outcomeWords(outcome);
       const ago = formatDuration(Math.max(now - Date.parse(endedAt), 0));
       const why = fitLine(reason, REASON_MAX_CHARACTERS);
       return [
-        `  last     ${mark} ${words} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,
+        `  last     ${mark} ${promotionWords(view.result)} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,
         // Records of older versions have no judgement.
         ...(judgement == null ? [] : [judgedLine(judgement)]),
       ];

@@ -8,7 +8,7 @@ import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
 import type { EventOf } from '../../events/index.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/text.ts';
-import { outcomeWords } from '../../ui/endingText.ts';
+import { outcomeWords, promotionWords } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';
 
@@ -125,8 +125,7 @@ export class Story {
       this.#line(line.at, zone, `${by.who}: ${kind}, ${taken ? note : `rejected: ${note}`}`);
     }
     const mark = style.mark(outcomeExitCode('release', result.outcome) === 0);
-    const isIdle = 'nothingToDo' in result && result.nothingToDo;
-    const words = isIdle ? 'nothing to do' : outcomeWords(result.outcome);
+    const words = 'nothingToDo' in result ? promotionWords(result) : outcomeWords(result.outcome);
     this.#line(Date.parse(result.endedAt), zone, `${mark} ${words}: ${result.reason}`);
   }
 

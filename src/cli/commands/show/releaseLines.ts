@@ -15,7 +15,7 @@ import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import type { Style } from '../../ui/style.ts';
 import { timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
-import { outcomeCell } from '../history/history.ts';
+import { outcomeCell } from '../../ui/endingText.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;

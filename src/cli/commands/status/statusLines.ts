@@ -19,9 +19,9 @@ import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { counted } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
-import { outcomeCell } from '../history/history.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
+import { outcomeCell } from '../../ui/endingText.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
