@@ -12,7 +12,7 @@ import {
   pullRequestOf,
   type UnheldPreview,
 } from '../../domain/preview/preview.ts';
-import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { isHeld, listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
@@ -46,8 +46,7 @@ export async function runAuditCommand(
   try {
     const looked = [];
     for (const wantedName of names) {
-      const { name, spec } = await chooseTargetSpec(context, config, wantedName);
-      const workflowId = targetWorkflowId(spec);
+      const { name, spec, workflowId } = await chooseTargetSpec(context, config, wantedName);
       const histories = await fetchAudited(temporal, workflowId).catch((error: unknown) => {
         const isNew = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
         if (!isNew || wanted !== undefined) throw error;

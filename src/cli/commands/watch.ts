@@ -1,6 +1,5 @@
 import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
-import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
@@ -27,8 +26,7 @@ export async function runWatchCommand(
 ): Promise<number> {
   const { output } = context;
   const { config } = await loadConfig(options.config);
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const workflowId = targetWorkflowId(spec);
+  const { name, spec, workflowId } = await chooseTargetSpec(context, config, wanted);
   const deadline = Date.now() + options.timeout;
   return interruptible((signal) =>
     withTemporal(context, async (temporal) => {

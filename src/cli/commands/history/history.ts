@@ -1,5 +1,4 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -26,8 +25,8 @@ export async function runHistoryCommand(
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
   return withTemporal(context, async (temporal) => {
     for (const wantedName of names) {
-      const { name, spec } = await chooseTargetSpec(context, config, wantedName);
-      const past = await pastReleases(temporal, targetWorkflowId(spec));
+      const { name, workflowId } = await chooseTargetSpec(context, config, wantedName);
+      const past = await pastReleases(temporal, workflowId);
       const releases = past?.releases.slice(0, last) ?? [];
       for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
       output.print(output.style.strong(name));

@@ -1,6 +1,5 @@
 import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ListeningHook } from '../../../hooks/listeningHook.ts';
 import { hookWorkflowId } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext } from '../../context.ts';
@@ -21,7 +20,7 @@ export async function listeningHooks(
   const ids = new Map<string, Promise<string>>();
   const idOf = (target: string): Promise<string> => {
     const known =
-      ids.get(target) ?? chooseTargetSpec(context, config, target).then(({ spec }) => targetWorkflowId(spec));
+      ids.get(target) ?? chooseTargetSpec(context, config, target).then(({ workflowId }) => workflowId);
     ids.set(target, known);
     return known;
   };

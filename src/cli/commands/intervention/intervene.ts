@@ -3,7 +3,6 @@ import { choosePromotion, promotionSettings } from '../../../config/promotionSet
 import { SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
@@ -49,20 +48,23 @@ export async function runInterventionCommand(
     const leads = `promotion "${promotion.name}" leads to "${promotion.to}", not to "${wanted}"`;
     throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
   }
-  const { name, spec, settings } = await chooseTargetSpec(context, config, promotion?.to ?? wanted);
+  const { name, spec, settings, workflowId } = await chooseTargetSpec(
+    context,
+    config,
+    promotion?.to ?? wanted,
+  );
   const message = await readRequester(context, folder, options.reason);
   const { approval } = promotion ?? settings;
   const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
   return withTemporal(context, async (temporal) => {
     if (promotion !== undefined) {
-      const workflowId = promotionWorkflowId({ name: promotion.name, to: spec });
-      const taken = await intervenePromotion(temporal, workflowId, kind, { ...said, ...message }, prove);
+      const id = promotionWorkflowId({ name: promotion.name, to: spec });
+      const taken = await intervenePromotion(temporal, id, kind, { ...said, ...message }, prove);
       output.event({ event: 'intervention', kind, promotion: promotion.name, ...taken });
       output.print(`${kind} ${promotion.name}: ${taken.note}`);
       return 0;
     }
     const { release } = options;
-    const workflowId = targetWorkflowId(spec);
     const taking =
       kind === 'abort' && release !== undefined
         ? stopRelease(temporal, workflowId, release, message, prove)

@@ -10,7 +10,6 @@ import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { logEnd } from '../../../inspection/deployment/revisionLog.ts';
 import { findRelease, LATEST, recordOf } from '../../../inspection/release/findRelease.ts';
@@ -125,7 +124,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
   const { result, releaseId = result?.releaseId ?? asked.release } = temporal;
   const about = result ?? temporal.progress ?? undefined;
   const revisions = revisionsOf(about);
-  const workflowId = `${targetWorkflowId(target.spec)}/${releaseId}`;
+  const workflowId = `${target.workflowId}/${releaseId}`;
   const logOf = (service: 'worker' | 'platform'): Promise<readonly ReleaseLine[]> =>
     orNone(service, async () => {
       const lines = await logFileLines(context.home, service, [workflowId, ...revisions]);
@@ -165,12 +164,10 @@ async function fromTemporal(
   { target, store, release }: Asked,
   problems: { source: string; problem: string }[],
 ): Promise<OfTemporal> {
-  const targetId = targetWorkflowId(target.spec);
-  const named = { name: target.name, workflowId: targetId };
   try {
     return await withTemporal(context, async (temporal) => {
-      const { past, result, progress, from } = await findRelease(temporal, store, named, release);
-      const workflowId = `${targetId}/${past.releaseId}`;
+      const { past, result, progress, from } = await findRelease(temporal, store, target, release);
+      const workflowId = `${target.workflowId}/${past.releaseId}`;
       const history = from === 'temporal' ? await fetchHistory(temporal, workflowId) : undefined;
       if (history === undefined)
         problems.push({ source: 'temporal', problem: `it has no history of ${past.releaseId}` });
@@ -185,7 +182,7 @@ async function fromTemporal(
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code === 'SLIPWAY_RELEASE_UNKNOWN') throw error;
     problems.push({ source: 'temporal', problem: problemOf(error) });
-    const result = await recordOf(store, named, release === LATEST ? undefined : release);
+    const result = await recordOf(store, target, release === LATEST ? undefined : release);
     return { releaseId: undefined, lines: [], result: result ?? null, progress: null };
   }
 }

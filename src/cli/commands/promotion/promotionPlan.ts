@@ -4,7 +4,6 @@ import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
@@ -75,8 +74,8 @@ async function seenTargets(
 ): Promise<ReadonlyMap<string, TargetSeen>> {
   const seen = new Map<string, TargetSeen>();
   for (const name of Object.keys(config.targets)) {
-    const { spec } = await chooseTargetSpec(context, config, name);
-    const view = await viewTarget(temporal, targetWorkflowId(spec));
+    const { spec, workflowId } = await chooseTargetSpec(context, config, name);
+    const view = await viewTarget(temporal, workflowId);
     const target = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
     const { activeRevisionId: servingRevisionId } = target;
     seen.set(name, { ...target, servingRevisionId, deploymentId: spec.deploymentId ?? spec.deployment });

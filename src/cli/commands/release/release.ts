@@ -108,7 +108,7 @@ export async function releaseTarget(
 ): Promise<FollowedToEnd> {
   const { output, environment } = context;
   const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
-  const { name, settings, spec } = await chooseTargetSpec(context, file.config, order.target);
+  const { name, settings, spec, workflowId } = await chooseTargetSpec(context, file.config, order.target);
   await refuseOnLocalHold(context, spec, overrideHold);
   announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
   // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
@@ -136,7 +136,6 @@ export async function releaseTarget(
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
   const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
-  const workflowId = targetWorkflowId(spec);
   const { releaseId, disposition, reason } = answer;
   const dashboardUrl = pageLink(temporal.settings.dashboard, releaseAddress(workflowId, releaseId));
   describeSpan({ 'slipway.release': releaseId, 'slipway.target': name, 'slipway.disposition': disposition });

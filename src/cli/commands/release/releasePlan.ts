@@ -25,7 +25,7 @@ import {
 } from '../../../domain/release/releasePlan.ts';
 import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
-import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';
 import {
   type Deployment,
@@ -53,12 +53,12 @@ export interface ReleasePlan {
 export async function releasePlan(
   context: CommandContext,
   file: Project,
-  { name, settings, spec }: ChosenTarget,
+  { name, settings, spec, workflowId }: ChosenTarget,
   signal: AbortSignal,
 ): Promise<ReleasePlan> {
   const [deployment, word, localHold] = await Promise.all([
     askDeployment(context, spec),
-    askTarget(context, spec),
+    askTarget(context, workflowId),
     readLocalHold(context.home, spec),
   ]);
   const view = word instanceof SlipwayError ? undefined : word;
@@ -211,9 +211,9 @@ type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
 /** A target's own state, or an error if Temporal is unreachable or no worker answers. */
-function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
+function askTarget(context: CommandContext, workflowId: string): Promise<TargetView | SlipwayError> {
   return withTemporal(context, async (temporal) => {
-    const view = await viewTarget(temporal, targetWorkflowId(spec));
+    const view = await viewTarget(temporal, workflowId);
     // A release on a new target needs a worker, too.
     if (view === undefined) await requireWorker(temporal);
     return view ?? NEW_TARGET;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
-import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
@@ -43,7 +43,7 @@ export async function runRollbackCommand(
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(options.config);
-  const { name, spec, settings } = await chooseTargetSpec(context, file.config, wanted);
+  const { name, spec, settings, workflowId } = await chooseTargetSpec(context, file.config, wanted);
   const requestedBy = await readRequester(context, file.folder, options.reason);
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
@@ -54,7 +54,6 @@ export async function runRollbackCommand(
     }
     const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
     const requestId = randomUUID();
-    const workflowId = targetWorkflowId(spec);
     const statement = { action: 'rollback', workflowId, requestId } as const;
     const prove = commandProver(context, settings.approval, () => artifactStoreOf(file, context));
     const [temporal, serving, identity] = await Promise.all([

@@ -164,12 +164,10 @@ async function existingSchedules(
   temporal: TemporalConnection,
 ): Promise<readonly ExistingSchedule[]> {
   const targets = await Promise.all(
-    Object.keys(file.config.targets).map(
-      async (name) => (await chooseTargetSpec(context, file.config, name)).spec,
-    ),
+    Object.keys(file.config.targets).map((name) => chooseTargetSpec(context, file.config, name)),
   );
   return (await listSchedules(temporal)).filter(({ request: { to } }) =>
-    targets.some((spec) => targetWorkflowId(spec) === targetWorkflowId(to)),
+    targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
   );
 }
 

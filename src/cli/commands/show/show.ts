@@ -2,7 +2,6 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
@@ -32,10 +31,9 @@ export async function runShowCommand(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { releases, target: named } = readWords(words, options.diff ?? false, Object.keys(config.targets));
-  const chosen = await chooseTargetSpec(context, config, named);
+  const target = await chooseTargetSpec(context, config, named);
   const store = artifactStoreOf({ config, folder }, context);
   return withTemporal(context, async (temporal) => {
-    const target = { name: chosen.name, workflowId: targetWorkflowId(chosen.spec) };
     const found: FoundRelease[] = [];
     for (const wanted of releases) found.push(await findRelease(temporal, store, target, wanted));
     if (options.diff === true && releases.length === 1) {
@@ -45,14 +43,14 @@ export async function runShowCommand(
     if (one === undefined) return 0;
     if (other === undefined) {
       const { progress } = one;
-      const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
+      const buildLog = progress === null ? [] : await newestBuildLines(context, target.spec, progress);
       const { dashboard } = temporal.settings;
       const dashboardUrl = pageLink(dashboard, releaseAddress(target.workflowId, one.past.releaseId));
       const isGuarded = one.request !== null && 'artifact' in one.request && one.request.guard !== undefined;
       const guard = isGuarded ? await readGuard(temporal, target.workflowId, one.past.releaseId) : undefined;
       const shown = { ...one, buildLog, dashboardUrl, guard: guard ?? null };
       output.event(releaseEvent(shown));
-      if (one.result !== null) await printFailedRevision(context, chosen, one.result);
+      if (one.result !== null) await printFailedRevision(context, target, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
       const lines = releaseLines(shown, Date.now(), output.style, answers, output.columns());
       for (const line of lines) output.print(line);
@@ -63,7 +61,7 @@ export async function runShowCommand(
     const { configuration, files, rows } = difference;
     output.event({
       event: 'difference',
-      target: chosen.name,
+      target: target.name,
       from: one.past,
       to: other.past,
       configuration: typeof configuration === 'string' ? null : configuration,

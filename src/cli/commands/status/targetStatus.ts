@@ -2,7 +2,6 @@ import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts'
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployment/seeDeployment.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -50,10 +49,9 @@ interface StatusQuestion {
 export async function targetStatus(
   context: CommandContext,
   temporal: TemporalConnection,
-  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  { name: target, spec, workflowId }: Omit<ChosenTarget, 'settings'>,
   { last, silence: known }: StatusQuestion,
 ): Promise<TargetStatus> {
-  const workflowId = targetWorkflowId(spec);
   const localHold = await readLocalHold(context.home, spec);
   const asked = known ?? (await askTarget(temporal, workflowId));
   const links = {

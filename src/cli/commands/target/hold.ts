@@ -1,6 +1,5 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -20,18 +19,18 @@ export async function runHoldCommand(
 ): Promise<number> {
   const { output, home } = context;
   const { config, folder } = await loadConfig(options.config);
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { name, spec, workflowId } = await chooseTargetSpec(context, config, wanted);
   const by = await readRequester(context, folder, options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, spec);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
-  const taken = await withTemporal(context, (temporal) =>
-    setHold(temporal, targetWorkflowId(spec), holding, by),
-  ).catch((error: unknown) => {
-    // Without a workflow there was only a hold on this machine, and that has ended.
-    const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
-    if (never && removedLocal) return undefined;
-    throw error;
-  });
+  const taken = await withTemporal(context, (temporal) => setHold(temporal, workflowId, holding, by)).catch(
+    (error: unknown) => {
+      // Without a workflow there was only a hold on this machine, and that has ended.
+      const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
+      if (never && removedLocal) return undefined;
+      throw error;
+    },
+  );
   const onHold = taken === undefined ? false : taken.onHold;
   output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
   if (onHold === null) {

@@ -1,5 +1,4 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -20,11 +19,11 @@ export async function runQuarantineCommand(
 ): Promise<number> {
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { name, workflowId } = await chooseTargetSpec(context, config, wanted);
   const by = await readRequester(context, folder, options.reason);
   return withTemporal(context, async (temporal) => {
     const message = { ...by, artifact };
-    const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);
+    const identity = await setQuarantine(temporal, workflowId, quarantined, message);
     output.event({
       event: 'quarantine',
       target: name,

@@ -2,7 +2,7 @@ import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
-import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 
@@ -11,6 +11,7 @@ export interface ChosenTarget {
   readonly name: string;
   readonly settings: ReleaseSettings;
   readonly spec: TargetSpec;
+  readonly workflowId: string;
 }
 
 /**
@@ -28,7 +29,8 @@ export async function chooseTargetSpec(
   const [name] = chooseEntry(config, 'targets', wanted);
   const settings = releaseSettings(config, name);
   const deployment = settings.target.deployment ?? (await deploymentName(context, settings));
-  return { name, settings, spec: { ...settings.target, deployment } };
+  const spec = { ...settings.target, deployment };
+  return { name, settings, spec, workflowId: targetWorkflowId(spec) };
 }
 
 async function deploymentName(context: CommandContext, { target }: ReleaseSettings): Promise<string> {
