@@ -4,7 +4,7 @@ import { releaseSettings } from '../../config/releaseSettings.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/instant.ts';
 import {
   deploymentOf,
@@ -47,11 +47,12 @@ export async function runAuditCommand(
     const looked = [];
     for (const wantedName of names) {
       const { name, spec, workflowId } = await chooseTargetSpec(context, config, wantedName);
-      const histories = await fetchAudited(temporal, workflowId).catch((error: unknown) => {
-        const isNew = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
-        if (!isNew || wanted !== undefined) throw error;
-        return [];
-      });
+      const histories = await fetchAudited(temporal, workflowId).catch(
+        onSlipwayError((error) => {
+          if (wanted !== undefined) throw error;
+          return [];
+        }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
+      );
       looked.push({ name, spec, target: readTargetFacts(workflowId, histories) });
     }
     for (const { name, spec, target } of looked) {
@@ -117,24 +118,23 @@ async function auditPreviews(
 }
 
 /** Every revision; `null` if the control plane cannot be asked, or has no such deployment. */
-async function observedRevisions(
+function observedRevisions(
   context: CommandContext,
   spec: TargetSpec,
 ): Promise<readonly ObservedRevision[] | null> {
-  try {
-    return await withControlPlane(context, spec, async (client) => {
-      const { id } = await findDeployment(client, spec);
-      const observed: ObservedRevision[] = [];
-      for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
-        observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
-      }
-      return observed;
-    });
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    context.output.note(`skipping the control plane: ${error.message}`);
-    return null;
-  }
+  return withControlPlane(context, spec, async (client) => {
+    const { id } = await findDeployment(client, spec);
+    const observed: ObservedRevision[] = [];
+    for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
+      observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
+    }
+    return observed;
+  }).catch(
+    onSlipwayError(({ message }) => {
+      context.output.note(`skipping the control plane: ${message}`);
+      return null;
+    }),
+  );
 }
 
 /** The secrets of a target that this process can read: their values must not appear in any history. */
@@ -173,16 +173,15 @@ async function listedDeployments(
   const any = withPreview(config, { name, preview }, 1);
   const { spec } = await chooseTargetSpec(context, any, deploymentOf(pattern, 1));
   const query = { name_contains: pattern.replace(/\{pr\}.*$/u, '') };
-  try {
-    return await withControlPlane(context, spec, async (client) => {
-      const listed: Pick<UnheldPreview, 'deployment' | 'deploymentId'>[] = [];
-      for await (const { id, name: deployment, status } of client.eachDeployment(query))
-        if (status !== 'AWAITING_DELETE') listed.push({ deployment, deploymentId: id });
-      return listed;
-    });
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    context.output.note(`skipping the previews "${name}": ${error.message}`);
-    return [];
-  }
+  return withControlPlane(context, spec, async (client) => {
+    const listed: Pick<UnheldPreview, 'deployment' | 'deploymentId'>[] = [];
+    for await (const { id, name: deployment, status } of client.eachDeployment(query))
+      if (status !== 'AWAITING_DELETE') listed.push({ deployment, deploymentId: id });
+    return listed;
+  }).catch(
+    onSlipwayError(({ message }) => {
+      context.output.note(`skipping the previews "${name}": ${message}`);
+      return [];
+    }),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Prove } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../../domain/intervention/intervention.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 
 export interface Message {
@@ -60,12 +60,12 @@ interface Sending {
  * first.
  */
 export async function sendOnce({ button, requestId, send, ended }: Sending): Promise<string> {
-  try {
-    return `${button}: ${(await send()).note}.`;
-  } catch (error) {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_WRONG_MOMENT') throw error;
-    const before = (await ended())?.find(({ id, taken }) => taken && id === requestId);
-    if (before === undefined) throw error;
-    return `${button}: ${before.note}.`;
-  }
+  const { note } = await send().catch(
+    onSlipwayError(async (error) => {
+      const before = (await ended())?.find(({ id, taken }) => taken && id === requestId);
+      if (before === undefined) throw error;
+      return before;
+    }, 'SLIPWAY_WRONG_MOMENT'),
+  );
+  return `${button}: ${note}.`;
 }

@@ -3,7 +3,7 @@ import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import type { Check } from '../../domain/check/check.ts';
-import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
@@ -91,16 +91,11 @@ async function failedLogOf(
   if (result?.code !== 'SLIPWAY_REVISION_FAILED') return null;
   const { deploymentId, revisionId } = result;
   if (deploymentId === null || revisionId === null) return null;
-  try {
-    const { lines } = await withControlPlane(context, spec, (client) =>
-      logEnd(client, { deploymentId, revisionId }, undefined, LOG_LINES),
-    );
+  return withControlPlane(context, spec, async (client) => {
+    const { lines } = await logEnd(client, { deploymentId, revisionId }, undefined, LOG_LINES);
     const secrets = knownSecrets(spec, context.environment);
     return lines.map(({ stage, message }) => `${stage.padEnd(6)} ${removeSecrets(message, secrets)}`);
-  } catch (error) {
-    if (error instanceof SlipwayError) return error.message;
-    throw error;
-  }
+  }).catch(onSlipwayError(({ message }) => message));
 }
 
 async function changedSince(

@@ -174,9 +174,7 @@ async function* configFindings(
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
   for (const { message } of await pythonAgentProblems(loaded.value)) yield warning('agent', message, null);
-  const origins = await attempt('secret origins', async () =>
-    Promise.resolve(readSecretOrigins(context.environment)),
-  );
+  const origins = await attempt('secret origins', () => readSecretOrigins(context.environment));
   if ('finding' in origins) yield origins.finding;
   else if (origins.value === undefined) yield warning('secret origins', UNBOUND, BIND);
   yield* secretFindings(config, {
@@ -206,7 +204,7 @@ async function* secretFindings(
     if (uses.indexOf(same[0] ?? use) !== index) continue;
     const name = `secret ${from}`;
     const what = `${[...new Set(same.map(({ of }) => of))].join(', ')}: ${where}`;
-    const here = await attempt(name, async () => Promise.resolve(use.resolve(environment)));
+    const here = await attempt(name, () => use.resolve(environment));
     if (!('finding' in here)) yield ok(name, `set; ${what}`);
     else if (here.code === 'SLIPWAY_SECRET_REFUSED') {
       yield { ...here.finding, name: 'secret origins', detail: `${here.finding.detail} (${what})` };
@@ -254,7 +252,7 @@ async function controlPlaneFinding(
 type Attempted<T> =
   { readonly value: T } | { readonly finding: Finding; readonly code: SlipwayError['code'] };
 
-async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempted<T>> {
+async function attempt<T>(name: string, work: () => T | Promise<T>): Promise<Attempted<T>> {
   try {
     return { value: await work() };
   } catch (error) {

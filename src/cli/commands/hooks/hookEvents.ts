@@ -7,7 +7,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { agoText } from '../../ui/text.ts';
 import { listeningHooks } from './listeningHooks.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { readRequester } from '../../provenance.ts';
 
 /** `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them. */
@@ -70,12 +70,11 @@ export async function runHookAnswerCommand(
   const by = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     for (const hook of hooks) {
-      try {
-        await answerHook(temporal, hook, { ...by, event, approved });
-      } catch (error) {
-        if (error instanceof SlipwayError && error.code === 'SLIPWAY_WRONG_MOMENT') continue;
-        throw error;
-      }
+      const isAnswered = await answerHook(temporal, hook, { ...by, event, approved }).then(
+        () => true,
+        onSlipwayError(() => false, 'SLIPWAY_WRONG_MOMENT'),
+      );
+      if (!isAnswered) continue;
       output.event({ event: 'hook_answer', hook: hook.name, id: event, approved });
       output.print(
         `${event} of ${hook.name} is ${approved ? 'approved' : 'rejected'}: slipway hooks list ${hook.name}`,

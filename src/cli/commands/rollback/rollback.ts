@@ -136,17 +136,13 @@ function tellHold({ output }: CommandContext, name: string, onHold: boolean): vo
   );
 }
 
-async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
-  try {
-    return await openTemporal(context);
-  } catch (error) {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
-    throw new SlipwayError(error.code, error.message, {
-      place: error.place,
-      hint: `without Temporal: slipway rollback ${target} --break-glass --reason "…"`,
-      cause: error,
-    });
-  }
+function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
+  const hint = `without Temporal: slipway rollback ${target} --break-glass --reason "…"`;
+  return openTemporal(context).catch(
+    onSlipwayError((cause) => {
+      throw new SlipwayError(cause.code, cause.message, { place: cause.place, hint, cause });
+    }, 'SLIPWAY_TEMPORAL_UNREACHABLE'),
+  );
 }
 
 /** The limit for this read, in milliseconds. After that the worker reads it instead. */

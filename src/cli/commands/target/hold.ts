@@ -1,11 +1,11 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 import { setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
 
 /**
  * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold accepts no release until the hold is ended.
@@ -24,12 +24,11 @@ export async function runHoldCommand(
   const removedLocal = holding ? false : await removeLocalHold(home, spec);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, (temporal) => setHold(temporal, workflowId, holding, by)).catch(
-    (error: unknown) => {
+    onSlipwayError((error) => {
       // Without a workflow there was only a hold on this machine, and that has ended.
-      const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
-      if (never && removedLocal) return undefined;
+      if (removedLocal) return undefined;
       throw error;
-    },
+    }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
   );
   const onHold = taken === undefined ? false : taken.onHold;
   output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
