@@ -80,42 +80,28 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       services,
       signal: AbortSignal.any([options.signal, failing.signal]),
     };
-    // Where one fails the other is ended as well, and waited for: nothing that was started is left behind.
-    const orFail = async <T>(work: Promise<T>): Promise<T> => {
-      try {
-        return await work;
-      } catch (error) {
-        failing.abort(error);
-        throw error;
-      }
-    };
     const startOnTemporal = async (): Promise<TemporalSettings & { readonly dashboard: string }> => {
       const settings = await startTemporal(start);
-      const [, dashboard] = await Promise.allSettled([
-        orFail(startWorker(start, settings, apiKey)),
-        orFail(startDashboard(start, settings, apiKey)),
-      ]);
-      failing.signal.throwIfAborted();
-      return { ...settings, dashboard: String(settledValue(dashboard)['dashboard']) };
+      const [, ready] = await both(
+        failing,
+        startWorker(start, settings, apiKey),
+        startDashboard(start, settings, apiKey),
+      );
+      return { ...settings, dashboard: String(ready['dashboard']) };
     };
-    const [temporal, platform] = await Promise.allSettled([
-      orFail(startOnTemporal()),
-      orFail(startPlatform(start)),
-    ]);
-    failing.signal.throwIfAborted();
-    const { dashboard, ...settings } = settledValue(temporal);
+    const [settings, ready] = await both(failing, startOnTemporal(), startPlatform(start));
     const state: DevState = {
       pid: process.pid,
       startedAt: new Date().toISOString(),
       temporal: { address: settings.address, namespace: settings.namespace, ui: settings.ui },
-      controlPlane: String(settledValue(platform)['controlPlane']),
-      dashboard,
+      controlPlane: String(ready['controlPlane']),
+      dashboard: settings.dashboard,
       apiKeyFile: join(home, 'api.key'),
       taskQueue: settings.taskQueue,
     };
     await writeDevState(home, state);
-    const hooks = await startHooks(start, { ...settings, dashboard }, apiKey);
-    return { state, settings: { ...settings, dashboard }, apiKey, hooks, logs, stop };
+    const hooks = await startHooks(start, settings, apiKey);
+    return { state, settings, apiKey, hooks, logs, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -288,7 +274,14 @@ function environmentOf(
   return { ...temporal, SLIPWAY_TASK_QUEUE: taskQueue, SLIPWAY_API_KEY: apiKey };
 }
 
-function settledValue<T>(settled: PromiseSettledResult<T>): T {
-  if (settled.status === 'fulfilled') return settled.value;
-  throw settled.reason;
+/** Waits for both. If one fails, the other is ended and waited for: nothing that was started is left behind. */
+async function both<One, Other>(
+  failing: AbortController,
+  one: Promise<One>,
+  other: Promise<Other>,
+): Promise<[One, Other]> {
+  const fail = (error: unknown): void => failing.abort(error);
+  await Promise.all([one.catch(fail), other.catch(fail)]);
+  failing.signal.throwIfAborted();
+  return Promise.all([one, other]);
 }
