@@ -21,7 +21,6 @@ import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
-import { MARKS } from '../ui/style.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 
@@ -63,7 +62,7 @@ export async function runAuditCommand(
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
         output.print(
-          `${output.style.bad(MARKS.failed)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
+          `${output.style.mark(false)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
         );
       }
       const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
@@ -98,7 +97,7 @@ async function auditPreviews(
     const { pr, deployment, deploymentId } = preview;
     const remove = `slipway preview down --pr ${pr} --name ${preview.name}`;
     output.print(
-      `${output.style.bad(MARKS.failed)} ${deployment} (${deploymentId}): a preview that nothing removes. Remove it: ${remove}`,
+      `${output.style.mark(false)} ${deployment} (${deploymentId}): a preview that nothing removes. Remove it: ${remove}`,
     );
   }
   const ofFile = (await listPreviews(temporal)).filter(({ name, deployment }) => {
@@ -111,7 +110,7 @@ async function auditPreviews(
     const why = problem === null ? '' : `: ${problem}`;
     const remove = `slipway preview down --pr ${pr} --name ${name}`;
     output.print(
-      `${output.style.bad(MARKS.failed)} ${deployment}: a preview whose deadline passed at ${exactText(expiresAt)}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
+      `${output.style.mark(false)} ${deployment}: a preview whose deadline passed at ${exactText(expiresAt)}, ${phase.replaceAll('_', ' ')}${why}. Remove it: ${remove}`,
     );
   }
   return unheld.length + overdue.length;

@@ -96,8 +96,9 @@ function TargetPast({
     <div id="past" class="stack">
       <section>
         <h2>Releases and rollbacks</h2>
-        {state.history.length === 0 ? <p class="quiet">None has ended yet.</p> : null}
-        {state.history.length === 0 ? null : (
+        {state.history.length === 0 ? (
+          <p class="quiet">None has ended yet.</p>
+        ) : (
           <ScrollTable
             label="Releases and rollbacks"
             headings={['Release', 'Outcome', 'Commit', 'By', 'Ended', 'Why']}

@@ -56,17 +56,14 @@ export async function runStatusCommand(
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
-  const { target, workflowId, workflowUrl, dashboardUrl, view, progress, localHold, deployment } = status;
+  const { view, progress, localHold, deployment } = status;
   if (status.unanswered !== undefined) return unansweredEvent(status, status.unanswered);
   const { state, running } = view ?? { state: EMPTY_TARGET, running: null };
   const lastKnown = state.activeRevisionId;
   const serves = activeRevisionId(deployment, lastKnown);
   return {
     event: 'status',
-    target,
-    workflowId,
-    workflowUrl,
-    dashboardUrl,
+    ...pick(status, 'target', 'workflowId', 'workflowUrl', 'dashboardUrl'),
     from: 'target',
     known: view !== undefined,
     running,
@@ -99,17 +96,12 @@ function activeRevisionId(deployment: DeploymentSeen | string, known: string | n
 }
 
 /** Fields that only a worker knows are left out: `null` would mean that there is none. */
-function unansweredEvent(
-  { target, workflowId, workflowUrl, dashboardUrl, localHold, deployment }: TargetStatus,
-  { kept }: Unanswered,
-): EventOf<'status'> {
+function unansweredEvent(status: TargetStatus, { kept }: Unanswered): EventOf<'status'> {
+  const { localHold, deployment } = status;
   const { running, servingRevisionId, ended, messages } = kept;
   return {
     event: 'status',
-    target,
-    workflowId,
-    workflowUrl,
-    dashboardUrl,
+    ...pick(status, 'target', 'workflowId', 'workflowUrl', 'dashboardUrl'),
     from: 'temporal',
     known: true,
     running:

@@ -266,7 +266,7 @@ function servesLines(
 
 function describedText(revision: DescribedRevision, now: number): string {
   const { verified, at, copyOf } = revision;
-  const ago = at === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(at), 0))} ago`;
+  const ago = at === null ? '' : ` ${elapsed(Date.parse(at), now)} ago`;
   const copy = copyOf === null ? '' : `, a copy of revision ${copyOf}`;
   return `${revisionText(revision)}${copy}${verified === null ? '' : verifiedText(verified, ago)}`;
 }
