@@ -1,9 +1,10 @@
 import { userInfo } from 'node:os';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TestBrowser } from './testBrowser.ts';
 import { accessApp, startPage, type TestPage, tokenIn } from './testPage.ts';
+import { Attempts } from '../../../src/dashboard/access/keySignIn.ts';
 
 const KEY = 'a key that a small team shares';
 let page: TestPage | undefined;
@@ -266,3 +267,39 @@ async function isKnown(environment: Readonly<Record<string, string>>, cookie: st
   const answer = await app.request('/who', { headers: { cookie, accept: 'text/html' } });
   return answer.status === 200;
 }
+
+let now: number;
+let attempts: Attempts;
+beforeEach(() => {
+  now = 0;
+  attempts = new Attempts(2, 1_000, () => now);
+});
+
+describe('a client', () => {
+  it('waits after too many wrong attempts, until the window since the first has passed', () => {
+    attempts.fail('ada');
+    now = 400;
+    expect(attempts.waitMs('ada')).toBe(0);
+    attempts.fail('ada');
+    expect(attempts.waitMs('ada')).toBe(600);
+    now = 1_000;
+    expect(attempts.waitMs('ada')).toBe(0);
+    attempts.fail('ada');
+    expect(attempts.waitMs('ada')).toBe(0);
+  });
+
+  it('does not wait because of another client', () => {
+    attempts.fail('ada');
+    attempts.fail('ada');
+    expect(attempts.waitMs('ben')).toBe(0);
+  });
+
+  it('is forgotten after 10,000 newer ones', () => {
+    attempts.fail('ada');
+    attempts.fail('ada');
+    for (let index = 0; index < 9_999; index++) attempts.fail(`client ${index}`);
+    expect(attempts.waitMs('ada')).toBeGreaterThan(0);
+    attempts.fail('one more');
+    expect(attempts.waitMs('ada')).toBe(0);
+  });
+});

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -17,6 +17,7 @@ import {
 import { json, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { logFileLines } from '../../../../src/cli/commands/logs/releaseLog.ts';
 
 const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };
@@ -192,4 +193,21 @@ describe('the command', () => {
     expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
     expect(said).toEqual([expect.stringContaining('good with [removed]')]);
   });
+});
+
+/** A home whose worker has logged this. */
+async function homeWith(log: string): Promise<string> {
+  const home = await temporaryFolder();
+  await mkdir(join(home, 'logs'));
+  await writeFile(join(home, 'logs', 'worker.log'), log);
+  return home;
+}
+
+it('a line separator within a logged text does not end its line', async () => {
+  const line = { time: '2026-11-26T10:00:00.000Z', msg: 'the agent answered "one\u2028two"', release: 'r-1' };
+  const home = await homeWith(`${JSON.stringify(line)}\nno JSON about r-1\n{"msg":"another release"}\n`);
+  expect(await logFileLines(home, 'worker', ['r-1'])).toEqual([
+    { message: line.msg, timestamp: line.time, revisionId: null },
+    { message: 'no JSON about r-1', timestamp: null, revisionId: null },
+  ]);
 });
