@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { versionText } from './buildInfo.ts';
-import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
 import { buildProgram } from './program/program.ts';
+import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
 import { printError } from './ui/errorReport.ts';
 
 /** The exit code that a shell reports for SIGPIPE. Node ignores that signal. */
@@ -22,10 +21,9 @@ process.stderr.on('error', () => undefined);
 void main(process.argv);
 
 async function main(argv: readonly string[]): Promise<void> {
-  const number = version();
   const program = buildProgram({
-    version: number,
-    versionText: versionText(number, new URL('../build.json', import.meta.url)),
+    version: version(),
+    buildInfo: new URL('../build.json', import.meta.url),
     onExit: (code) => (process.exitCode = code),
   });
   // If the command line is invalid, commander throws before any command has its options.

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+
 import { Command } from 'commander';
 
 import { commandTable } from './commandTable.ts';
@@ -9,16 +11,16 @@ import { addReleaseCommands } from './releaseCommands.ts';
 
 interface ProgramOptions {
   readonly version: string;
-  /** What `--version` prints. Default: `version`. */
-  readonly versionText?: string;
+  /** The build info file, for `--version`. Default: it prints only the version. */
+  readonly buildInfo?: URL;
   readonly onExit: (exitCode: number) => void;
 }
 
 /** The command line. Each command's code is loaded when it runs, so that `--help` does not load the worker. */
-export function buildProgram({ version, versionText = version, onExit }: ProgramOptions): Command {
+export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Command {
   const program = new Command('slipway')
     .description('Releases agents, and rolls them back.')
-    .version(versionText)
+    .version(buildInfo === undefined ? version : versionText(version, buildInfo))
     .showSuggestionAfterError()
     .exitOverride()
     // The caller reports usage errors like all other errors. Subcommands inherit this and the exit override.
@@ -61,3 +63,18 @@ Exit codes:
   6  Temporal, its worker or the control plane could not be reached; nothing was started
 
 Start here: slipway demo`;
+
+/** Facts about the build, written by `scripts/build/writeBuildInfo.mjs`. */
+interface BuildInfo {
+  /** `null`: built outside a git checkout. */
+  readonly commit: string | null;
+  /** The workflow bundle's id. Workers with the same id run the same workflow code. */
+  readonly bundle: string;
+}
+
+/** The version for people: `0.1.0 (commit …, bundle …)`; without a build info file, only the number. */
+export function versionText(version: string, place: URL): string {
+  if (!existsSync(place)) return version;
+  const { commit, bundle } = JSON.parse(readFileSync(place, 'utf8')) as BuildInfo;
+  return `${version} (${commit === null ? '' : `commit ${commit}, `}bundle ${bundle})`;
+}

@@ -1,7 +1,12 @@
-import type { CommanderError } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
-import { buildProgram } from '../../../src/cli/program/program.ts';
+import type { CommanderError } from 'commander';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { buildProgram, versionText } from '../../../src/cli/program/program.ts';
 
 const COMMANDS = (
   'abort agent approve audit check codec completion dashboard demo dev doctor history hold hooks init judge lint login logout logs pack pause plan platform ' +
@@ -74,4 +79,20 @@ describe('the command line', () => {
     expect(error.message).toContain(message);
     expect(error.exitCode).toBe(1);
   });
+});
+
+function place(content?: string): URL {
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-version-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'build.json');
+  if (content !== undefined) writeFileSync(file, content);
+  return pathToFileURL(file);
+}
+
+it.each([
+  ['{"commit":"0123456789ab","bundle":"ba9876543210"}', '0.1.0 (commit 0123456789ab, bundle ba9876543210)'],
+  ['{"commit":null,"bundle":"ba9876543210"}', '0.1.0 (bundle ba9876543210)'],
+  [undefined, '0.1.0'],
+])('the version of a build with %s is %s', (content, text) => {
+  expect(versionText('0.1.0', place(content))).toBe(text);
 });
