@@ -18,7 +18,7 @@ import {
   runScheduleTrigger,
 } from '../../src/cli/commands/schedule/schedule.ts';
 import { runStatusCommand } from '../../src/cli/commands/status/status.ts';
-import { runHoldCommand } from '../../src/cli/commands/target/hold.ts';
+import { runHoldCommand } from '../../src/cli/commands/target/blocks.ts';
 import type { InterventionKind } from '../../src/domain/intervention/intervention.ts';
 import type { StepRecord } from '../../src/domain/release/release.ts';
 import { Observer } from './observer.ts';

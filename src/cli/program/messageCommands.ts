@@ -11,7 +11,7 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
     command(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
-      .action(runs(async () => (await import('../commands/target/hold.ts')).runHoldCommand, holding));
+      .action(runs(async () => (await import('../commands/target/blocks.ts')).runHoldCommand, holding));
   }
 
   for (const [kind, description] of [
@@ -54,10 +54,7 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
       .action(
-        runs(
-          async () => (await import('../commands/target/quarantine.ts')).runQuarantineCommand,
-          quarantined,
-        ),
+        runs(async () => (await import('../commands/target/blocks.ts')).runQuarantineCommand, quarantined),
       );
   }
 }

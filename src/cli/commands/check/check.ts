@@ -21,9 +21,8 @@ import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts'
 import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { reportChecksInCi, resultLines } from './checkLines.ts';
+import { junitReport, reportChecksInCi, resultLines } from './checkReports.ts';
 import { agentOf } from './checkedAddress.ts';
-import { junitReport } from './junit.ts';
 import type { AskDataset } from '../../../check/askDataset.ts';
 import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
 import type { ShownRun } from '../../../domain/check/shownRun.ts';

@@ -23,7 +23,7 @@ import { findTemporal } from '../../../temporal/server/installation/installation
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { counted } from '../../ui/text.ts';
-import { pythonAgentProblems } from '../lint/pythonAgent.ts';
+import { pythonAgentProblems } from '../lint/lint.ts';
 import { secretUses } from './secretUses.ts';
 
 /**

@@ -16,7 +16,7 @@ import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
 import { printProblems } from '../lint/problemLines.ts';
-import { pythonAgentProblems } from '../lint/pythonAgent.ts';
+import { pythonAgentProblems } from '../lint/lint.ts';
 import { type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
 

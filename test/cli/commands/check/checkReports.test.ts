@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { junitReport } from '../../../../src/cli/commands/check/junit.ts';
+import { junitReport } from '../../../../src/cli/commands/check/checkReports.ts';
 import type { CheckResult } from '../../../../src/cli/events/checks.ts';
 
 const PASSED: CheckResult = {
