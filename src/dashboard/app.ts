@@ -5,7 +5,7 @@ import { createAccess } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import type { PageEnv } from './access/session.ts';
 import { actionRoutes } from './actions/actionRoutes.tsx';
-import { historyRoutes } from './history/historyRoutes.tsx';
+import { historyRoutes } from './history/historyPage.tsx';
 import { measureRequests } from './metrics/pageMetrics.ts';
 import { renderPages } from './page/layout.tsx';
 import type { PageContext } from './pageContext.ts';

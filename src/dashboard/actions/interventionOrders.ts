@@ -1,6 +1,11 @@
 import { nameAndMark } from '../../domain/actor.ts';
-import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
-import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
+import {
+  FREEZE,
+  type InterventionKind,
+  JUDGE,
+  SOAK,
+  type Standing,
+} from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { startingProgress } from '../../domain/release/progress.ts';
 import { momentText } from '../page/times.tsx';
