@@ -10,7 +10,7 @@ import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
 import { PLATFORM_PORT } from '../../program/options.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
-import type { SupervisorEvent } from './supervisor.ts';
+import type { SupervisorEvent } from './service.ts';
 
 interface DevOptions {
   readonly port?: number;

@@ -15,8 +15,13 @@ import {
   TEMPORAL_UI_PORT,
 } from '../../program/options.ts';
 import { choosePort } from './ports.ts';
-import { type CommandService, startCommand } from './service.ts';
-import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
+import {
+  type CommandService,
+  startCommand,
+  supervise,
+  type Supervised,
+  type SupervisorEvent,
+} from './service.ts';
 
 export interface LocalStackOptions {
   readonly home: string;

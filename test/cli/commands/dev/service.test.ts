@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Service } from '../../../../src/cli/commands/dev/service.ts';
-import { supervise, type SupervisorEvent } from '../../../../src/cli/commands/dev/supervisor.ts';
+import { type Service, supervise, type SupervisorEvent } from '../../../../src/cli/commands/dev/service.ts';
 
 /** A service that ends on request. */
 class Mortal implements Service {
