@@ -118,14 +118,14 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
     .option('--username <name>', 'the user name for a token (default: x-access-token)')
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
-    .action(runs(async () => (await import('./integrations.ts')).runAddIntegration));
+    .action(runs(async () => (await import('./controlPlaneCommands.ts')).runAddIntegration));
 
   callingCommand(integrations, 'list', 'List the integrations').action(
-    runs(async () => (await import('./integrations.ts')).runListIntegrations),
+    runs(async () => (await import('./controlPlaneCommands.ts')).runListIntegrations),
   );
 
   callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
-    runs(async () => (await import('./integrations.ts')).runRemoveIntegration),
+    runs(async () => (await import('./controlPlaneCommands.ts')).runRemoveIntegration),
   );
 }
 
@@ -153,13 +153,13 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     )
     .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
     .option('--listener-version <version>', 'the version of the listener')
-    .action(runs(async () => (await import('./listeners.ts')).runAddListener));
+    .action(runs(async () => (await import('./controlPlaneCommands.ts')).runAddListener));
 
   callingCommand(listeners, 'list', 'List the listeners').action(
-    runs(async () => (await import('./listeners.ts')).runListListeners),
+    runs(async () => (await import('./controlPlaneCommands.ts')).runListListeners),
   );
 
   callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
-    runs(async () => (await import('./listeners.ts')).runRemoveListener),
+    runs(async () => (await import('./controlPlaneCommands.ts')).runRemoveListener),
   );
 }

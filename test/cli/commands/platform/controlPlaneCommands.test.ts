@@ -1,24 +1,22 @@
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
-
+import { CREATES } from '../../../../packages/contract/test/controlPlane/requests.ts';
 import { createLogger } from '../../../../packages/platform/src/http/logger.ts';
 import { type Platform, startPlatform } from '../../../../packages/platform/src/platform.ts';
 import { platformOptionsOf } from '../../../../packages/platform/src/platformOptions.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
 import {
   runAddIntegration,
-  runListIntegrations,
-  runRemoveIntegration,
-} from '../../../../src/cli/commands/platform/integrations.ts';
-import {
   runAddListener,
+  runListIntegrations,
   runListListeners,
+  runRemoveIntegration,
   runRemoveListener,
-} from '../../../../src/cli/commands/platform/listeners.ts';
+} from '../../../../src/cli/commands/platform/controlPlaneCommands.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
-import { CREATES } from '../../../../packages/contract/test/controlPlane/requests.ts';
 
 const home = useFolder();
 let platform: Platform;
