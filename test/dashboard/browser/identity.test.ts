@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
-import { keepProof } from '../../../src/cli/identity/keepProof.ts';
+import { keepProof } from '../../../src/cli/identity.ts';
 import {
   promotionActionAddress,
   releaseActionAddress,

@@ -2,7 +2,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, it, vi } from 'vitest';
 
 import { memoryStore } from '../../../src/artifact/memoryStore.ts';
-import { keepProof } from '../../../src/cli/identity/keepProof.ts';
+import { keepProof } from '../../../src/cli/identity.ts';
 import type { Statement } from '../../../src/domain/identity/statement.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import type { InterventionMessage } from '../../../src/messages/release.ts';

@@ -10,7 +10,7 @@ import { type IssuerClient, readIssuerClient } from '../../../identity/issuerCli
 import { isRefusal, whyNot } from '../../../identity/issuerFailure.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
-import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
+import { removeCredentials, writeCredentials } from '../../identity.ts';
 
 /** How long a person may take to sign in at the issuer. */
 const SIGN_IN_MS = 10 * 60_000;

@@ -7,7 +7,7 @@ import { intervene, stopRelease } from '../../../temporal/client/intervention/in
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { commandProver } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';

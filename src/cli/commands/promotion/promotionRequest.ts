@@ -13,7 +13,7 @@ import {
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
-import { commandProver } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { notifyOf } from '../release/releaseRequest.ts';

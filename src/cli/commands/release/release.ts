@@ -25,7 +25,7 @@ import {
   INTERRUPTED_REASON,
   UNFOLLOWED,
 } from '../../follow/followToEnd.ts';
-import { commandProver } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';

@@ -12,7 +12,7 @@ import { reportInCi } from '../../ci/reportInCi.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { commandProver } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { runLoginCommand, runLogoutCommand } from '../../../../src/cli/commands/identity/login.ts';
-import { keepProof } from '../../../../src/cli/identity/keepProof.ts';
+import { keepProof } from '../../../../src/cli/identity.ts';
 import { activitiesUnderTest, failureOf } from '../../../activities/activitiesUnderTest.ts';
 import { TestBrowser } from '../../../dashboard/access/testBrowser.ts';
 import {
