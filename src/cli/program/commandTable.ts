@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 import { inSpan, startTraces } from '../../traces/trace.ts';
+import { configOption } from './options.ts';
 
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
@@ -20,6 +21,8 @@ export interface CommandTable {
   readonly program: Command;
   readonly version: string;
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
+  /** A command that reads `slipway.yaml`. */
+  readonly fileCommand: CommandTable['command'];
   readonly runs: Runs;
 }
 
@@ -29,16 +32,18 @@ export function commandTable(
   version: string,
   onExit: (exitCode: number) => void,
 ): CommandTable {
+  const command: CommandTable['command'] = (name, description, ...examples) => {
+    const made = withOutputOptions(program.command(name).description(description)).option(
+      '--home <dir>',
+      'the folder for state (default: SLIPWAY_HOME, or .slipway)',
+    );
+    return withExamples(made, ...examples);
+  };
   return {
     program,
     version,
-    command: (name, description, ...examples) => {
-      const made = withOutputOptions(program.command(name).description(description)).option(
-        '--home <dir>',
-        'the folder for state (default: SLIPWAY_HOME, or .slipway)',
-      );
-      return withExamples(made, ...examples);
-    },
+    command,
+    fileCommand: (...given) => command(...given).addOption(configOption()),
     runs:
       (load, ...fixed) =>
       async (...given) => {

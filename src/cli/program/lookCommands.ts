@@ -1,39 +1,36 @@
 import { Option } from 'commander';
 
 import type { CommandTable } from './commandTable.ts';
-import { configOption, numberOption, timeoutOption } from './options.ts';
+import { numberOption, timeoutOption } from './options.ts';
 
 const TAIL_LINES = 200;
 
-export function addLookCommands({ command, runs }: CommandTable): void {
-  command(
+export function addLookCommands({ fileCommand, runs }: CommandTable): void {
+  fileCommand(
     'status [target]',
     'Show what runs, waits and serves on targets, and their last releases',
     'slipway status',
   )
-    .addOption(configOption())
     .option('--last <count>', 'how many ended releases to show', numberOption, 5)
     .action(runs(async () => (await import('../commands/status/status.ts')).runStatusCommand));
 
-  command(
+  fileCommand(
     'watch [target]',
     'Follow the running or next release or rollback of a target to its end',
     'slipway watch production',
   )
-    .addOption(configOption())
     .addOption(timeoutOption())
     .action(runs(async () => (await import('../commands/watch.ts')).runWatchCommand));
 
-  command(
+  fileCommand(
     'history [target]',
     'List the releases and rollbacks of a target, newest first',
     'slipway history production',
   )
-    .addOption(configOption())
     .option('--last <count>', 'how many to show', numberOption, 20)
     .action(runs(async () => (await import('../commands/history/history.ts')).runHistoryCommand));
 
-  command(
+  fileCommand(
     'show [words...]',
     'Show one release: its steps, its checks, the commands that people sent, what it restored',
     'slipway show latest',
@@ -43,7 +40,6 @@ export function addLookCommands({ command, runs }: CommandTable): void {
     'slipway show latest --cost',
   )
     .usage('[options] [release|latest] [release] [target]')
-    .addOption(configOption())
     .option(
       '--diff',
       'compare configuration, files and dataset rows with another release (default: the one before)',
@@ -51,7 +47,7 @@ export function addLookCommands({ command, runs }: CommandTable): void {
     .option('--cost', 'also count the actions that Temporal Cloud bills for it')
     .action(runs(async () => (await import('../commands/show/show.ts')).runShowCommand));
 
-  command(
+  fileCommand(
     'logs [target]',
     'Print the log of a revision, or what all processes logged about a release',
     'slipway logs staging --stage build',
@@ -59,7 +55,6 @@ export function addLookCommands({ command, runs }: CommandTable): void {
     'slipway logs production --serving --tail 1000',
     'slipway logs production --release release-12',
   )
-    .addOption(configOption())
     .option('--revision <id>', 'the revision (default: the newest)')
     .addOption(
       new Option('--release <id>', 'all log lines about one release; latest: the newest').conflicts([

@@ -45,32 +45,21 @@ export function addMachineCommands(table: CommandTable): void {
 }
 
 function addDevelopmentCommands({ command, runs }: CommandTable): void {
-  command(
+  const dev = command(
     'dev',
     'Run everything on this machine: Temporal, the platform, a worker, the dashboard',
     'slipway dev',
-  )
-    .option(
-      '--port <port>',
-      `the control plane's port (default: ${PLATFORM_PORT}, or a free one)`,
-      portOption,
-    )
-    .option(
-      '--temporal-port <port>',
-      `Temporal's port (default: ${TEMPORAL_PORT}, or a free one)`,
-      portOption,
-    )
-    .option(
-      '--temporal-ui-port <port>',
-      `the port of Temporal's UI (default: ${TEMPORAL_UI_PORT}, or a free one)`,
-      portOption,
-    )
-    .option(
-      '--dashboard-port <port>',
-      `the page's port (default: ${DASHBOARD_PORT}, or a free one)`,
-      portOption,
-    )
-    .option('--hooks-port <port>', `the hooks' port (default: ${HOOKS_PORT}, or a free one)`, portOption)
+  );
+  for (const [name, whose, usual] of [
+    ['port', "the control plane's port", PLATFORM_PORT],
+    ['temporal-port', "Temporal's port", TEMPORAL_PORT],
+    ['temporal-ui-port', "the port of Temporal's UI", TEMPORAL_UI_PORT],
+    ['dashboard-port', "the page's port", DASHBOARD_PORT],
+    ['hooks-port', "the hooks' port", HOOKS_PORT],
+  ] as const) {
+    dev.option(`--${name} <port>`, `${whose} (default: ${usual}, or a free one)`, portOption);
+  }
+  dev
     .addOption(isolationOption())
     .action(runs(async () => (await import('../commands/dev/dev.ts')).runDevCommand));
 
@@ -185,7 +174,7 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     .action(runs(async () => (await import('../commands/worker/rollout.ts')).runRolloutCommand));
 }
 
-function addInstallationCommands({ program, command, runs }: CommandTable): void {
+function addInstallationCommands({ program, command, fileCommand, runs }: CommandTable): void {
   command(
     'login',
     'Sign in with OIDC, to release and approve on targets that require proof of identity',
@@ -222,33 +211,30 @@ function addInstallationCommands({ program, command, runs }: CommandTable): void
       }),
     );
 
-  command(
+  fileCommand(
     'doctor',
     'Check what a release needs, and print the command that fixes each problem',
     'slipway doctor --fix',
   )
-    .addOption(configOption())
     .option(
       '--fix',
       'register missing search attributes in Temporal; terminate workflows that no worker can continue; replace old payload keys',
     )
     .action(runs(async () => (await import('../commands/doctor/doctor.ts')).runDoctorCommand));
 
-  command(
+  fileCommand(
     'completion <shell>',
     'Print the completion script for bash, zsh or fish',
     'source <(slipway completion bash)',
     'slipway completion fish > ~/.config/fish/completions/slipway.fish',
-  )
-    .addOption(configOption())
-    .action(
-      runs(async () => {
-        const { completionModel } = await import('../commands/completion/model.ts');
-        const { runCompletionCommand } = await import('../commands/completion/completion.ts');
-        return (context, shell: string, options: FileOptions) =>
-          runCompletionCommand(context, shell, () => completionModel(program), options);
-      }),
-    );
+  ).action(
+    runs(async () => {
+      const { completionModel } = await import('../commands/completion/model.ts');
+      const { runCompletionCommand } = await import('../commands/completion/completion.ts');
+      return (context, shell: string, options: FileOptions) =>
+        runCompletionCommand(context, shell, () => completionModel(program), options);
+    }),
+  );
 
   const temporal = program.command('temporal').description('Install Temporal on this machine');
   withOutputOptions(temporal.command('install'))
@@ -256,8 +242,8 @@ function addInstallationCommands({ program, command, runs }: CommandTable): void
     .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand));
 }
 
-function addHookCommands({ command, runs }: CommandTable): void {
-  const hooks = command(
+function addHookCommands({ fileCommand, runs }: CommandTable): void {
+  const hooks = fileCommand(
     'hooks',
     'Receive alerts and other webhooks, and act on them by the rules of slipway.yaml',
     'slipway hooks',
@@ -266,7 +252,6 @@ function addHookCommands({ command, runs }: CommandTable): void {
     'slipway hooks try alerts payload.json',
     'slipway hooks approve 3f9c0a1b2c3d4e5f --reason "seen on the dashboard"',
   )
-    .addOption(configOption())
     .option('--port <port>', 'its port; 0 takes a free one', portOption, HOOKS_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .action(runs(async () => (await import('../commands/hooks/hooks.ts')).runHooksCommand));

@@ -1,15 +1,13 @@
 import { Option } from 'commander';
 
 import type { CommandTable } from './commandTable.ts';
-import { configOption } from './options.ts';
 
-export function addMessageCommands({ command, runs }: CommandTable): void {
+export function addMessageCommands({ fileCommand, runs }: CommandTable): void {
   for (const [name, holding, description] of [
     ['hold', true, 'Put a target on hold: it rejects releases until the hold ends'],
     ['unhold', false, 'End a hold: the target accepts releases again'],
   ] as const) {
-    command(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
-      .addOption(configOption())
+    fileCommand(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
       .option('--reason <text>', 'why: shown to other people')
       .action(runs(async () => (await import('../commands/target/blocks.ts')).runHoldCommand, holding));
   }
@@ -24,8 +22,7 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
     ['skip', 'Skip a check, the rest of the soak, the judge, or a freeze'],
   ] as const) {
     const example = kind === 'skip' ? 'skip production --check greets' : `${kind} production`;
-    const said = command(`${kind} [target]`, description, `slipway ${example} --reason "incident 42"`)
-      .addOption(configOption())
+    const said = fileCommand(`${kind} [target]`, description, `slipway ${example} --reason "incident 42"`)
       .option('--reason <text>', 'why, for the record')
       .option('--release <id>', 'only this release (default: the running one)')
       .addOption(
@@ -46,12 +43,11 @@ export function addMessageCommands({ command, runs }: CommandTable): void {
     ['quarantine', true, 'Block an artifact on a target: it rejects releases of it'],
     ['unquarantine', false, 'Unblock an artifact on a target'],
   ] as const) {
-    command(
+    fileCommand(
       `${name} <target> <artifact>`,
       description,
       `slipway ${name} production sha256:4be1f0c2 --reason "leaks memory"`,
     )
-      .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
       .action(
         runs(async () => (await import('../commands/target/blocks.ts')).runQuarantineCommand, quarantined),

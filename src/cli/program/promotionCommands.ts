@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
 import { type CommandTable, traced } from './commandTable.ts';
-import { abortOnInterruptOption, configOption, numberOption, timeoutOption, wholeNumber } from './options.ts';
+import { abortOnInterruptOption, numberOption, timeoutOption, wholeNumber } from './options.ts';
 
 /** A promotion may soak for a day, so it is followed longer than a release. */
 const FOLLOW_FOR = '24h';
@@ -10,13 +10,12 @@ const PLANNED_DAYS = 14;
 const REHEARSED_DAYS = 7;
 
 export function addPromotionCommands(table: CommandTable): void {
-  const { command, runs } = table;
-  command(
+  const { fileCommand, runs } = table;
+  fileCommand(
     'promote [promotion]',
     'Release on one target the artifact verified on another, after its soak and required approvals',
     'slipway promote canary-to-production --reason "faster greetings"',
   )
-    .addOption(configOption())
     .option('--reason <text>', 'why, for the record')
     .option('--override-freeze', 'promote although a freeze is in force; needs --reason')
     .option('--no-wait', 'return once the promotion has begun')
@@ -28,7 +27,7 @@ export function addPromotionCommands(table: CommandTable): void {
       ),
     );
 
-  command(
+  fileCommand(
     'schedule',
     'Manage the schedules of promotions: apply slipway.yaml, list, pause, resume, trigger',
     'slipway schedule apply --dry-run',
@@ -36,13 +35,12 @@ export function addPromotionCommands(table: CommandTable): void {
   )
     .addArgument(new Argument('<what>').choices(['apply', 'list', 'pause', 'resume', 'trigger']))
     .argument('[promotion]')
-    .addOption(configOption())
     .option('--reason <text>', 'why you pause or resume it')
     .option('--dry-run', 'apply: only show the difference')
     .option('--prune', 'apply: remove schedules of these targets that slipway.yaml does not declare')
     .action(runs(async () => (await import('../commands/schedule/schedule.ts')).runScheduleCommand));
 
-  command(
+  fileCommand(
     'plan',
     'Show what would happen: a "release" on a target now, or each "promotion" of the coming days',
     'slipway plan release staging',
@@ -51,18 +49,16 @@ export function addPromotionCommands(table: CommandTable): void {
   )
     .addArgument(new Argument('<what>').choices(['release', 'promotion']))
     .argument('[name]')
-    .addOption(configOption())
     .option('--days <count>', 'how many days of promotions to plan', numberOption, PLANNED_DAYS)
     .action(runs(async () => (await import('../commands/plan.ts')).runPlanCommand));
 
-  command(
+  fileCommand(
     'rehearse [promotion]',
     'Simulate promotions, with the failures you inject: a week in seconds; changes no target',
     'slipway rehearse',
     'slipway rehearse canary-to-production --inject "check greets fails at 3h of the soak"',
     'slipway rehearse --days 14 --with incidents.txt',
   )
-    .addOption(configOption())
     .option('--days <count>', 'how many days to rehearse', numberOption, REHEARSED_DAYS)
     .option('--inject <sentence>', 'inject an event or a failure; may be repeated', repeated)
     .option('--with <file>', 'a file with one such sentence per line')

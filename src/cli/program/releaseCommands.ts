@@ -9,14 +9,13 @@ import {
   timeoutOption,
 } from './options.ts';
 
-export function addReleaseCommands({ command, runs }: CommandTable): void {
-  command(
+export function addReleaseCommands({ command, fileCommand, runs }: CommandTable): void {
+  fileCommand(
     'release [target]',
     'Release the source on a target, and follow it',
     'slipway release production --reason "faster greetings"',
     'slipway release staging --no-wait',
   )
-    .addOption(configOption())
     .option('--reason <text>', 'why, for the record')
     .option('--override-hold', 'release although the target is on hold')
     .option('--strict', 'reject a source that contains what looks like a secret')
@@ -30,7 +29,7 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
       ),
     );
 
-  command(
+  fileCommand(
     'check [target]',
     'Run the checks of slipway.yaml on an agent, without releasing',
     'slipway check staging',
@@ -38,20 +37,18 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     'slipway check http://127.0.0.1:8123 --junit checks.xml',
   )
     .usage('[options] [target|URL]')
-    .addOption(configOption())
     .option('--api-key <reference>', 'the key for the agent at a URL: env:NAME or file:/path (default: none)')
     .option('--concurrency <count>', 'how many checks at once', numberOption, 4)
     .option('--junit <file>', 'write the results to this file, as JUnit XML')
     .action(runs(async () => (await import('../commands/check/check.ts')).runCheckCommand));
 
-  command(
+  fileCommand(
     'rollback [target]',
     'Restore an earlier verified revision immediately, and put the target on hold',
     'slipway rollback production --reason "answers in French"',
     'slipway rollback production --to release-12',
     'slipway rollback production --break-glass --reason "Temporal is down"',
   )
-    .addOption(configOption())
     .option('--reason <text>', 'why: shown with the hold and recorded')
     .option(
       '--to <revision>',
@@ -96,25 +93,23 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     .option('--strict', 'report settings without effect as errors')
     .action(runs(async () => (await import('../commands/lint/lint.ts')).runLintCommand));
 
-  command(
+  fileCommand(
     'pack',
     'Show what a release would deploy, with its digest; deploy nothing',
     'slipway pack --list',
     'slipway pack --strict --output source.tar.gz',
   )
-    .addOption(configOption())
     .option('--list', 'print every packed path')
     .option('--output <file>', 'write the tarball there')
     .option('--strict', 'reject a source that contains what looks like a secret')
     .action(runs(async () => (await import('../commands/artifact/pack.ts')).runPackCommand));
 
-  command(
+  fileCommand(
     'prune',
     'Remove old artifacts from the artifact store; keep those that a target, a promotion or a schedule needs',
     'slipway prune --dry-run',
     'slipway prune --older-than 90d --keep 50',
   )
-    .addOption(configOption())
     .option('--dry-run', 'show what would be removed, and why the rest is kept')
     .option(
       '--older-than <duration>',
@@ -129,11 +124,9 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     .option('--forget <target...>', 'keep nothing for a target that Temporal no longer knows')
     .action(runs(async () => (await import('../commands/artifact/prune.ts')).runPruneCommand));
 
-  command(
+  fileCommand(
     'audit [target]',
     'Check past releases against the safety rules of Slipway',
     'slipway audit production',
-  )
-    .addOption(configOption())
-    .action(runs(async () => (await import('../commands/audit.ts')).runAuditCommand));
+  ).action(runs(async () => (await import('../commands/audit.ts')).runAuditCommand));
 }
