@@ -53,14 +53,14 @@ export async function listen(
   };
 }
 
-interface App {
-  readonly fetch: Parameters<typeof getRequestListener>[0];
-}
-
 /** Serves an app on the host and port of a command. */
-export async function serve(app: App, host: string, port: number): Promise<Listening> {
+export async function serve(
+  { fetch }: { readonly fetch: Parameters<typeof getRequestListener>[0] },
+  host: string,
+  port: number,
+): Promise<Listening> {
   // A health check by HTTP/1.0 has no Host.
-  const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
+  const answer = getRequestListener(fetch, { hostname: 'localhost' });
   const option = '--port; --port 0 takes a free one';
   return listen((request, response) => void answer(request, response), { host, port, option });
 }

@@ -23,14 +23,8 @@ export interface DashboardOptions extends ReadContext {
   readonly filesFolder?: string;
 }
 
-export interface Dashboard {
-  /** `http://host:port`, without a trailing slash. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Starts the page. It keeps no state, so any number of dashboards may run in parallel. */
-export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+export async function startDashboard(options: DashboardOptions): Promise<Listening> {
   const { host, port, filesFolder, metrics: place, hooks, ...context } = options;
   const files = await loadPageFiles(filesFolder);
   const rooms = new LiveRooms(files.version);

@@ -2,14 +2,15 @@ import { request } from 'node:http';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { type Dashboard, startDashboard } from '../../src/dashboard/server.ts';
+import { startDashboard } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import { hookOf, ListenerUnderTest, SECRET } from '../hooks/hookRequests.ts';
 import { bundlePageFiles } from './bundlePageFiles.ts';
 import { useFolder } from '../support/temporaryFolder.ts';
+import type { Listening } from '../../src/dashboard/listen.ts';
 
 const folder = useFolder();
-let dashboard: Dashboard;
+let dashboard: Listening;
 beforeAll(async () => {
   await bundlePageFiles(folder);
   dashboard = await startDashboard({

@@ -27,18 +27,14 @@ interface Watched {
 export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
   readonly #firstReads = new FirstReads();
-  readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
-  readonly #list: () => Promise<readonly ListedTarget[]>;
-  readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
+  readonly #context: ReadContext;
+  readonly #hooks: HookWatches;
   #last: readonly ListedTarget[] | undefined;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
-    const hooks = new HookWatches(context.temporal);
-    this.#makeWatch = (target, onChange) =>
-      new TargetWatch(context, target, onChange, this.#firstReads, hooks);
-    this.#list = () => listTargets(context.temporal);
-    this.#find = (workflowId) => findTarget(context.temporal, workflowId);
+    this.#context = context;
+    this.#hooks = new HookWatches(context.temporal);
   }
 
   /**
@@ -62,7 +58,7 @@ export class TargetWatches {
   }
 
   async #listOrLast(): Promise<readonly ListedTarget[]> {
-    const listing = this.#list().then((targets) => (this.#last = targets));
+    const listing = listTargets(this.#context.temporal).then((targets) => (this.#last = targets));
     const last = this.#last;
     if (last === undefined) return listing;
     return Promise.race([listing.catch(() => last), sleep(LIST_WAIT_MS, last, { ref: false })]);
@@ -71,7 +67,7 @@ export class TargetWatches {
   /** Finds a target by its workflow's id, even a new one. */
   async target(workflowId: string): Promise<ListedTarget | undefined> {
     const listed = (await this.targets()).find((target) => target.workflowId === workflowId);
-    return listed ?? this.#find(workflowId);
+    return listed ?? findTarget(this.#context.temporal, workflowId);
   }
 
   /** Starts to read all targets, so that the first page of a new server shows them at once. */
@@ -135,9 +131,10 @@ export class TargetWatches {
     const known = this.#watched.get(target.workflowId);
     if (known !== undefined) return known;
     const listeners = new Set<() => void>();
-    const watch = this.#makeWatch(target, () => {
+    const tell = (): void => {
       for (const listener of listeners) listener();
-    });
+    };
+    const watch = new TargetWatch(this.#context, target, tell, this.#firstReads, this.#hooks);
     const watched: Watched = { watch, listeners, ending: undefined };
     this.#watched.set(target.workflowId, watched);
     return watched;

@@ -41,13 +41,10 @@ export class PromotionWatch {
     if (this.#watching === undefined) this.#start();
     return () => {
       this.#listeners.delete(own);
-      if (this.#listeners.size === 0) this.close();
+      if (this.#listeners.size > 0) return;
+      this.#watching?.abort();
+      this.#watching = undefined;
     };
-  }
-
-  close(): void {
-    this.#watching?.abort();
-    this.#watching = undefined;
   }
 
   #start(): void {

@@ -8,12 +8,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
-import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import { startDashboard } from '../../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
 import { listen } from '../../support/listen.ts';
+import type { Listening } from '../../../src/dashboard/listen.ts';
 
 const KEY = 'a key that a small team shares';
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -21,7 +22,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 let folder: string;
 let browser: Browser;
 let page: Page;
-let dashboard: Dashboard;
+let dashboard: Listening;
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   beforeAll(async () => {

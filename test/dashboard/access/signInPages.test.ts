@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import { startDashboard } from '../../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { TestBrowser } from './testBrowser.ts';
 import { tokenIn } from './testPage.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
+import type { Listening } from '../../../src/dashboard/listen.ts';
 
 const KEY = 'a key that a small team shares';
 const folder = useFolder();
-let dashboard: Dashboard;
+let dashboard: Listening;
 beforeAll(async () => {
   await bundlePageFiles(folder);
   dashboard = await startDashboard({

@@ -6,10 +6,11 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
-import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import { startDashboard } from '../../../src/dashboard/server.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
+import type { Listening } from '../../../src/dashboard/listen.ts';
 
 /** The window and colors in which a page is viewed. */
 export interface Look {
@@ -30,14 +31,14 @@ export class DashboardUnderTest {
   readonly #temporal: TemporalConnection;
   readonly #folder: string;
   readonly #signIn: SignIn;
-  #dashboard: Dashboard;
+  #dashboard: Listening;
 
   private constructor(
     browser: Browser,
     temporal: TemporalConnection,
     folder: string,
     signIn: SignIn,
-    dashboard: Dashboard,
+    dashboard: Listening,
   ) {
     this.#signIn = signIn;
     this.#browser = browser;
@@ -107,7 +108,7 @@ function start(
   folder: string,
   signIn: SignIn,
   port: number,
-): Promise<Dashboard> {
+): Promise<Listening> {
   return startDashboard({
     temporal,
     home: folder,

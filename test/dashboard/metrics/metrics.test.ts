@@ -4,16 +4,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 import { openPageMetrics } from '../../../src/dashboard/metrics/openPageMetrics.ts';
-import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import { startDashboard } from '../../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import { freePort, listen } from '../../support/listen.ts';
+import type { Listening } from '../../../src/dashboard/listen.ts';
 
 const HOST = '127.0.0.1';
 
 const folder = useFolder();
-let dashboard: Dashboard;
+let dashboard: Listening;
 let metrics: string;
 beforeAll(async () => {
   await bundlePageFiles(folder);
