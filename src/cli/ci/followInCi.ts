@@ -16,6 +16,7 @@ import {
 } from '../ui/endingText.ts';
 import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
+import { restoredRevisions } from '../../domain/release/restored.ts';
 
 /**
  * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI, its steps are a foldable section of
@@ -102,7 +103,7 @@ function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Link
     ['commit', code(result.commit)],
     ['before', code(result.baseline?.revisionId ?? null)],
     ['made', code(result.revisionId)],
-    ['restored', code(restoredRevision(result))],
+    ['restored', code(restoredRevisions(result).at(-1)?.revisionId ?? null)],
     ['serves', servesText(result)],
     ['code', code(result.code)],
     ['agent', result.agentUrl],
@@ -115,10 +116,6 @@ function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Link
     ...stepsSection(result.steps, endedAt),
     ...checksSection(result.verdicts),
   ];
-}
-
-function restoredRevision({ steps }: ReleaseResult): string | null {
-  return steps.findLast(({ restoring, step }) => restoring && step === 'redeploy')?.subject ?? null;
 }
 
 function servesText({ servingRevisionId, servingVerified }: ReleaseResult): string | null {

@@ -19,7 +19,7 @@ import { isHeld, listPreviews, withStuckTasks } from '../../temporal/client/prev
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
-import { openTemporal } from '../openTemporal.ts';
+import { withTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
@@ -40,9 +40,8 @@ export async function runAuditCommand(
   const { output } = context;
   const { config } = await loadConfig(options.config);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const temporal = await openTemporal(context);
-  let broken = 0;
-  try {
+  const broken = await withTemporal(context, async (temporal) => {
+    let count = 0;
     const looked = [];
     for (const wantedName of names) {
       const { name, spec, workflowId } = await chooseTargetSpec(context, config, wantedName);
@@ -58,7 +57,7 @@ export async function runAuditCommand(
       const observed = await observedRevisions(context, spec);
       const others = looked.map((other) => other.target);
       const violations = audit({ target, others, observed, secrets: secretsOf(context, config, name) });
-      broken += violations.length;
+      count += violations.length;
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
         output.print(
@@ -75,10 +74,9 @@ export async function runAuditCommand(
       const found = isRight ? 'no rule was violated' : `${violations.length} broken`;
       output.print(`${mark} ${name}: ${works}, ${outside}: ${found}`);
     }
-    if (wanted === undefined) broken += await auditPreviews(context, temporal, config);
-  } finally {
-    await temporal.close();
-  }
+    if (wanted === undefined) count += await auditPreviews(context, temporal, config);
+    return count;
+  });
   const exitCode = broken === 0 ? 0 : BROKEN;
   output.event({ event: 'ended', exitCode });
   return exitCode;

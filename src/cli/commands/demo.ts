@@ -13,7 +13,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
-import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
+import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/style.ts';
@@ -196,13 +196,15 @@ async function fileOf(stage: Stage, example: string): Promise<Project> {
 async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
   const { output } = stage.context;
   const { state, apiKey } = stage.stack;
-  const target = { controlPlane: state.controlPlane, apiKey: { from: `file:${state.apiKeyFile}` } };
-  const deployment = await withControlPlane(stage.context, target, async (client) => {
-    for await (const found of client.eachDeployment({ name_contains: stage.deployment })) {
-      if (found.name === stage.deployment) return found;
-    }
-    throw failed(`the control plane does not know the deployment "${stage.deployment}"`);
-  });
+  const target = {
+    name: 'demo',
+    controlPlane: state.controlPlane,
+    apiKey: { from: `file:${state.apiKeyFile}` },
+    deployment: stage.deployment,
+  };
+  const deployment = await withControlPlane(stage.context, target, (client) =>
+    findDeployment(client, target),
+  );
   if (deployment.active_revision_id !== servingRevisionId) {
     throw failed(
       `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,

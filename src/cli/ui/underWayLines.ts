@@ -2,7 +2,7 @@ import { nameAndMark, nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import { exactText } from '../../domain/instant.ts';
-import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
+import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 import type { Style } from './style.ts';
@@ -90,7 +90,9 @@ function waitingText(
   now: number,
 ): string {
   const { note, since, until } = waiting;
-  const commands = COMMANDS[waiting.for].map((command) => `slipway ${command(addressed)}`);
+  const commands = COMMANDS[waiting.for].map(
+    (command) => `slipway ${command} ${addressed}${command === 'skip' ? ' --freeze' : ''}`,
+  );
   const who = waiting.for === 'approval' ? `; ${approversText(waiting, interventions)}` : '';
   const pause = interventions.findLast(({ kind, taken }) => kind === 'pause' && taken);
   const paused = waiting.for === 'resume' && pause !== undefined ? `; ${byText(pause)}` : '';
@@ -103,11 +105,11 @@ function approversText({ approvers }: Waiting, interventions: Progress['interven
   return `${approvers?.join(' or ') ?? 'anyone except the person who asked for it'} may approve${already}`;
 }
 
-const COMMANDS: Readonly<Record<Waiting['for'], readonly ((addressed: string) => string)[]>> = {
-  resume: [(addressed) => `resume ${addressed}`, (addressed) => `abort ${addressed}`],
-  approval: [(addressed) => `approve ${addressed}`, (addressed) => `reject ${addressed}`],
-  decision: [(addressed) => `retry ${addressed}`, (addressed) => `abort ${addressed}`],
-  freeze: [(addressed) => `skip ${addressed} --freeze`, (addressed) => `abort ${addressed}`],
+const COMMANDS: Readonly<Record<Waiting['for'], readonly InterventionKind[]>> = {
+  resume: ['resume', 'abort'],
+  approval: ['approve', 'reject'],
+  decision: ['retry', 'abort'],
+  freeze: ['skip', 'abort'],
 };
 
 function pauseLines(taken: readonly InterventionRecord[], addressed: string): readonly string[] {

@@ -27,8 +27,7 @@ const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
 
 /**
  * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
- * `{"event":"ready","codec":"http://…"}` once it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when
- * its stdin does.
+ * `{"event":"ready","codec":"http://…"}` once it accepts requests.
  */
 export async function runCodecCommand(
   { output, home, environment }: CommandContext,

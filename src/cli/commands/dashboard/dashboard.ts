@@ -25,7 +25,7 @@ interface DashboardOptions {
 
 /**
  * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
- * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin closes.
+ * it accepts requests.
  */
 export async function runDashboardCommand(
   context: CommandContext,

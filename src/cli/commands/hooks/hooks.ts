@@ -27,8 +27,7 @@ interface HooksOptions extends FileOptions {
 
 /**
  * `slipway hooks`: serves the hooks of the file until SIGTERM or SIGINT. Prints
- * `{"event":"ready","hooks":"http://…","names":[…]}` once it listens. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its
- * stdin ends.
+ * `{"event":"ready","hooks":"http://…","names":[…]}` once it listens.
  */
 export async function runHooksCommand(
   context: CommandContext,

@@ -39,7 +39,7 @@ interface WorkerOptions {
 /**
  * `slipway worker`: runs releases until SIGTERM or SIGINT, then shuts down gracefully. Prints
  * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
- * home had started and that is retried. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ * home had started and that is retried.
  */
 export async function runWorkerCommand(
   context: CommandContext,
