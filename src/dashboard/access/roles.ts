@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { type Claims, verifiedEmail } from '../../identity/claims.ts';
-import { hasRole, type Role, ROLES } from './session.ts';
+import { type Role, ROLES } from './session.ts';
 
 const RoleField = z.enum(ROLES);
 
@@ -45,7 +45,7 @@ export async function readRoleFile(path: string): Promise<RoleFile> {
  */
 export function roleOf({ claim, file }: RoleSource, claims: Claims): Role | undefined {
   const named = textsIn(claims[claim]);
-  if (file === undefined) return highest(named.filter(isRole)) ?? 'view';
+  if (file === undefined) return highest(named) ?? 'view';
   const email = verifiedEmail(claims)?.toLowerCase();
   const ofPerson = Object.entries(file.people).filter(([address]) => address.toLowerCase() === email);
   const ofGroups = Object.entries(file.groups).filter(([group]) => named.includes(group));
@@ -53,15 +53,8 @@ export function roleOf({ claim, file }: RoleSource, claims: Claims): Role | unde
   return role ?? (file.default === 'none' ? undefined : file.default);
 }
 
-function highest(roles: readonly Role[]): Role | undefined {
-  return roles.reduce<Role | undefined>(
-    (best, role) => (best !== undefined && hasRole({ role: best }, role) ? best : role),
-    undefined,
-  );
-}
-
-function isRole(text: string): text is Role {
-  return (ROLES as readonly string[]).includes(text);
+function highest(roles: readonly string[]): Role | undefined {
+  return ROLES.findLast((role) => roles.includes(role));
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -1,10 +1,7 @@
-import { type Actor, nameAndMark } from '../../domain/actor.ts';
-import {
-  type Hold,
-  type Quarantined,
-  type TargetState,
-  waitingRollbacks,
-} from '../../domain/target/targetState.ts';
+import type { Child } from 'hono/jsx';
+
+import { nameAndMark } from '../../domain/actor.ts';
+import { type Hold, type TargetState, waitingRollbacks } from '../../domain/target/targetState.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
@@ -165,7 +162,11 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
   return (
     <>
       {silence === undefined ? null : <Silence silence={silence} wasRead />}
-      {hold === null ? null : <OnHold hold={hold} />}
+      {hold === null ? null : (
+        <SetBy by={hold.by} since={hold.since}>
+          <strong>On hold</strong>
+        </SetBy>
+      )}
       {frozen === null ? null : (
         <p class="condition">
           <strong>{`Frozen by ${frozen.name} `}</strong>
@@ -173,8 +174,10 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
           <Until at={new Date(frozen.until).toISOString()} />
         </p>
       )}
-      {quarantined.map((artifact) => (
-        <Quarantine quarantined={artifact} />
+      {quarantined.map(({ artifact, by, since }) => (
+        <SetBy by={by} since={since}>
+          <strong>In quarantine</strong> <ArtifactName artifact={artifact} />
+        </SetBy>
       ))}
       {drift === null ? null : <p class="condition">{describeDrift(drift)}</p>}
       {extras.map((extra) => (
@@ -218,29 +221,16 @@ function Silence({ silence: { why, hint, since }, wasRead = false }: SilenceProp
   );
 }
 
-function OnHold({ hold: { by, since } }: { readonly hold: Hold }) {
+/** A condition that a person set: what, by whom, since when and why. */
+function SetBy({ by, since, children }: Pick<Hold, 'by' | 'since'> & { readonly children?: Child }) {
   return (
     <p class="condition">
-      <strong>On hold</strong> {`by ${by.who}, `}
-      <Moment at={since} />
-      {reasonText(by)}
-    </p>
-  );
-}
-
-function Quarantine({ quarantined: { artifact, by, since } }: { readonly quarantined: Quarantined }) {
-  return (
-    <p class="condition">
-      <strong>In quarantine</strong> <ArtifactName artifact={artifact} />
+      {children}
       {` by ${by.who}, `}
       <Moment at={since} />
-      {reasonText(by)}
+      {by.reason === undefined ? '' : `: ${by.reason}`}
     </p>
   );
-}
-
-function reasonText({ reason }: Actor): string {
-  return reason === undefined ? '' : `: ${reason}`;
 }
 
 export function Past({
