@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { buildProgram } from './program/program.ts';
 import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
+import { buildProgram } from './program/program.ts';
 import { printError } from './ui/errorReport.ts';
 
 /** The exit code that a shell reports for SIGPIPE. Node ignores that signal. */

@@ -1,9 +1,9 @@
 import type { HookOfFile } from './hooks/hookRules.ts';
 import type { LiveRooms } from './live/liveRooms.ts';
+import type { ReadContext } from './live/targetWatch.ts';
 import type { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import type { PageFiles } from './pageFiles.ts';
-import type { ReadContext } from './live/targetWatch.ts';
 
 export interface PageContext extends ReadContext {
   readonly files: PageFiles;

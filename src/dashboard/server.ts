@@ -5,10 +5,10 @@ import { createApp } from './app.ts';
 import type { HookOfFile } from './hooks/hookRules.ts';
 import { listen, type Listening, serve } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
+import type { ReadContext } from './live/targetWatch.ts';
 import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
-import type { ReadContext } from './live/targetWatch.ts';
 
 export interface DashboardOptions extends ReadContext {
   readonly host: string;

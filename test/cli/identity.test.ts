@@ -5,8 +5,8 @@ import { keepProof } from '../../src/cli/identity.ts';
 import type { Statement } from '../../src/domain/identity/statement.ts';
 import { type Proof, statementAudience } from '../../src/identity/proof.ts';
 import { GITLAB_AUDIENCE, Verifier } from '../../src/identity/verifier.ts';
-import { type LocalIssuer, startLocalIssuer } from '../identity/localIssuer.ts';
 import { closedPort, type FaultyService, json, startService } from '../clients/faultyService.ts';
+import { type LocalIssuer, startLocalIssuer } from '../identity/localIssuer.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 /** It contains no credentials. */

@@ -2,12 +2,12 @@ import { request } from 'node:http';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import type { Listening } from '../../src/dashboard/listen.ts';
 import { startDashboard } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import { hookOf, ListenerUnderTest, SECRET } from '../hooks/hookRequests.ts';
-import { bundlePageFiles } from './bundlePageFiles.ts';
 import { useFolder } from '../support/temporaryFolder.ts';
-import type { Listening } from '../../src/dashboard/listen.ts';
+import { bundlePageFiles } from './bundlePageFiles.ts';
 
 const folder = useFolder();
 let dashboard: Listening;

@@ -1,6 +1,7 @@
 import { pageLink, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
+import { restoredRevisions } from '../../domain/release/restored.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
@@ -14,9 +15,8 @@ import {
   onPageLines,
   outcomeWords,
 } from '../ui/endingText.ts';
-import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
-import { restoredRevisions } from '../../domain/release/restored.ts';
+import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI, its steps are a foldable section of

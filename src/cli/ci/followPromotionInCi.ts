@@ -6,17 +6,17 @@ import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { lastResult } from '../../temporal/client/promotion/promotionClient.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
+import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
-import { type Links, onPageLines, outcomeWords, promotionWords } from '../ui/endingText.ts';
-import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
-import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
-import { lastResult } from '../../temporal/client/promotion/promotionClient.ts';
-import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { GAVE_UP, tellGaveUp, whileItContinues } from '../follow/followToEnd.ts';
 import { FollowView } from '../follow/followView.ts';
 import type { Output } from '../output.ts';
+import { type Links, onPageLines, outcomeWords, promotionWords } from '../ui/endingText.ts';
+import { checksSection, code, type Fact, factsTable, stepsSection, summaryOf } from './markdown.ts';
+import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,

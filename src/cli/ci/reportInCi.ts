@@ -3,13 +3,13 @@ import { relative } from 'node:path';
 
 import { errorText } from '@slipway/contract/codedError';
 
-import type { CommandContext } from '../context.ts';
-import { reportError } from '../ui/errorReport.ts';
-import { summaryOf } from './markdown.ts';
 import { ConfigError } from '../../config/configError.ts';
 import type { ConfigProblem } from '../../config/configPlace.ts';
+import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
+import { reportError } from '../ui/errorReport.ts';
 import { ciRun } from './ciRun.ts';
+import { summaryOf } from './markdown.ts';
 
 /** The ending of a command that did not follow anything to its end: rejected, queued, timed out. */
 interface CiReport {

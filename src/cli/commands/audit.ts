@@ -1,5 +1,6 @@
 import type { Config } from '../../config/configSchema.ts';
 import { loadConfig } from '../../config/loadConfig.ts';
+import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 import { releaseSettings } from '../../config/releaseSettings.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
@@ -22,7 +23,6 @@ import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
-import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 
 /** A rule was broken: a person must look. */
 const BROKEN = 3;

@@ -1,11 +1,11 @@
-import type { CommandContext, FileOptions } from '../context.ts';
-import { planPromotionsOf } from './promotion/promotionPlan.ts';
 import { loadConfig } from '../../config/loadConfig.ts';
+import type { CommandContext, FileOptions } from '../context.ts';
 import { interruptible } from '../interruption.ts';
 import { printProblems } from './lint/problemLines.ts';
-import { chooseTargetSpec } from './target/targetAccess.ts';
+import { planPromotionsOf } from './promotion/promotionPlan.ts';
 import { releasePlan } from './release/releasePlan.ts';
 import { releasePlanLines } from './release/releasePlanLines.ts';
+import { chooseTargetSpec } from './target/targetAccess.ts';
 
 /**
  * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their

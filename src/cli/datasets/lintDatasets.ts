@@ -9,10 +9,10 @@ import type { DeclaredDataset } from '../../config/datasetSchema.ts';
 import type { LintedConfig } from '../../config/loadConfig.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
+import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
 import { askedDataset, budgetProblem } from './readDatasets.ts';
-import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 
 export interface LintedDatasets {
   readonly problems: readonly ConfigProblem[];

@@ -1,14 +1,14 @@
 import { datasetInvalid, datasetRows } from '../../check/datasetRows.ts';
-import type { Project } from '../../config/loadConfig.ts';
 import type { DeclaredCheck, DeclaredDataset } from '../../config/datasetSchema.ts';
+import type { Project } from '../../config/loadConfig.ts';
 import { type ChecksBudget, fewestRuns } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type Dataset, DATASET_MAX, datasetProblem } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { WholeNumber } from '../../domain/scalars.ts';
+import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
-import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 
 export interface ReadDatasets {
   readonly checks: readonly Check[];

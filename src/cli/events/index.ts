@@ -1,8 +1,8 @@
 import type { CheckSections } from './checks.ts';
-import type { HookSections, PreviewSections, PromotionSections } from './promotions.ts';
 import type { MachineSections } from './machine.ts';
 import type { PlanSections } from './plans.ts';
 import type { PlatformSections } from './platform.ts';
+import type { HookSections, PreviewSections, PromotionSections } from './promotions.ts';
 import type { ReleaseSections } from './releases.ts';
 import type { SourceSections } from './sources.ts';
 import type { StatusSections } from './status.ts';

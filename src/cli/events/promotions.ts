@@ -1,9 +1,9 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { HookEvents, HookRow } from '../../domain/hooks/hookState.ts';
+import type { PreviewResult, PreviewSummary } from '../../domain/preview/preview.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { PromotionSchedule, ScheduleChange } from '../../domain/schedule/schedule.ts';
-import type { HookEvents, HookRow } from '../../domain/hooks/hookState.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
-import type { PreviewResult, PreviewSummary } from '../../domain/preview/preview.ts';
 
 /** The events of promotions and their schedules. */
 export interface PromotionSections {

@@ -1,8 +1,8 @@
 import { CodedError } from '@slipway/contract/codedError';
 import type { Command } from 'commander';
 
-import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 import { inSpan, startTraces } from '../../traces/trace.ts';
+import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 import { configOption } from './options.ts';
 
 /**

@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
 
-import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
-import type { InitOptions } from '../commands/init/init.ts';
-import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
 import { traceVariables } from '../../traces/trace.ts';
+import type { InitOptions } from '../commands/init/init.ts';
+import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
+import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
+import type { FileOptions } from '../context.ts';
 import { jsonLine } from '../output.ts';
+import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
   configOption,
   DASHBOARD_PORT,
@@ -18,8 +20,6 @@ import {
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
 } from './options.ts';
-import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
-import type { FileOptions } from '../context.ts';
 
 interface AgentOptions {
   readonly port: number;

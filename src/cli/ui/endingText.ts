@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
-import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';

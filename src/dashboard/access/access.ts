@@ -8,8 +8,8 @@ import { addressOf, returnPath } from './address.ts';
 import { refuseCrossSite } from './crossSite.ts';
 import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
-import { hasRole, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
 import { SealedCookies } from './sealedCookies.ts';
+import { hasRole, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
 import { forgetIdentity, proverOf } from './signedInIdentity.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
 

@@ -2,16 +2,16 @@ import type { Context } from 'hono';
 import type { JWK } from 'jose';
 
 import { verifiedEmail } from '../../identity/claims.ts';
-import { newSigningKey } from '../../identity/proof.ts';
 import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.ts';
 import { isRefusal, whyNot } from '../../identity/issuerFailure.ts';
+import { newSigningKey } from '../../identity/proof.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import { type Address, returnPath } from './address.ts';
-import { newSession, type PageEnv, type Session } from './session.ts';
 import { roleOf } from './roles.ts';
-import { keepIdentity } from './signedInIdentity.ts';
 import type { SealedCookies } from './sealedCookies.ts';
+import { newSession, type PageEnv, type Session } from './session.ts';
+import { keepIdentity } from './signedInIdentity.ts';
 
 export const CALLBACK_PATH = '/sign-in/callback';
 

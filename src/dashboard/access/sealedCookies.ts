@@ -3,9 +3,9 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 
+import { isRecord } from '../../domain/scalars.ts';
 import type { Address } from './address.ts';
 import { isSession, type PageEnv, type Session } from './session.ts';
-import { isRecord } from '../../domain/scalars.ts';
 
 /** Cookies with small objects that the browser can neither read nor change. */
 export class SealedCookies {

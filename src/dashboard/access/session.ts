@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
-import { isRecord } from '../../domain/scalars.ts';
 import type { Statement } from '../../domain/identity/statement.ts';
+import { isRecord } from '../../domain/scalars.ts';
 import type { Address } from './address.ts';
 
 /** What people may do on the page, in ascending order. Each role includes those before it. */

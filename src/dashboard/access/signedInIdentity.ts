@@ -5,8 +5,8 @@ import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { personProof, putProof } from '../../identity/proof.ts';
-import type { KeepProof, PageEnv, Session } from './session.ts';
 import type { SealedCookies } from './sealedCookies.ts';
+import type { KeepProof, PageEnv, Session } from './session.ts';
 
 /** Proves who signed in: their ID token, and the key that it is bound to. */
 interface SignedInIdentity {

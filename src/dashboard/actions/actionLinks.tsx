@@ -12,9 +12,9 @@ import {
   type TargetAction,
   targetActionAddress,
 } from './actionAddresses.ts';
+import { interventionWord } from './interventionOrders.ts';
 import { interventionOffers, problemOf, targetOffers } from './offers.ts';
 import { promotionStanding } from './promotionSubject.ts';
-import { interventionWord } from './interventionOrders.ts';
 
 interface OfViewer {
   readonly viewer: Viewer;

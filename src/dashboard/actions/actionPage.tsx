@@ -4,9 +4,9 @@ import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import type { SlipwayError } from '../../domain/errors.ts';
+import type { PageEnv } from '../access/session.ts';
 import { CsrfField } from '../access/signInPages.tsx';
 import type { Order } from './actionSubject.ts';
-import type { PageEnv } from '../access/session.ts';
 
 /** The longest reason that a message can carry. */
 export const REASON_MAX_CHARACTERS = 900;

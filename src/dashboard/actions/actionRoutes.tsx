@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 
 import { type Context, Hono } from 'hono';
 
-import { SlipwayError } from '../../domain/errors.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
+import { SlipwayError } from '../../domain/errors.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { proverFor } from '../../identity/proof.ts';
 import { requireReleaseRole } from '../access/access.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
-import type { PartName } from '../page/layout.tsx';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
+import type { PartName } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
-import type { ActionSubject, Order } from './actionSubject.ts';
 import { HOOK_ANSWERS, TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, actionResultAddress, REASON_MAX_CHARACTERS } from './actionPage.tsx';
-import { FROM } from './offers.ts';
+import type { ActionSubject, Order } from './actionSubject.ts';
 import { hookSubject } from './hookSubject.ts';
+import { FROM } from './offers.ts';
 import { promotionSubject } from './promotionSubject.ts';
 import { releaseSubject } from './releaseSubject.ts';
 import { targetSubject } from './targetSubject.ts';

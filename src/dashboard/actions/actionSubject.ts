@@ -1,6 +1,6 @@
+import { onSlipwayError } from '../../domain/errors.ts';
 import type { Prove } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../../domain/intervention/intervention.ts';
-import { onSlipwayError } from '../../domain/errors.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 
 export interface Message {

@@ -6,11 +6,11 @@ import {
   SOAK,
   type Standing,
 } from '../../domain/intervention/intervention.ts';
-import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { startingProgress } from '../../domain/release/progress.ts';
+import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { momentText } from '../page/times.tsx';
-import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './actionSubject.ts';
+import { type Asking, problemOf } from './offers.ts';
 
 interface IntervenedIn {
   /** `release-3 on production`, or `the promotion nightly`. */

@@ -1,3 +1,4 @@
+import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { standingOf, type StandingRequest } from '../../domain/intervention/standing.ts';
@@ -9,7 +10,6 @@ import {
   viewPromotion,
 } from '../../temporal/client/promotion/promotionClient.ts';
 import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
-import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { type ActionSubject, sendOnce } from './actionSubject.ts';
 import { interventionOrder, UNASKED } from './interventionOrders.ts';

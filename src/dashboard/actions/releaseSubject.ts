@@ -1,15 +1,15 @@
 import { artifactIdentity, shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
+import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { standingOf } from '../../domain/intervention/standing.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
-import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { intervene, stopRelease } from '../../temporal/client/intervention/interventionClient.ts';
 import { findWork } from '../../temporal/client/release/pastReleases.ts';
-import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
+import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
 import { type ActionSubject, type Order, sendOnce } from './actionSubject.ts';

@@ -1,9 +1,9 @@
-import type { AllowedChange, GuardMetric } from '../../domain/guard/guardPolicy.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
+import { formatDuration } from '../../domain/duration.ts';
 import { endText } from '../../domain/guard/guarding.ts';
+import type { AllowedChange, GuardMetric } from '../../domain/guard/guardPolicy.ts';
 import type { Measurement } from '../../domain/guard/measurement.ts';
 import { figure } from '../../domain/scalars.ts';
-import { formatDuration } from '../../domain/duration.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { ScrollTable } from '../page/marks.tsx';
 import { Moment, Until } from '../page/times.tsx';

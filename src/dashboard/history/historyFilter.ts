@@ -1,7 +1,7 @@
-import type { Period } from '../../domain/delivery/measures.ts';
 import type { TargetRelease } from '../../domain/delivery/changes.ts';
-import { OUTCOMES } from '../../domain/release/outcome.ts';
+import type { Period } from '../../domain/delivery/measures.ts';
 import { DAY_MS } from '../../domain/duration.ts';
+import { OUTCOMES } from '../../domain/release/outcome.ts';
 
 const DAYS_SHOWN = 30;
 export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;

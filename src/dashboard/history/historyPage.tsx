@@ -1,8 +1,13 @@
 import { Hono } from 'hono';
 
+import { nameAndMark } from '../../domain/actor.ts';
+import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
+import { DAY_MS } from '../../domain/duration.ts';
 import { targetHistories, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
 import type { PageEnv } from '../access/session.ts';
+import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
+import { Moment } from '../page/times.tsx';
 import type { PageContext } from '../pageContext.ts';
 import {
   dayOf,
@@ -16,11 +21,6 @@ import {
 } from './historyFilter.ts';
 import { MeasuresView } from './measuresView.tsx';
 import { olderReleases } from './olderReleases.ts';
-import { nameAndMark } from '../../domain/actor.ts';
-import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
-import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
-import { DAY_MS } from '../../domain/duration.ts';
 
 export function historyRoutes({ temporal, watches }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();

@@ -1,8 +1,8 @@
-import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../domain/guard/guarding.ts';
+import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { type GuardWatched, readGuardPolicy, readMeasured } from '../../temporal/client/guard/guardClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 /** How often a running guard is read, in milliseconds. Its heartbeats add no event to a history. */
 const READ_EVERY_MS = 5_000;

@@ -1,5 +1,6 @@
 import type { HookEvents } from '../../domain/hooks/hookState.ts';
 import { hookEventsQuery } from '../../messages/hooks.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import {
   hookOfTarget,
   inOrder,
@@ -9,7 +10,6 @@ import {
 } from '../../temporal/client/hooks/targetHooks.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 const LIST_EVERY_MS = 5_000;
 /** The shortest time between two reads of a hook, in milliseconds: a flood of events costs one read each second. */

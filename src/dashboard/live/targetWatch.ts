@@ -1,24 +1,24 @@
 import pLimit from 'p-limit';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
+import type { Progress } from '../../domain/release/release.ts';
 import type { Running } from '../../domain/target/targetState.ts';
 import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
+import { progressQuery } from '../../messages/release.ts';
+import { type TargetView, viewQuery } from '../../messages/target.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
-import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
-import { progressQuery } from '../../messages/release.ts';
-import { type TargetView, viewQuery } from '../../messages/target.ts';
+import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { FirstReads } from './firstReads.ts';
 import { type GuardOnPage, guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
-import type { UnderWay } from '../../domain/heartbeat.ts';
-import type { Progress } from '../../domain/release/release.ts';
-import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 const SPACING_MS = 100;
 /** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */

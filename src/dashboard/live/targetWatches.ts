@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
 import type { TargetView } from '../../messages/target.ts';
-import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
+import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
+import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
 const KEPT_MS = 5 * 60_000;

@@ -1,8 +1,8 @@
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
-import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
-import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/layout.tsx';
 import { ArtifactName, Chip, Commit, Facts, Requester, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';

@@ -1,10 +1,10 @@
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import {
   type ListedPromotion,
   listPromotions,
   readPromotion,
 } from '../../temporal/client/promotion/listPromotions.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
-import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
 const LIST_EVERY_MS = 5_000;
 const SPACING_MS = 200;

@@ -1,18 +1,18 @@
+import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { frozenAt } from '../../domain/freeze/freeze.ts';
+import type { Progress } from '../../domain/release/release.ts';
 import { describeTimes } from '../../domain/schedule/schedule.ts';
-import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
+import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/layout.tsx';
 import { Chip, Commit, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { StepStrip, Wait } from '../releases/underWay.tsx';
 import { type Headline, headlineOf, servingOf } from '../targets/targetTexts.ts';
-import type { Progress } from '../../domain/release/release.ts';
 
 export interface PromotionsProps {
   readonly promotions: readonly ListedPromotion[];

@@ -1,12 +1,13 @@
+import { asText } from '../../domain/check/answer.ts';
+import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
+import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
-import { wordsOf } from '../../domain/deployment/revisionName.ts';
-import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/session.ts';
+import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,
@@ -24,7 +25,6 @@ import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
 import { SaidByPeople, TimeBar, Timeline } from './timeline.tsx';
 import { Wait } from './underWay.tsx';
-import { asText } from '../../domain/check/answer.ts';
 
 interface StoryProps {
   readonly story: ReleaseStory;

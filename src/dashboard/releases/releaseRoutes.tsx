@@ -1,14 +1,14 @@
 import { Hono } from 'hono';
 
+import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { onSlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference, type ReleaseDifference } from '../../inspection/release/releaseDifference.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
-import { ActionResult } from '../actions/actionPage.tsx';
 import type { PageEnv } from '../access/session.ts';
+import { ActionResult } from '../actions/actionPage.tsx';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { Fields, Story, storyFragments } from './releasePage.tsx';
 import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';

@@ -1,10 +1,10 @@
-import { stepElapsedMs } from '../../domain/story.ts';
-import type { StepRecord } from '../../domain/release/release.ts';
-import { splitTime, type TimedRelease, type TimeSplit } from '../../domain/release/timeSplit.ts';
-import { Clock, durationText, Elapsed, Moment, momentText } from '../page/times.tsx';
-import { stepWords } from './underWay.tsx';
 import { nameAndProof } from '../../domain/actor.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
+import type { StepRecord } from '../../domain/release/release.ts';
+import { splitTime, type TimedRelease, type TimeSplit } from '../../domain/release/timeSplit.ts';
+import { stepElapsedMs } from '../../domain/story.ts';
+import { Clock, durationText, Elapsed, Moment, momentText } from '../page/times.tsx';
+import { stepWords } from './underWay.tsx';
 
 interface TimelineProps {
   readonly timed: TimedRelease;

@@ -1,14 +1,14 @@
 import { nameAndMark } from '../../domain/actor.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
-import { TargetActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/session.ts';
+import { TargetActions } from '../actions/actionLinks.tsx';
 import { Guard } from '../guard/guardView.tsx';
 import type { HookOfFile } from '../hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,

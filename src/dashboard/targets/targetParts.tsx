@@ -1,15 +1,15 @@
 import type { Child } from 'hono/jsx';
 
 import { nameAndMark } from '../../domain/actor.ts';
-import { type Hold, type TargetState, waitingRollbacks } from '../../domain/target/targetState.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
-import { RunningActions } from '../actions/actionLinks.tsx';
-import { releaseActionAddress } from '../actions/actionAddresses.ts';
+import { type Hold, type TargetState, waitingRollbacks } from '../../domain/target/targetState.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
+import { releaseActionAddress } from '../actions/actionAddresses.ts';
+import { RunningActions } from '../actions/actionLinks.tsx';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, Facts, RevisionId, Verified } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';
 import { UnderWay, Wait } from '../releases/underWay.tsx';

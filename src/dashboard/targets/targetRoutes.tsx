@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
 
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { ActionResult } from '../actions/actionPage.tsx';
 import type { PageEnv } from '../access/session.ts';
+import { ActionResult } from '../actions/actionPage.tsx';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { LIST_SHOWN_MS } from '../live/targetWatches.ts';
-import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Targets, targetsFragments } from './targetsPage.tsx';

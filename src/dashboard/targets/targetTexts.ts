@@ -1,7 +1,7 @@
 import { type Frozen, frozenAt } from '../../domain/freeze/freeze.ts';
 import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
-import type { Tone } from '../page/marks.tsx';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
+import type { Tone } from '../page/marks.tsx';
 
 export interface Headline {
   readonly tone: Tone;

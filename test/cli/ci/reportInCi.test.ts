@@ -5,10 +5,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ciLog, reportErrorInCi, reportInCi } from '../../../src/cli/ci/reportInCi.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
-import { SlipwayError } from '../../../src/domain/errors.ts';
-import { testOutput } from '../testOutput.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
 import { ConfigError } from '../../../src/config/configError.ts';
+import { SlipwayError } from '../../../src/domain/errors.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { testOutput } from '../testOutput.ts';
 
 let folder: string;
 let context: CommandContext & { readonly output: ReturnType<typeof testOutput> };

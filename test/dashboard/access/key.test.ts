@@ -2,9 +2,9 @@ import { userInfo } from 'node:os';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { Attempts } from '../../../src/dashboard/access/keySignIn.ts';
 import { TestBrowser } from './testBrowser.ts';
 import { accessApp, startPage, type TestPage, tokenIn } from './testPage.ts';
-import { Attempts } from '../../../src/dashboard/access/keySignIn.ts';
 
 const KEY = 'a key that a small team shares';
 let page: TestPage | undefined;

@@ -6,11 +6,11 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
+import type { Listening } from '../../../src/dashboard/listen.ts';
 import { startDashboard } from '../../../src/dashboard/server.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
-import type { Listening } from '../../../src/dashboard/listen.ts';
 
 /** The window and colors in which a page is viewed. */
 export interface Look {

@@ -8,14 +8,14 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { protectiveHeaders } from '../../../src/dashboard/app.ts';
 import type { PageEnv } from '../../../src/dashboard/access/session.ts';
+import { protectiveHeaders } from '../../../src/dashboard/app.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';
+import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { judgedReport, someTrials } from '../promotions/judgedReport.ts';
-import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {

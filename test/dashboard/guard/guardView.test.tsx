@@ -4,8 +4,8 @@ import { Guard } from '../../../src/dashboard/guard/guardView.tsx';
 import type { GuardOnPage } from '../../../src/dashboard/live/guardWatch.ts';
 import { unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
-import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';
+import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 
 const AT = '2026-11-25T12:00:00.000Z';

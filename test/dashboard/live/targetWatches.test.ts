@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { LIST_SHOWN_MS, TargetWatches } from '../../../src/dashboard/live/targetWatches.ts';
 import type { ReadContext } from '../../../src/dashboard/live/targetWatch.ts';
+import { LIST_SHOWN_MS, TargetWatches } from '../../../src/dashboard/live/targetWatches.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,8 +5,8 @@ import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
 import { Flow } from '../../../src/dashboard/promotions/promotionsPage.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
-import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 
 const { target: to } = request('a');

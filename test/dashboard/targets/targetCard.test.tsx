@@ -5,8 +5,8 @@ import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/t
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { TargetCard } from '../../../src/dashboard/targets/targetsPage.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
-import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
+import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import type { KeptTarget } from '../../../src/temporal/history/keptTarget.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
 

@@ -4,14 +4,14 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type PackedSource, packSource } from '../../../artifact/pack.ts';
 import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
+import { type SuspectedSecret, suspectedSecrets } from '../../../artifact/suspectedSecrets.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { gitIn } from '../../provenance.ts';
-import { type SuspectedSecret, suspectedSecrets } from '../../../artifact/suspectedSecrets.ts';
-import type { Output } from '../../output.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
+import type { Output } from '../../output.ts';
+import { gitIn } from '../../provenance.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {

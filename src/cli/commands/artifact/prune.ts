@@ -13,18 +13,18 @@ import {
 } from '../../../domain/artifact/retention.ts';
 import { datasetDigests } from '../../../domain/check/dataset.ts';
 import { ROWS_UNDER_WAY } from '../../../domain/check/rowRecords.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
 import { IDENTITIES } from '../../../identity/proof.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Style } from '../../ui/style.ts';
 import { agoText, type Cell, sizeText, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
-import type { EventOf } from '../../events/index.ts';
-import { DAY_MS } from '../../../domain/duration.ts';
 
 interface PruneOptions extends FileOptions {
   readonly dryRun?: boolean;

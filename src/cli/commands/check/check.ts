@@ -4,7 +4,9 @@ import { pick } from '@slipway/contract/pick';
 import pLimit from 'p-limit';
 
 import type { Answered, CheckedAgent } from '../../../check/askAgent.ts';
+import type { AskDataset } from '../../../check/askDataset.ts';
 import { carryOut, NOTHING_MADE } from '../../../check/carryOut.ts';
+import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
 import type { Evaluating } from '../../../check/evaluate.ts';
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createRunApiClient } from '../../../clients/runApi.ts';
@@ -14,20 +16,18 @@ import { knownSecrets } from '../../../config/secretReference.ts';
 import { budgetLeft, type ChecksBudget, type Spent } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
+import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
+import type { ShownRun } from '../../../domain/check/shownRun.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
-import type { CheckResult } from '../../events/checks.ts';
+import type { DatasetSource } from '../../datasets/datasetSource.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
+import type { CheckResult } from '../../events/checks.ts';
 import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { junitReport, reportChecksInCi, resultLines } from './checkReports.ts';
 import { agentOf } from './checkedAddress.ts';
-import type { AskDataset } from '../../../check/askDataset.ts';
-import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
-import type { ShownRun } from '../../../domain/check/shownRun.ts';
-import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
-import type { DatasetSource } from '../../datasets/datasetSource.ts';
+import { junitReport, reportChecksInCi, resultLines } from './checkReports.ts';
 
 export interface CheckOptions extends FileOptions {
   /** A reference: `env:NAME`, `file:/path`. Only for an agent at a URL. */

@@ -1,11 +1,11 @@
 import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check/dataset.ts';
 import { type EvaluatorScores, scoresText } from '../../../domain/check/evaluator.ts';
-import type { CheckResult } from '../../events/checks.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { ciLog, writeJobSummary } from '../../ci/reportInCi.ts';
 import { summaryOf, table } from '../../ci/markdown.ts';
+import { ciLog, writeJobSummary } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
+import type { CheckResult } from '../../events/checks.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { counted } from '../../ui/text.ts';

@@ -1,9 +1,9 @@
 import { parse } from 'yaml';
 
+import { findConfig } from '../../../config/findConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { CommandModel, OptionModel, ValueKind } from './model.ts';
-import { findConfig } from '../../../config/findConfig.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

@@ -1,10 +1,10 @@
 import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts';
 import { startDashboard } from '../../../dashboard/server.ts';
 import { readMetricsAddress } from '../../../metrics/exporter.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { openHooks } from '../hooks/hooks.ts';
 
 const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';

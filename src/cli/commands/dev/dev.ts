@@ -7,8 +7,8 @@ import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
-import { MARKS } from '../../ui/style.ts';
 import { PLATFORM_PORT } from '../../program/options.ts';
+import { MARKS } from '../../ui/style.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './service.ts';
 

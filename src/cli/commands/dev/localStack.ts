@@ -6,7 +6,6 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { type DevServer, prepareNamespace, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
-import { loadPlatform } from '../platform/platform.ts';
 import {
   DASHBOARD_PORT,
   HOOKS_PORT,
@@ -14,6 +13,7 @@ import {
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
 } from '../../program/options.ts';
+import { loadPlatform } from '../platform/platform.ts';
 import { choosePort } from './ports.ts';
 import {
   type CommandService,

@@ -1,15 +1,15 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
-import type { CommandContext } from '../../context.ts';
-import { withTemporal } from '../../openTemporal.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { exactText } from '../../../domain/instant.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
+import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import type { Style } from '../../ui/style.ts';
 import { agoText, type Cell, tableLines } from '../../ui/text.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of

@@ -1,14 +1,14 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
 import { decisionText } from '../../../domain/hooks/hookText.ts';
 import { answerHook, viewHookEvents } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { readRequester } from '../../provenance.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { agoText } from '../../ui/text.ts';
 import { listeningHooks } from './listeningHooks.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
-import { readRequester } from '../../provenance.ts';
 
 /** `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them. */
 export async function runHookListCommand(

@@ -1,17 +1,17 @@
 import type { Hono } from 'hono';
 
 import { makeHome } from '../../../config/home.ts';
-import { serve } from '../../../dashboard/listen.ts';
-import type { CommandContext, FileOptions } from '../../context.ts';
-import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
-import { withTemporal } from '../../openTemporal.ts';
 import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
+import { serve } from '../../../dashboard/listen.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { type Answered, hookRoutes } from '../../../hooks/hookRoutes.ts';
 import type { ListeningHook, RequestSource } from '../../../hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
+import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';

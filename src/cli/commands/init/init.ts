@@ -15,10 +15,10 @@ import type { CommandContext } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
-import { printProblems } from '../lint/problemLines.ts';
 import { pythonAgentProblems } from '../lint/lint.ts';
-import { type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
+import { type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
 export interface InitOptions {
   readonly yes?: boolean;

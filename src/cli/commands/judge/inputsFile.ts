@@ -5,13 +5,13 @@ import { dirname, resolve } from 'node:path';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { digestFile } from '../../../artifact/digest.ts';
 import { systemReason } from '../../../artifact/sourceFiles.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
-import type { JudgeInputs } from '../../../domain/judge/settings.ts';
-import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { LintedConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { JudgeInputs } from '../../../domain/judge/settings.ts';
+import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
 
 /**
  * The inputs of a file, one at a time.

@@ -6,13 +6,13 @@ import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 import { ConfigError } from '../../../config/configError.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import { lintConfig, type LintedConfig, type Project } from '../../../config/loadConfig.ts';
-import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
+import { releaseSettings } from '../../../config/releaseSettings.ts';
+import { parsedJson } from '../../../domain/scalars.ts';
 import { ciLog, reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
+import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { counted } from '../../ui/text.ts';
 import { nearName, printProblems } from './problemLines.ts';
-import { parsedJson } from '../../../domain/scalars.ts';
-import { releaseSettings } from '../../../config/releaseSettings.ts';
 
 /**
  * `slipway lint [FILE]`: prints every error in `slipway.yaml`, its datasets and its judges' inputs, and settings that have no effect. Changes

@@ -10,17 +10,17 @@ import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
+import { isRecord } from '../../../domain/scalars.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { logEnd } from '../../../inspection/deployment/revisionLog.ts';
 import { findRelease, LATEST, recordOf } from '../../../inspection/release/findRelease.ts';
+import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
 import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
 import { historyLines } from '../../../temporal/history/historyLines.ts';
 import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
-import type { EventOf } from '../../events/index.ts';
-import { isRecord } from '../../../domain/scalars.ts';
-import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
 
 type ReleaseLine = Pick<EventOf<'release_log'>, 'source' | 'revisionId' | 'message' | 'timestamp'>;
 

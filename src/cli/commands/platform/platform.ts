@@ -1,11 +1,11 @@
 import type { AnsweredRequest, PlatformSettings } from '@slipway/platform';
 
 import { makeHome } from '../../../config/home.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { isTraced, startSpan, startTraces, traceVariables } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
 import { printError } from '../../ui/errorReport.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 
 export interface PlatformCommandOptions extends PlatformSettings {
   /** One JSON object per line instead of readable text. */

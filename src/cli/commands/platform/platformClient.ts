@@ -8,9 +8,9 @@ import { createPlatformAccessClient, type PlatformAccessClient } from '../../../
 import type { ServiceOptions } from '../../../clients/service.ts';
 import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
 import { PLATFORM_PORT } from '../../program/options.ts';
-import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */

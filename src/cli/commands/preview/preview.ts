@@ -1,8 +1,16 @@
 import { pick } from '@slipway/contract/pick';
 
+import { judgeSettings } from '../../../config/judgeSchema.ts';
 import { loadConfig, type LoadedConfig, type Project } from '../../../config/loadConfig.ts';
+import {
+  choosePreview,
+  type ChosenPreview,
+  previewTerms,
+  withPreview,
+} from '../../../config/previewSettings.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { exactText } from '../../../domain/instant.ts';
 import {
   deploymentOf,
   makeRoom,
@@ -29,18 +37,10 @@ import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
 import type { Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { printProblems } from '../lint/problemLines.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { judgeSettings } from '../../../config/judgeSchema.ts';
-import { exactText } from '../../../domain/instant.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from '../release/release.ts';
-import {
-  choosePreview,
-  type ChosenPreview,
-  previewTerms,
-  withPreview,
-} from '../../../config/previewSettings.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
   readonly config?: string;

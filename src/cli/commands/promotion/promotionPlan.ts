@@ -1,16 +1,16 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
+import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
 import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { DAY_MS } from '../../../domain/duration.ts';
 
 const TURNS_MAX = 200;
 

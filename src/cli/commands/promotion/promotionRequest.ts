@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { pick } from '@slipway/contract/pick';
 
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
+import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -16,11 +18,9 @@ import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts'
 import { commandProver } from '../../identity.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
-import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
-import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 
 export interface PreparedPromotion {
   readonly request: PromotionRequest;

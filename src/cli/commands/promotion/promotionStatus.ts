@@ -1,5 +1,5 @@
-import { nameAndMark } from '../../../domain/actor.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
@@ -13,11 +13,11 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { type PromotionView, viewPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { type ExistingSchedule, readSchedule } from '../../../temporal/client/schedule/schedules.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
+import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
-import type { EventOf } from '../../events/index.ts';
 
 export interface PromotionStatus extends Pick<
   EventOf<'promotion_status'>,

@@ -7,10 +7,10 @@ import type { Rehearsal, RehearsalEvent } from '../../../rehearsal/play.ts';
 import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
 import type { EventOf } from '../../events/index.ts';
 import type { Output } from '../../output.ts';
-import { counted } from '../../ui/text.ts';
 import { outcomeWords, promotionWords } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';
+import { counted } from '../../ui/text.ts';
 
 type Release = EventOf<'rehearsed_release'>;
 type Promotion = EventOf<'rehearsed_promotion'>;

@@ -1,13 +1,9 @@
-import { loadConfig, type Project } from '../../../config/loadConfig.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext, FileOptions } from '../../context.ts';
-import { INTERRUPTED, interruptible } from '../../interruption.ts';
-import { withTemporal } from '../../openTemporal.ts';
-import { printProblems } from '../lint/problemLines.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { makeHome } from '../../../config/home.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
@@ -19,6 +15,7 @@ import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
+import type { CommandContext, FileOptions } from '../../context.ts';
 import {
   abortOnInterrupt,
   type FollowedToEnd,
@@ -26,12 +23,15 @@ import {
   UNFOLLOWED,
 } from '../../follow/followToEnd.ts';
 import { commandProver } from '../../identity.ts';
+import { INTERRUPTED, interruptible } from '../../interruption.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
 import type { PreparedArtifact } from '../artifact/artifactOf.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';

@@ -3,10 +3,14 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 import type { Environment } from '../../../config/environment.ts';
+import type { Project } from '../../../config/loadConfig.ts';
 import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
+import type { Check } from '../../../domain/check/check.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
+import type { CommandContext } from '../../context.ts';
+import { readDatasets } from '../../datasets/readDatasets.ts';
 import {
   type Git,
   gitIn,
@@ -15,10 +19,6 @@ import {
   sourceRef,
   sourceRepository,
 } from '../../provenance.ts';
-import type { Project } from '../../../config/loadConfig.ts';
-import type { Check } from '../../../domain/check/check.ts';
-import type { CommandContext } from '../../context.ts';
-import { readDatasets } from '../../datasets/readDatasets.ts';
 import { artifactOf, type PreparedArtifact, warnOfSecrets } from '../artifact/artifactOf.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
+import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
-import { UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
-import { describeSpan } from '../../../traces/trace.ts';
+import type { CommandContext, MessageOptions } from '../../context.ts';
+import { UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { commandProver } from '../../identity.ts';
 import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { commandProver } from '../../identity.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext, MessageOptions } from '../../context.ts';
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
-import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 
 interface RollbackOptions extends MessageOptions {
   /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */

@@ -1,21 +1,21 @@
 import { nameAndProof } from '../../../domain/actor.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
+import { datasetText } from '../../../domain/check/dataset.ts';
+import { scoresText } from '../../../domain/check/evaluator.ts';
+import { repetitionsText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { endText } from '../../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import { exactText } from '../../../domain/instant.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
-import { datasetText } from '../../../domain/check/dataset.ts';
-import { scoresText } from '../../../domain/check/evaluator.ts';
-import { repetitionsText } from '../../../domain/check/repetition.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
+import { outcomeCell } from '../../ui/endingText.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import type { Style } from '../../ui/style.ts';
 import { timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
-import { outcomeCell } from '../../ui/endingText.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;

@@ -14,7 +14,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { wrapLine } from '../../ui/progressLines.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
-import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
+import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 

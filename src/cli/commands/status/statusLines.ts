@@ -15,13 +15,13 @@ import { type TargetState, waitingRollbacks } from '../../../domain/target/targe
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
+import { outcomeCell } from '../../ui/endingText.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { counted } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
-import { outcomeCell } from '../../ui/endingText.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 

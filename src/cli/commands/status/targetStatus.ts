@@ -11,9 +11,9 @@ import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
 import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
-import type { EventOf } from '../../events/index.ts';
 
 export interface TargetStatus
   extends UnderWay, Pick<EventOf<'status'>, 'target' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'> {

@@ -1,12 +1,12 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
+import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 import { setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
-import { onSlipwayError } from '../../../domain/errors.ts';
-import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 
 /**
  * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold accepts no release until the hold is ended.

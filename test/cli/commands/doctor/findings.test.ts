@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
+import { stuckFindings } from '../../../../src/cli/commands/doctor/findings.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
-import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
-import { stuckFindings } from '../../../../src/cli/commands/doctor/findings.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { failed, stuckTemporal } from '../../../temporal/client/stuckTemporal.ts';
+import { testOutput } from '../../testOutput.ts';
 
 const KEY = 'a-secret-key';
 let folder: string;

@@ -14,8 +14,8 @@ import {
   startIssuer,
   type TestIssuer,
 } from '../../../dashboard/access/testIssuer.ts';
-import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { testOutput } from '../../testOutput.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 

@@ -7,11 +7,11 @@ import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts
 import { recordedReleases } from '../../../../src/cli/commands/artifact/prune.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
 import type { JudgeReport } from '../../../../src/domain/judge/report.ts';
+import type { SeenRequest } from '../../../clients/faultyService.ts';
 import { startFakeAgent } from '../../../judge/fakeAgent.ts';
 import { metricOf } from '../../../judge/metricOf.ts';
 import { temporaryFolder, useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
-import type { SeenRequest } from '../../../clients/faultyService.ts';
 
 const NO_LISTENER = 'http://127.0.0.1:9';
 const NAMES = ['Ada', 'Bob', 'Cleo', 'Dana', 'Emil', 'Fay'];

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { followLog, type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
-import { logEnd, type LogLine } from '../../../../src/inspection/deployment/revisionLog.ts';
+import { logFileLines } from '../../../../src/cli/commands/logs/releaseLog.ts';
 import type { ControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
 import { ServiceError } from '../../../../src/clients/serviceError.ts';
+import { logEnd, type LogLine } from '../../../../src/inspection/deployment/revisionLog.ts';
 import {
   DEPLOYMENT_ID,
   deploymentAnswer,
@@ -15,9 +16,8 @@ import {
   revisionAnswer,
 } from '../../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
-import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
-import { logFileLines } from '../../../../src/cli/commands/logs/releaseLog.ts';
+import { testOutput } from '../../testOutput.ts';
 
 const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };

@@ -7,8 +7,8 @@ import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
-import { sampleResult } from '../../ui/sampleProgress.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { sampleResult } from '../../ui/sampleProgress.ts';
 
 let folder: string;
 let store: ArtifactStore;

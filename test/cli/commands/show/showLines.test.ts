@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { costLines } from '../../../../src/cli/commands/show/cost.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { waitingCost } from '../../../../src/domain/cost/waitingCost.ts';
+import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
 import type { RowDifference } from '../../../../src/inspection/release/rowDifference.ts';
 import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
-import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
-import { sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
-import { costLines } from '../../../../src/cli/commands/show/cost.ts';
-import { waitingCost } from '../../../../src/domain/cost/waitingCost.ts';
 import { billedActions } from '../../../../src/temporal/history/billedActions.ts';
+import { sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 const result = sampleResult({

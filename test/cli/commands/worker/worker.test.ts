@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 
-import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 import { nextSteps } from '../../../../src/cli/commands/worker/rollout.ts';
-import type { Routing } from '../../../../src/domain/versions/routing.ts';
 import { placeRules } from '../../../../src/cli/commands/worker/worker.ts';
+import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 import { PLACE_RULES } from '../../../../src/domain/promotion/places.ts';
+import type { Routing } from '../../../../src/domain/versions/routing.ts';
 
 it('a line of the worker’s log is one JSON object, like the platform’s lines', () => {
   const error = new Error('no answer', { cause: new TypeError('reset') });
