@@ -1,8 +1,8 @@
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { HookDecision } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
-import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { answerHook, viewHookEvents } from '../../temporal/client/hooks/hookClient.ts';
-import { momentText } from '../page/times.tsx';
+import { momentText } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
 import type { HookAnswerKind } from './actionAddresses.ts';
 import type { ActionSubject } from './actionSubject.ts';

@@ -6,10 +6,10 @@ import { previousVerified } from '../../domain/restore/restoreDecision.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
 import type { QueuedRelease } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
-import { momentText } from '../page/times.tsx';
+import { momentText } from '../page/marks.tsx';
 import type { TargetAction } from './actionAddresses.ts';
-import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
 import type { Choice, Order } from './actionSubject.ts';
+import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
 
 interface TargetStanding extends TargetView {
   readonly name: string;

@@ -5,8 +5,7 @@ import type { AllowedChange, GuardMetric } from '../../domain/guard/guardPolicy.
 import type { Measurement } from '../../domain/guard/measurement.ts';
 import { figure } from '../../domain/scalars.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { ScrollTable } from '../page/marks.tsx';
-import { Moment, Until } from '../page/times.tsx';
+import { Moment, ScrollTable, Until } from '../page/marks.tsx';
 
 /** The guard of what a target released last: its metrics with their limits and last values, and how it ended. */
 export function Guard({ snapshot: { view, guard, workflowId } }: { readonly snapshot: TargetSnapshot }) {

@@ -6,8 +6,7 @@ import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import { targetHistories, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
 import type { PageEnv } from '../access/session.ts';
-import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
+import { ArtifactName, Commit, Moment, OutcomeChip, ScrollTable } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
 import {
   dayOf,

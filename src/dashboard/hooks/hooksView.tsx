@@ -4,8 +4,7 @@ import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { Chip, ScrollTable, type Tone } from '../page/marks.tsx';
-import { Moment, Until } from '../page/times.tsx';
+import { Chip, Moment, ScrollTable, type Tone, Until } from '../page/marks.tsx';
 import { type HookOfFile, type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';
 
 const EVENTS_SHOWN = 20;

@@ -1,9 +1,8 @@
-import { changeText } from '../../domain/judge/verdict.ts';
 import { type MetricComparison, METRICS } from '../../domain/judge/metric.ts';
 import type { JudgeReport, MetricReport, Side } from '../../domain/judge/report.ts';
 import type { Trial } from '../../domain/judge/trial.ts';
-import { Chip, Facts, ScrollTable, type Tone } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
+import { changeText } from '../../domain/judge/verdict.ts';
+import { Chip, Facts, Moment, ScrollTable, type Tone } from '../page/marks.tsx';
 
 export interface JudgementShown {
   readonly report: JudgeReport;

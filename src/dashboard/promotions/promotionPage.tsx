@@ -4,8 +4,7 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import { renderText } from '../page/layout.tsx';
-import { ArtifactName, Chip, Commit, Facts, Requester, TemporalLink } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
+import { ArtifactName, Chip, Commit, Facts, Moment, Requester, TemporalLink } from '../page/marks.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { SaidByPeople, TimeBar, Timeline } from '../releases/timeline.tsx';
 import { JudgeDetails, type JudgementShown } from './judgement.tsx';

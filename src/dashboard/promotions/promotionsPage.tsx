@@ -9,8 +9,7 @@ import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { renderText } from '../page/layout.tsx';
-import { Chip, Commit, Verified } from '../page/marks.tsx';
-import { Elapsed, Moment, Until } from '../page/times.tsx';
+import { Chip, Commit, Elapsed, Moment, Until, Verified } from '../page/marks.tsx';
 import { StepStrip, Wait } from '../releases/underWay.tsx';
 import { type Headline, headlineOf, servingOf } from '../targets/targetTexts.ts';
 

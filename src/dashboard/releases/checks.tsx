@@ -6,8 +6,7 @@ import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { ExpectedCall } from '../../domain/check/trajectory.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';
-import { Chip, RevisionId } from '../page/marks.tsx';
-import { durationText } from '../page/times.tsx';
+import { Chip, durationText, RevisionId } from '../page/marks.tsx';
 
 interface ChecksProps {
   readonly verdicts: readonly CheckVerdict[];

@@ -13,14 +13,16 @@ import {
   ArtifactName,
   Chip,
   Commit,
+  durationText,
+  Elapsed,
   Facts,
+  Moment,
   OutcomeChip,
   Requester,
   RevisionId,
   TemporalLink,
   Verified,
 } from '../page/marks.tsx';
-import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
 import { SaidByPeople, TimeBar, Timeline } from './timeline.tsx';

@@ -3,7 +3,7 @@ import type { InterventionRecord } from '../../domain/intervention/intervention.
 import type { StepRecord } from '../../domain/release/release.ts';
 import { splitTime, type TimedRelease, type TimeSplit } from '../../domain/release/timeSplit.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
-import { Clock, durationText, Elapsed, Moment, momentText } from '../page/times.tsx';
+import { Clock, durationText, Elapsed, Moment, momentText } from '../page/marks.tsx';
 import { stepWords } from './underWay.tsx';
 
 interface TimelineProps {

@@ -1,7 +1,7 @@
 import type { UnderWay as Waits } from '../../domain/heartbeat.ts';
 import type { Progress, StepRecord, Waiting } from '../../domain/release/release.ts';
 import type { Viewer } from '../access/session.ts';
-import { Elapsed, Until } from '../page/times.tsx';
+import { Elapsed, Until } from '../page/marks.tsx';
 
 const STEP_WORDS: Readonly<Record<StepRecord['step'], string>> = {
   candidate: 'choose candidate',

@@ -1,8 +1,7 @@
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { type PastRelease, pastOfWork } from '../../domain/release/pastRelease.ts';
+import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
 import type { KeptMessage, KeptTarget } from '../../temporal/history/keptTarget.ts';
-import { OutcomeChip, RevisionId } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
+import { Moment, OutcomeChip, RevisionId } from '../page/marks.tsx';
 
 export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly workflowId: string }) {
   const { servingRevisionId: serves, running, ended, messages } = kept;

@@ -14,13 +14,13 @@ import {
   ArtifactName,
   Chip,
   Commit,
+  Moment,
   OutcomeChip,
   RevisionId,
   ScrollTable,
   TemporalLink,
   Verified,
 } from '../page/marks.tsx';
-import { Moment } from '../page/times.tsx';
 import { Alarm, Conditions, Queue, Running, Serving } from './targetParts.tsx';
 import { headlineOf } from './targetTexts.ts';
 
