@@ -11,8 +11,7 @@ import type { Check } from '../../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
 import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
-import { type DatasetSource, datasetSource } from './datasetSource.ts';
-import { askedDataset, budgetProblem } from './readDatasets.ts';
+import { askedDataset, budgetProblem, type DatasetSource, datasetSource } from './readDatasets.ts';
 
 export interface LintedDatasets {
   readonly problems: readonly ConfigProblem[];
