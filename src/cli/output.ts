@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import type { JsonEvent } from './events/index.ts';
-import { styleOf } from './ui/style.ts';
+import { styleOf } from './ui/text.ts';
 
 /** The output of a command: text for people, or events for programs. */
 export type Output = ReturnType<typeof createOutput>;

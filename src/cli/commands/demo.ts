@@ -16,7 +16,7 @@ import { findDeployment, withControlPlane } from '../../inspection/deployment/de
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
-import { MARKS } from '../ui/style.ts';
+import { MARKS } from '../ui/text.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/release.ts';
 

@@ -6,8 +6,8 @@ import type { FollowEvent } from '../../temporal/client/release/follow.ts';
 import type { Output } from '../output.ts';
 import type { Asked } from '../ui/endingText.ts';
 import { LiveLines, PLAIN_EVERY_MS } from '../ui/liveLines.ts';
-import { fitLine, settledSteps, stepLine } from '../ui/progressLines.ts';
-import { styleOf } from '../ui/style.ts';
+import { settledSteps, stepLine } from '../ui/progressLines.ts';
+import { fitLine, styleOf } from '../ui/text.ts';
 import { buildLine, underWayLines } from '../ui/underWayLines.ts';
 
 /** Shows the events of `follow`: a line for each ended step, and the running one rewritten below. `--json`: events. */

@@ -6,8 +6,7 @@ import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
-import { MARKS, type Style } from './style.ts';
-import type { Cell } from './text.ts';
+import { type Cell, MARKS, type Style } from './text.ts';
 
 export type Asked = 'release' | 'rollback';
 

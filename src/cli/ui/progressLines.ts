@@ -1,9 +1,7 @@
-import { stripVTControlCharacters } from 'node:util';
-
 import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict, Progress, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
-import { MARKS, type Style } from './style.ts';
+import { fitLine, MARKS, shortIds, type Style } from './text.ts';
 
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
@@ -37,38 +35,6 @@ export function stepLine(
 export function settledSteps(progress: Progress): number {
   const running = progress.steps.findIndex((step) => step.status === 'running');
   return running === -1 ? progress.steps.length : running;
-}
-
-/** Cuts a text to one line of at most `columns` characters. The text must have no color codes. */
-export function fitLine(text: string, columns: number): string {
-  const line = text.replaceAll(/\s*\n\s*/g, ' ');
-  return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
-}
-
-/**
- * Wraps a text between words into lines of at most `columns` characters, without counting color codes. All but the first
- * are indented. A longer word, such as a URL, stays whole.
- */
-export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  // A label and the text in its column stay together.
-  for (const word of text.split(/(?<=\S) (?=\S)/u)) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    const isFull = widthOf(line) > indent && widthOf(longer) > columns;
-    if (isFull) lines.push(line);
-    line = isFull ? ' '.repeat(indent) + word : longer;
-  }
-  return [...lines, line];
-}
-
-function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
-}
-
-/** Shortens the ids in a text to their first characters, which identify a revision. */
-export function shortIds(text: string): string {
-  return text.replaceAll(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '$1');
 }
 
 function mark(step: StepRecord, style: Style): string {

@@ -1,7 +1,28 @@
+import { stripVTControlCharacters } from 'node:util';
+
 import { DAY_MS, formatDuration } from '../../domain/duration.ts';
 import { exactText } from '../../domain/instant.ts';
-import { fitLine } from './progressLines.ts';
-import type { Style } from './style.ts';
+
+export type Style = ReturnType<typeof styleOf>;
+
+export function styleOf(colored: boolean) {
+  const paint =
+    (open: number, close: number) =>
+    (text: string): string =>
+      colored ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  const [good, bad] = [paint(32, 39), paint(31, 39)];
+  return {
+    good,
+    bad,
+    warn: paint(33, 39),
+    strong: paint(1, 22),
+    faint: paint(2, 22),
+    /** The mark of what ended well or badly. */
+    mark: (isGood: boolean): string => (isGood ? good(MARKS.done) : bad(MARKS.failed)),
+  };
+}
+
+export const MARKS = { done: '✔', failed: '✖', running: '…', skipped: '-', warning: '!' } as const;
 
 export function agoText(time: string, now: number): string {
   const elapsed = Math.max(now - Date.parse(time), 0);
@@ -65,4 +86,36 @@ export function tableLines(
       .join(GAP)
       .trimEnd(),
   );
+}
+
+/** Cuts a text to one line of at most `columns` characters. The text must have no color codes. */
+export function fitLine(text: string, columns: number): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ');
+  return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
+}
+
+/**
+ * Wraps a text between words into lines of at most `columns` characters, without counting color codes. All but the first
+ * are indented. A longer word, such as a URL, stays whole.
+ */
+export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  // A label and the text in its column stay together.
+  for (const word of text.split(/(?<=\S) (?=\S)/u)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    const isFull = widthOf(line) > indent && widthOf(longer) > columns;
+    if (isFull) lines.push(line);
+    line = isFull ? ' '.repeat(indent) + word : longer;
+  }
+  return [...lines, line];
+}
+
+function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length;
+}
+
+/** Shortens the ids in a text to their first characters, which identify a revision. */
+export function shortIds(text: string): string {
+  return text.replaceAll(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '$1');
 }

@@ -4,8 +4,7 @@ import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import { exactText } from '../../domain/instant.ts';
 import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
-import { fitLine, shortIds, wrapLine } from './progressLines.ts';
-import type { Style } from './style.ts';
+import { fitLine, shortIds, type Style, wrapLine } from './text.ts';
 
 const LABEL_WIDTH = 9;
 /** Where the text of a labeled line begins. */

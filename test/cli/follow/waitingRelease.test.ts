@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { releaseLines } from '../../../src/cli/commands/show/releaseLines.ts';
 import { statusLines } from '../../../src/cli/commands/status/statusLines.ts';
 import { FollowView } from '../../../src/cli/follow/followView.ts';
-import { styleOf } from '../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../src/cli/ui/text.ts';
 import type { UnderWay } from '../../../src/domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Asked, endingExitCode, endingLines } from '../../../src/cli/ui/endingText.ts';
-import { styleOf } from '../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../src/cli/ui/text.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { RollbackRequest } from '../../../src/domain/release/release.ts';
 import type { HistoryRow } from '../../../src/domain/target/targetState.ts';

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { fitLine, settledSteps, stepLine, wrapLine } from '../../../src/cli/ui/progressLines.ts';
-import { styleOf } from '../../../src/cli/ui/style.ts';
+import { settledSteps, stepLine } from '../../../src/cli/ui/progressLines.ts';
+import { fitLine, styleOf, wrapLine } from '../../../src/cli/ui/text.ts';
 import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
 
 const plain = styleOf(false);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { styleOf } from '../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../src/cli/ui/text.ts';
 import { underWayLines, waitingLines } from '../../../src/cli/ui/underWayLines.ts';
 import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
 import { runningStep, sampleProgress, sampleStep } from './sampleProgress.ts';

@@ -22,8 +22,7 @@ import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts'
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import type { Style } from '../../ui/style.ts';
-import { agoText, type Cell, sizeText, tableLines } from '../../ui/text.ts';
+import { agoText, type Cell, sizeText, type Style, tableLines } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 
 interface PruneOptions extends FileOptions {

@@ -6,9 +6,7 @@ import { summaryOf, table } from '../../ci/markdown.ts';
 import { ciLog, writeJobSummary } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
-import { fitLine } from '../../ui/progressLines.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
-import { counted } from '../../ui/text.ts';
+import { counted, fitLine, MARKS, type Style } from '../../ui/text.ts';
 
 /**
  * Checks as JUnit XML, which CI systems show: one suite, a test case for each check. A check that could not be carried out

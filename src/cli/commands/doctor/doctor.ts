@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
+import { MARKS, type Style } from '../../ui/text.ts';
 import { findings } from './findings.ts';
 
 /**

@@ -7,8 +7,7 @@ import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
-import type { Style } from '../../ui/style.ts';
-import { agoText, type Cell, tableLines } from '../../ui/text.ts';
+import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**

@@ -6,8 +6,7 @@ import { answerHook, viewHookEvents } from '../../../temporal/client/hooks/hookC
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
-import { agoText } from '../../ui/text.ts';
+import { agoText, MARKS, type Style } from '../../ui/text.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
 /** `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them. */

@@ -14,7 +14,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
-import { MARKS } from '../../ui/style.ts';
+import { MARKS } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/lint.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { Output } from '../../output.ts';
-import type { Style } from '../../ui/style.ts';
+import type { Style } from '../../ui/text.ts';
 
 const EXCERPT_MAX = 120;
 /** How many of them stay before the problem's column if the line is cut. */

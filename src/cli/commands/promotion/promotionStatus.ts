@@ -15,8 +15,7 @@ import { type ExistingSchedule, readSchedule } from '../../../temporal/client/sc
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
-import { fitLine } from '../../ui/progressLines.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
+import { fitLine, MARKS, type Style } from '../../ui/text.ts';
 import { linkLines, runningLines } from '../status/statusLines.ts';
 
 export interface PromotionStatus extends Pick<

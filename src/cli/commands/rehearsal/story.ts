@@ -9,8 +9,7 @@ import type { EventOf } from '../../events/index.ts';
 import type { Output } from '../../output.ts';
 import { outcomeWords, promotionWords } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
-import { MARKS } from '../../ui/style.ts';
-import { counted } from '../../ui/text.ts';
+import { counted, MARKS } from '../../ui/text.ts';
 
 type Release = EventOf<'rehearsed_release'>;
 type Promotion = EventOf<'rehearsed_promotion'>;

@@ -1,11 +1,10 @@
 import type { FilesDifference } from '../../../artifact/artifactFiles.ts';
+import { asText } from '../../../domain/check/answer.ts';
 import { rowName } from '../../../domain/check/dataset.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
 import type { ReleaseDifference } from '../../../inspection/release/releaseDifference.ts';
 import type { RowDifference } from '../../../inspection/release/rowDifference.ts';
-import { sizeText } from '../../ui/text.ts';
-import type { Style } from '../../ui/style.ts';
-import { asText } from '../../../domain/check/answer.ts';
+import { sizeText, type Style } from '../../ui/text.ts';
 
 export function differenceLines(
   { from, to, configuration, files, rows }: ReleaseDifference,

@@ -12,9 +12,8 @@ import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../doma
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
-import { fitLine, stepLine } from '../../ui/progressLines.ts';
-import type { Style } from '../../ui/style.ts';
-import { timeText } from '../../ui/text.ts';
+import { stepLine } from '../../ui/progressLines.ts';
+import { fitLine, type Style, timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;

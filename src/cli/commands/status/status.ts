@@ -11,7 +11,7 @@ import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { wrapLine } from '../../ui/progressLines.ts';
+import { wrapLine } from '../../ui/text.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';

@@ -16,9 +16,8 @@ import type { DeploymentSeen } from '../../../inspection/deployment/seeDeploymen
 import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
-import { fitLine, stepLine } from '../../ui/progressLines.ts';
-import { MARKS, type Style } from '../../ui/style.ts';
-import { counted } from '../../ui/text.ts';
+import { stepLine } from '../../ui/progressLines.ts';
+import { counted, fitLine, MARKS, type Style } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';

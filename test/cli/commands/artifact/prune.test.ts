@@ -15,7 +15,7 @@ import {
   sumLine,
   sumOf,
 } from '../../../../src/cli/commands/artifact/prune.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
 import type { CheckVerdict } from '../../../../src/domain/release/release.ts';
 import { newProofName } from '../../../../src/identity/proof.ts';

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
 import { stuckFindings } from '../../../../src/cli/commands/doctor/findings.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { failed, stuckTemporal } from '../../../temporal/client/stuckTemporal.ts';

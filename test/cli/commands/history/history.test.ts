@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { historyLines } from '../../../../src/cli/commands/history/history.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { previewLines } from '../../../../src/cli/commands/preview/preview.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 
 const PREVIEW = {
   workflowId: 'preview:http://plane.test:greeter-pr-7',

@@ -4,7 +4,7 @@ import {
   promotionLines,
   type PromotionStatus,
 } from '../../../../src/cli/commands/promotion/promotionStatus.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { exactText } from '../../../../src/domain/instant.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { ExistingSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';

@@ -4,7 +4,7 @@ import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { costLines } from '../../../../src/cli/commands/show/cost.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { waitingCost } from '../../../../src/domain/cost/waitingCost.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
 import type { RowDifference } from '../../../../src/inspection/release/rowDifference.ts';

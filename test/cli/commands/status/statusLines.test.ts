@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
 import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { exactText } from '../../../../src/domain/instant.ts';
-import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
 import {
   EMPTY_TARGET,
   type HistoryRow,
   type TargetState,
 } from '../../../../src/domain/target/targetState.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Unanswered } from '../../../../src/cli/commands/status/targetStatus.ts';
 import { unansweredLines } from '../../../../src/cli/commands/status/statusLines.ts';
-import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
-import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { Unanswered } from '../../../../src/cli/commands/status/targetStatus.ts';
+import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { WorkFact } from '../../../../src/domain/audit/facts.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 
