@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import { CodedError, isCodedError } from '@slipway/contract/codedError';
 
 import type { Output } from './output.ts';
@@ -55,9 +57,6 @@ export function exitWithParent(environment: Readonly<Record<string, string | und
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
 }
 
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

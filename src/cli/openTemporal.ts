@@ -16,7 +16,7 @@ const SLOW_MS = 1_000;
  * settings include the page that the command links to.
  */
 export async function openTemporal(
-  { home, environment, output }: Pick<CommandContext, 'home' | 'environment' | 'output'>,
+  { home, environment, output }: CommandContext,
   options?: ConnectOptions,
 ): Promise<TemporalConnection> {
   const found = await temporalSettings(home, environment);
@@ -30,7 +30,7 @@ export async function openTemporal(
 }
 
 export async function withTemporal<T>(
-  context: Parameters<typeof openTemporal>[0],
+  context: CommandContext,
   work: (temporal: TemporalConnection) => Promise<T>,
   options?: ConnectOptions,
 ): Promise<T> {

@@ -1,5 +1,6 @@
 import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
+import type { TargetView } from '../../messages/target.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
@@ -66,7 +67,7 @@ const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
  * @param ended - the releases that had ended before the first look.
  */
 function underWay(
-  view: Awaited<ReturnType<typeof viewTarget>>,
+  view: TargetView | undefined,
   ended: ReadonlySet<string>,
 ): { readonly id: string; readonly asked: 'release' | 'rollback' } | undefined {
   if (view === undefined) return undefined;

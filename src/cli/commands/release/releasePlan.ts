@@ -32,6 +32,7 @@ import {
   findDeployment,
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
+import type { TargetView } from '../../../messages/target.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
@@ -205,8 +206,6 @@ export async function restoredChecks(
   if (first?.verified !== true || digest === undefined) return [];
   return readKeptChecks(store, digest).catch(onSlipwayError(() => []));
 }
-
-type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
 
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 

@@ -4,6 +4,7 @@ import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployment/seeDeployment.ts';
+import type { TargetView } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
@@ -18,7 +19,7 @@ import type { ChosenTarget } from '../target/targetAccess.ts';
 export interface TargetStatus
   extends UnderWay, Pick<EventOf<'status'>, 'target' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'> {
   /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
-  readonly view: Awaited<ReturnType<typeof viewTarget>>;
+  readonly view: TargetView | undefined;
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
   /** What the guard of the last release measured last; `null` if it measures nothing. */
