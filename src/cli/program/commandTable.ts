@@ -24,6 +24,8 @@ export interface CommandTable {
   /** A command that reads `slipway.yaml`. */
   readonly fileCommand: CommandTable['command'];
   readonly runs: Runs;
+  /** The same with a trace of its calls, also in other processes. */
+  readonly runsTraced: Runs;
 }
 
 /** A table that adds its commands to a program. @param onExit - called with the exit code of the command that ran. */
@@ -39,26 +41,31 @@ export function commandTable(
     );
     return withExamples(made, ...examples);
   };
+  const runner =
+    (isTraced: boolean): Runs =>
+    (load, ...fixed) =>
+    async (...given) => {
+      // Commander's last argument is the command, which also knows its parents' options.
+      const called = given.at(-1) as Command;
+      const options = called.optsWithGlobals<CommonOptions>();
+      const context = commandContext(options);
+      const { printError } = await import('../ui/errorReport.ts');
+      try {
+        const loaded = await load();
+        const run = () => loaded(context, ...fixed, ...given.slice(0, -2), options);
+        onExit(await (isTraced ? traced(context, `slipway ${called.name()}`, run) : run()));
+      } catch (error) {
+        onExit(printError(context.output, error));
+        await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);
+      }
+    };
   return {
     program,
     version,
     command,
     fileCommand: (...given) => command(...given).addOption(configOption()),
-    runs:
-      (load, ...fixed) =>
-      async (...given) => {
-        // Commander's last argument is the command, which also knows its parents' options.
-        const options = (given.at(-1) as Command).optsWithGlobals<CommonOptions>();
-        const context = commandContext(options);
-        const { printError } = await import('../ui/errorReport.ts');
-        try {
-          const run = await load();
-          onExit(await run(context, ...fixed, ...given.slice(0, -2), options));
-        } catch (error) {
-          onExit(printError(context.output, error));
-          await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);
-        }
-      },
+    runs: runner(false),
+    runsTraced: runner(true),
   };
 }
 
@@ -76,26 +83,26 @@ export function withOutputOptions(command: Command): Command {
     .option('--verbose', 'show stacks and causes of errors');
 }
 
-type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<number>;
-
-/** Wraps a command so that its calls, also in other processes, form one trace, whose first span has that name. */
-export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {
-  return async (context, ...given) => {
-    const endTraces = await startTraces(context.environment, 'slipway');
-    try {
-      return await inSpan({ name }, async (span) => {
-        try {
-          const exitCode = await run(context, ...given);
-          span.set({ 'slipway.exit_code': exitCode });
-          if (exitCode !== 0) span.fail(`exit ${exitCode}`);
-          return exitCode;
-        } catch (error) {
-          span.fail(error instanceof CodedError ? String(error.code) : 'SLIPWAY_INTERNAL');
-          throw error;
-        }
-      });
-    } finally {
-      await endTraces();
-    }
-  };
+/** Runs a command in a span of that name, the first of its trace. */
+async function traced(
+  { environment }: CommandContext,
+  name: string,
+  run: () => Promise<number>,
+): Promise<number> {
+  const endTraces = await startTraces(environment, 'slipway');
+  try {
+    return await inSpan({ name }, async (span) => {
+      try {
+        const exitCode = await run();
+        span.set({ 'slipway.exit_code': exitCode });
+        if (exitCode !== 0) span.fail(`exit ${exitCode}`);
+        return exitCode;
+      } catch (error) {
+        span.fail(error instanceof CodedError ? String(error.code) : 'SLIPWAY_INTERNAL');
+        throw error;
+      }
+    });
+  } finally {
+    await endTraces();
+  }
 }

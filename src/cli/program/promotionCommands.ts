@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
-import { type CommandTable, traced } from './commandTable.ts';
+import type { CommandTable } from './commandTable.ts';
 import { abortOnInterruptOption, numberOption, timeoutOption, wholeNumber } from './options.ts';
 
 /** A promotion may soak for a day, so it is followed longer than a release. */
@@ -10,7 +10,7 @@ const PLANNED_DAYS = 14;
 const REHEARSED_DAYS = 7;
 
 export function addPromotionCommands(table: CommandTable): void {
-  const { fileCommand, runs } = table;
+  const { fileCommand, runs, runsTraced } = table;
   fileCommand(
     'promote [promotion]',
     'Release on one target the artifact verified on another, after its soak and required approvals',
@@ -21,11 +21,7 @@ export function addPromotionCommands(table: CommandTable): void {
     .option('--no-wait', 'return once the promotion has begun')
     .addOption(abortOnInterruptOption('promotion'))
     .addOption(timeoutOption(FOLLOW_FOR))
-    .action(
-      runs(async () =>
-        traced('slipway promote', (await import('../commands/promotion/promote.ts')).runPromoteCommand),
-      ),
-    );
+    .action(runsTraced(async () => (await import('../commands/promotion/promote.ts')).runPromoteCommand));
 
   fileCommand(
     'schedule',

@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 
-import { type CommandTable, traced } from './commandTable.ts';
+import type { CommandTable } from './commandTable.ts';
 import {
   abortOnInterruptOption,
   configOption,
@@ -9,7 +9,7 @@ import {
   timeoutOption,
 } from './options.ts';
 
-export function addReleaseCommands({ command, fileCommand, runs }: CommandTable): void {
+export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: CommandTable): void {
   fileCommand(
     'release [target]',
     'Release the source on a target, and follow it',
@@ -23,11 +23,7 @@ export function addReleaseCommands({ command, fileCommand, runs }: CommandTable)
     .option('--no-wait', 'return once the release is queued')
     .addOption(abortOnInterruptOption('release'))
     .addOption(timeoutOption())
-    .action(
-      runs(async () =>
-        traced('slipway release', (await import('../commands/release/release.ts')).runReleaseCommand),
-      ),
-    );
+    .action(runsTraced(async () => (await import('../commands/release/release.ts')).runReleaseCommand));
 
   fileCommand(
     'check [target]',
@@ -57,11 +53,7 @@ export function addReleaseCommands({ command, fileCommand, runs }: CommandTable)
     .option('--break-glass', 'call the control plane from here, without Temporal')
     .option('--no-wait', 'return once the target has accepted the rollback')
     .addOption(timeoutOption())
-    .action(
-      runs(async () =>
-        traced('slipway rollback', (await import('../commands/rollback/rollback.ts')).runRollbackCommand),
-      ),
-    );
+    .action(runsTraced(async () => (await import('../commands/rollback/rollback.ts')).runRollbackCommand));
 
   command(
     'preview',
@@ -78,11 +70,7 @@ export function addReleaseCommands({ command, fileCommand, runs }: CommandTable)
     .option('--strict', 'up: reject a source that contains what looks like a secret')
     .option('--no-wait', 'return once the release is queued, or the removal has begun')
     .addOption(timeoutOption())
-    .action(
-      runs(async () =>
-        traced('slipway preview', (await import('../commands/preview/preview.ts')).runPreviewCommand),
-      ),
-    );
+    .action(runsTraced(async () => (await import('../commands/preview/preview.ts')).runPreviewCommand));
 
   command(
     'lint [file]',
