@@ -105,7 +105,7 @@ interface HistoryProps {
   readonly now: number;
 }
 
-export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'releases'>) {
+function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'releases'>) {
   const { target, outcome, commit, person, search, from, to } = filter;
   return (
     <form method="get" action="/history" class="filters" role="search" aria-label="Filter the history">
@@ -164,7 +164,7 @@ export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'rel
   );
 }
 
-export function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' | 'releases'>) {
+function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' | 'releases'>) {
   const pages = Math.max(Math.ceil(releases.length / ROWS), 1);
   const page = Math.min(filter.page, pages);
   const first = (page - 1) * ROWS;

@@ -3,7 +3,7 @@ import { datasetText } from '../../domain/check/dataset.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import type { Expectation } from '../../domain/check/expectation.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
-import type { ExpectedCall } from '../../domain/check/trajectory.ts';
+import { callsText } from '../../domain/check/trajectory.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { Chip, durationText, RevisionId } from '../page/marks.tsx';
@@ -120,7 +120,9 @@ function parts(expect: Expectation): readonly string[] {
     ...(equals === undefined ? [] : [`${what} equals ${JSON.stringify(equals)}`]),
     ...(jsonSchema === undefined ? [] : [`${what} fits the JSON Schema ${JSON.stringify(jsonSchema)}`]),
     ...(number === undefined ? [] : [`${what} is ${numberText(number)}`]),
-    ...(tools === undefined ? [] : [`tool calls (${tools.mode ?? 'strict'}): ${callsText(tools.calls)}`]),
+    ...(tools === undefined
+      ? []
+      : [`tool calls (${tools.mode ?? 'strict'}): ${callsText(tools.calls, 'none')}`]),
     ...(maxToolCalls === undefined ? [] : [`at most ${maxToolCalls} tool calls`]),
     ...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens`]),
     ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
@@ -137,11 +139,4 @@ function numberText({ equals, tolerance, min, max }: NonNullable<Expectation['nu
     ...(min === undefined ? [] : [`at least ${min}`]),
     ...(max === undefined ? [] : [`at most ${max}`]),
   ].join(', ');
-}
-
-function callsText(calls: readonly ExpectedCall[]): string {
-  if (calls.length === 0) return 'none';
-  return calls
-    .map(({ name, args }) => (args === undefined ? name : `${name}(${JSON.stringify(args)})`))
-    .join(', ');
 }

@@ -14,7 +14,6 @@ import {
   Chip,
   Commit,
   durationText,
-  Elapsed,
   Facts,
   Moment,
   OutcomeChip,
@@ -26,7 +25,7 @@ import {
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
 import { SaidByPeople, TimeBar, Timeline } from './timeline.tsx';
-import { Wait } from './underWay.tsx';
+import { Found, Wait } from './underWay.tsx';
 
 interface StoryProps {
   readonly story: ReleaseStory;
@@ -68,11 +67,7 @@ export function Story(props: StoryProps) {
         ) : (
           <>
             <TimeBar timed={timed} now={now} />
-            {call === null || result !== null ? null : (
-              <p class="found">
-                {call.says} <Elapsed since={call.since} />
-              </p>
-            )}
+            <Found call={result === null ? call : null} />
             <Timeline timed={timed} now={now} />
           </>
         )}

@@ -53,17 +53,23 @@ export function UnderWay({ progress, call, buildLog }: Waits & { readonly progre
   return (
     <>
       <StepStrip steps={progress.steps} />
-      {call === null ? null : (
-        <p class="found">
-          {call.says} <Elapsed since={call.since} />
-        </p>
-      )}
+      <Found call={call} />
       {buildLog.length === 0 ? null : (
         <pre class="log" tabindex={0} aria-label="Newest lines of the build">
           {buildLog.join('\n')}
         </pre>
       )}
     </>
+  );
+}
+
+/** What the running step found last. */
+export function Found({ call }: Pick<Waits, 'call'>) {
+  if (call === null) return null;
+  return (
+    <p class="found">
+      {call.says} <Elapsed since={call.since} />
+    </p>
   );
 }
 

@@ -97,17 +97,17 @@ export function trajectoryProblem(expected: ExpectedTools, calls: readonly ToolC
         const wanted = expected.calls.slice(index, index + together.length);
         return pairedCalls(together, wanted, fits).size === wanted.length;
       });
-    return isSame ? undefined : `${listed(calls)} instead of ${listed(expected.calls)}`;
+    return isSame ? undefined : `${callsText(calls)} instead of ${callsText(expected.calls)}`;
   }
   const pairs = pairedCalls(calls, expected.calls, fits);
   const missing = expected.calls.filter((_, index) => !pairs.has(index));
   const taken = new Set(pairs.values());
   const extra = calls.filter((_, index) => !taken.has(index));
   const problems = [
-    ...(mode === 'subset' || missing.length === 0 ? [] : [`${listed(missing)} is missing`]),
-    ...(mode === 'superset' || extra.length === 0 ? [] : [`${listed(extra)} was not expected`]),
+    ...(mode === 'subset' || missing.length === 0 ? [] : [`${callsText(missing)} is missing`]),
+    ...(mode === 'superset' || extra.length === 0 ? [] : [`${callsText(extra)} was not expected`]),
   ];
-  return problems.length === 0 ? undefined : `${problems.join(', and ')}: ${listed(calls)}`;
+  return problems.length === 0 ? undefined : `${problems.join(', and ')}: ${callsText(calls)}`;
 }
 
 /**
@@ -152,8 +152,12 @@ function argsFit(args: unknown, wanted: Readonly<Record<string, unknown>>, mode:
   return hasNoOthers && (mode === 'subset' || within(wanted, given));
 }
 
-function listed(calls: readonly ExpectedCall[] | readonly ToolCall[]): string {
-  if (calls.length === 0) return 'no tool call';
+/** Calls with their arguments. @param none - the text for no call. */
+export function callsText(
+  calls: readonly ExpectedCall[] | readonly ToolCall[],
+  none = 'no tool call',
+): string {
+  if (calls.length === 0) return none;
   return calls
     .map(({ name, args }) => (args === undefined ? name : `${name}(${JSON.stringify(args)})`))
     .join(', ');
