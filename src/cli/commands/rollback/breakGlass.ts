@@ -103,6 +103,7 @@ async function previousGood(
   const isAnyVerified = [...verified.values()].includes(true);
   let previous: string | undefined;
   let isBefore = active === null;
+  let why = 'the deployment has no earlier revision that was deployed and is not known to be bad';
   try {
     for await (const { id, status } of client.eachRevision(deployment.id)) {
       if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
@@ -115,17 +116,11 @@ async function previousGood(
   } catch (error) {
     if (!notOffered(error)) throw error;
     previous = previousInRecords(active, verified);
-    if (previous !== undefined) return previous;
-    throw nothingToRestore(
-      deployment.id,
-      'the control plane lists no revisions, and the records name no good revision before the active one',
-    );
+    why = 'the control plane lists no revisions, and the records name no good revision before the active one';
   }
   if (previous !== undefined) return previous;
-  throw nothingToRestore(
-    deployment.id,
-    'the deployment has no earlier revision that was deployed and is not known to be bad',
-  );
+  const hint = 'name the revision with --to';
+  throw new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', why, { place: deployment.id, hint });
 }
 
 /** The newest recorded good revision before the active one, or of all if that is not recorded. */
@@ -137,11 +132,6 @@ function previousInRecords(
   const before =
     active !== null && verified.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
   return before.findLast((revisionId) => verified.get(revisionId) === true);
-}
-
-function nothingToRestore(deploymentId: string, message: string): SlipwayError {
-  const hint = 'name the revision with --to';
-  return new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', message, { place: deploymentId, hint });
 }
 
 /**
