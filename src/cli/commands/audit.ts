@@ -1,7 +1,6 @@
 import type { Config } from '../../config/configSchema.ts';
 import { loadConfig } from '../../config/loadConfig.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
-import { releaseSettings } from '../../config/releaseSettings.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
@@ -56,7 +55,9 @@ export async function runAuditCommand(
     for (const { name, spec, target } of looked) {
       const observed = await observedRevisions(context, spec);
       const others = looked.map((other) => other.target);
-      const violations = audit({ target, others, observed, secrets: secretsOf(context, config, name) });
+      // Their values must not appear in any history.
+      const secrets = knownSecrets(spec, context.environment);
+      const violations = audit({ target, others, observed, secrets });
       count += violations.length;
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
@@ -132,12 +133,6 @@ function observedRevisions(
       return null;
     }),
   );
-}
-
-/** The secrets of a target that this process can read: their values must not appear in any history. */
-function secretsOf({ environment }: CommandContext, config: Config, name: string): readonly string[] {
-  const { apiKey, agentApiKey, secrets } = releaseSettings(config, name).target;
-  return knownSecrets({ apiKey, agentApiKey, secrets }, environment);
 }
 
 /**

@@ -80,10 +80,7 @@ export class Attempts {
   waitMs(client: string): number {
     const failed = this.#failed.get(client);
     if (failed === undefined || failed.count < this.#most) return 0;
-    const left = failed.since + this.#windowMs - this.#now();
-    if (left > 0) return left;
-    this.#failed.delete(client);
-    return 0;
+    return Math.max(failed.since + this.#windowMs - this.#now(), 0);
   }
 
   fail(client: string): void {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
 import type { Context } from 'hono';
-import { getCookie, setCookie } from 'hono/cookie';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 
 import { isRecord } from '../../domain/scalars.ts';
 import type { Address } from './address.ts';
@@ -48,7 +48,7 @@ export class SealedCookies {
   }
 
   remove(c: Context<PageEnv>, name: string): void {
-    setCookie(c, cookieName(c.get('address'), name), '', { ...attributes(c.get('address')), maxAge: 0 });
+    deleteCookie(c, cookieName(c.get('address'), name), attributes(c.get('address')));
   }
 }
 

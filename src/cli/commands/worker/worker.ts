@@ -6,7 +6,6 @@ import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Measure } from '../../../domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
 import { measureExpiry } from '../../../metrics/credentialExpiry.ts';
 import { type MetricsExporter, metricsExporter } from '../../../metrics/exporter.ts';
@@ -74,7 +73,8 @@ async function workUntil(
     const ending = new AbortController();
     const measure = exporter === undefined ? undefined : measureOn(Runtime.instance().metricMeter);
     measure?.('slipway_worker_info', 1, { version });
-    const observing = measure && observe(temporal, measure, ending.signal);
+    if (measure !== undefined) measureExpiry(measure, settings);
+    const observing = measure && observeTargets(temporal, measure, { signal: ending.signal });
     const takingOver =
       registry === undefined
         ? undefined
@@ -160,11 +160,6 @@ function installRuntime(exporter: MetricsExporter | undefined, address: string |
       cause: error,
     });
   }
-}
-
-function observe(temporal: TemporalConnection, measure: Measure, signal: AbortSignal): Promise<void> {
-  measureExpiry(measure, temporal.settings);
-  return observeTargets(temporal, measure, { signal });
 }
 
 /** An unregistered worker also works; only takeover after a kill is slower. */
