@@ -1,3 +1,4 @@
+import { whoAndWhy } from '../../domain/actor.ts';
 import { pageLink, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
@@ -98,7 +99,7 @@ function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Link
   const { startedAt, endedAt, instructions } = result;
   const facts: readonly Fact[] = [
     ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
-    ['asked by', [result.requestedBy.who, result.requestedBy.reason].filter(Boolean).join(': ')],
+    ['asked by', whoAndWhy(result.requestedBy)],
     ['artifact', code(result.artifact)],
     ['commit', code(result.commit)],
     ['before', code(result.baseline?.revisionId ?? null)],

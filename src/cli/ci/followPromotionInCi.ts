@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
@@ -81,7 +82,7 @@ export function promotionSummary(result: PromotionResult, { dashboardUrl, workfl
     ['from', from],
     ['to', to],
     ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
-    ['asked by', [requestedBy.who, requestedBy.reason].filter(Boolean).join(': ')],
+    ['asked by', whoAndWhy(requestedBy)],
     ['artifact', code(result.artifact)],
     ['commit', code(result.commit)],
     ['candidate', code(result.candidateRevisionId)],
