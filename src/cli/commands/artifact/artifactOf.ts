@@ -4,7 +4,7 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type PackedSource, packSource } from '../../../artifact/pack.ts';
 import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
-import { type SuspectedSecret, suspectedSecrets } from '../../../artifact/suspectedSecrets.ts';
+import type { SuspectedSecret } from '../../../artifact/suspectedSecrets.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
@@ -111,6 +111,8 @@ export async function warnOfSecrets(
   strict: boolean,
   signal: AbortSignal,
 ): Promise<void> {
+  // Loaded only if a source is packed: its rules are many.
+  const { suspectedSecrets } = await import('../../../artifact/suspectedSecrets.ts');
   const found = await suspectedSecrets({ ...source, signal });
   const [first] = found;
   if (first === undefined) return;
