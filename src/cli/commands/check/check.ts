@@ -151,14 +151,7 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
 }
 
 async function askOne(
-  {
-    agent,
-    evaluating,
-    sources,
-    signal,
-    onLeft,
-    onRows,
-  }: Pick<AskAll, 'agent' | 'evaluating' | 'sources' | 'signal' | 'onLeft' | 'onRows'>,
+  { agent, evaluating, sources, signal, onLeft, onRows }: Omit<AskAll, 'checks' | 'concurrency' | 'onResult'>,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
 ): Promise<{ readonly result: CheckResult; readonly spent: Spent | undefined }> {
