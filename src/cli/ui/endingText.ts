@@ -67,10 +67,7 @@ export function outcomeWords(outcome: Outcome): string {
 }
 
 /** How a promotion ended, for people. */
-export function promotionWords({
-  nothingToDo,
-  outcome,
-}: Pick<PromotionResult, 'nothingToDo' | 'outcome'>): string {
+export function promotionWords({ nothingToDo, outcome }: PromotionResult): string {
   return nothingToDo ? 'nothing to do' : outcomeWords(outcome);
 }
 
@@ -84,9 +81,8 @@ export function outcomeCell(
   const isGood = outcomeExitCode(kind, outcome, code) === 0;
   // The requested revision does not serve, so "rolled back" would look like success.
   const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : outcomeWords(outcome);
-  return isGood
-    ? { text: `${MARKS.done} ${word}`, paint: style.good }
-    : { text: `${MARKS.failed} ${word}`, paint: style.bad };
+  const [mark, paint] = isGood ? [MARKS.done, style.good] : [MARKS.failed, style.bad];
+  return { text: `${mark} ${word}`, paint };
 }
 
 export function endedOf(
