@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
@@ -39,19 +39,30 @@ export async function readConfigFile(file: string): Promise<string | undefined> 
     bytes = await readFile(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    // A broken link is not skipped: the file of a folder above may release to another deployment.
+    if ((code === 'ENOENT' || code === 'ENOTDIR') && !(await isLink(file))) return undefined;
     const why = REASONS[code ?? ''] ?? code ?? message;
     throw notFound(`${file} could not be read: ${why}`, file, { hint: NAME_ANOTHER, cause: error });
   }
-  if (isUtf8(bytes)) return bytes.toString('utf8');
+  // A decoder removes a byte order mark.
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} is not text in UTF-8`, {
     place: file,
     hint: 'save it as UTF-8, or name another file with --config',
   });
 }
 
+function isLink(file: string): Promise<boolean> {
+  return readlink(file).then(
+    () => true,
+    () => false,
+  );
+}
+
 const REASONS: Readonly<Partial<Record<string, string>>> = {
   EISDIR: 'it is a folder',
+  ENOENT: 'it is a broken symbolic link',
+  ENOTDIR: 'it is a broken symbolic link',
   ELOOP: 'its symbolic links form a loop',
   EACCES: 'this user may not read it',
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ConfigError } from '../../src/config/configError.ts';
-import { loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+import { lintConfig, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const RIGHT = `
@@ -173,5 +173,22 @@ describe('finding slipway.yaml', () => {
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
       message: `${join(folder, 'loop.yaml')} could not be read: its symbolic links form a loop`,
     });
+  });
+
+  it('reports a broken link, instead of a file above it that may name another deployment', async () => {
+    await writeFile(join(folder, 'slipway.yaml'), RIGHT);
+    const below = join(folder, 'agent');
+    await mkdir(below);
+    await symlink('gone.yaml', join(below, 'slipway.yaml'));
+    await expect(loadConfig(undefined, below)).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+      message: `${join(below, 'slipway.yaml')} could not be read: it is a broken symbolic link`,
+    });
+  });
+
+  it('reads a file with a byte order mark, without counting it as a column', async () => {
+    await writeFile(join(folder, 'slipway.yaml'), `\uFEFFunknown: 1${RIGHT}`);
+    const { problems } = await lintConfig(undefined, folder);
+    expect(problems).toMatchObject([{ line: 1, column: 1, excerpt: 'unknown: *' }]);
   });
 });
