@@ -1,10 +1,12 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 
+import { PAYLOAD_KEYS } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { targetRun } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { decodeEvents } from '../codec/decodeHistory.ts';
+import { missingKeyIn, NO_KEYS } from '../codec/payloadCipher.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
 import { eachRunning } from './listRunning.ts';
@@ -19,6 +21,8 @@ interface StuckTask {
   readonly attempts: number;
   /** The worker's message of the first failure. */
   readonly cause: string;
+  /** The payload key that the worker lacks and this process has: workers that have it continue the workflow. */
+  readonly lackedKey?: string;
 }
 
 /** A worker reports only the first failure in a row. Later attempts time out, after 3 s each. */
@@ -41,12 +45,17 @@ export async function findStuckTask(
       execution: { workflowId, runId },
       maximumPageSize: NEWEST_EVENTS,
     });
-    if (settings.codec !== undefined) await decodeEvents(settings.codec, history?.events ?? []);
+    const events = (history?.events ?? []).toReversed();
+    // Other events may contain the payload that workers cannot read.
+    const failures = events.filter((event) => event.workflowTaskFailedEventAttributes != null);
+    await decodeEvents(settings.codec ?? NO_KEYS, failures);
     // A task that only times out is not stuck: workers do not finish it, but do not fail it either.
-    const cause = readFailedTasks((history?.events ?? []).toReversed()).find(({ isLast }) => isLast)?.message;
+    const cause = readFailedTasks(events).find(({ isLast }) => isLast)?.message;
     if (cause === undefined) return undefined;
     const isTarget = type === WORKFLOW_TYPES.target;
-    return { workflowId, runId, isTarget, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS) };
+    const key = missingKeyIn(cause);
+    const lackedKey = settings.codec?.keyIds.find((id) => id === key);
+    return { workflowId, runId, isTarget, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS), lackedKey };
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
@@ -85,6 +94,12 @@ export function stuckText({ attempts, cause }: StuckTask): string {
   return `its task failed ${attempts} times in a row: ${cause}`;
 }
 
+/** What a person does about a stuck workflow. With the key that workers lack, it continues, and loses nothing. */
+export function remedyOf({ lackedKey }: StuckTask): string {
+  if (lackedKey === undefined) return 'end it: slipway doctor --fix';
+  return `give every worker the payload key "${lackedKey}" in ${PAYLOAD_KEYS}, and it continues`;
+}
+
 /**
  * @throws SlipwayError SLIPWAY_WORKFLOW_STUCK if a workflow is stuck, so that a missing answer is not blamed on the
  * worker.
@@ -101,7 +116,7 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
     `workers cannot continue this workflow: ${stuckText(stuck)}`,
     {
       place: workflowId,
-      hint: 'end it with "slipway doctor --fix"; to restore a revision meanwhile: slipway rollback --break-glass',
+      hint: `${remedyOf(stuck)}; to restore a revision meanwhile: slipway rollback --break-glass`,
     },
   );
 }

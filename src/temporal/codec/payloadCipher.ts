@@ -113,6 +113,11 @@ export function keyMissing(payload: Payload, known: readonly string[] = []): Sli
   );
 }
 
+/** The id of the key that was missing, from the message of {@link keyMissing}; `undefined` for other messages. */
+export function missingKeyIn(message: string): string | undefined {
+  return /is encrypted with the key "([^"]*)", and this process has/u.exec(message)?.[1];
+}
+
 function encodingOf({ metadata }: Payload): string {
   const encoding = metadata?.['encoding'];
   return encoding == null ? '' : Buffer.from(encoding).toString();

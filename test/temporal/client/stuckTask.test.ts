@@ -49,7 +49,7 @@ it('a preview is listed with the target that is stuck, and the remedy', async ()
   );
   const [held, other] = await withStuckTasks(temporal, listed);
   expect(held?.problem).toBe(
-    'workers cannot continue target:preview:p:pr-7: its task failed 3 times in a row: [TMPRL1100] Nondeterminism error. End it: slipway doctor --fix',
+    'workers cannot continue target:preview:p:pr-7: its task failed 3 times in a row: [TMPRL1100] Nondeterminism error; end it: slipway doctor --fix',
   );
   expect(other?.problem).toBeNull();
 });

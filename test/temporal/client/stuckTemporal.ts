@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import type { PayloadCipher } from '../../../src/temporal/codec/payloadCipher.ts';
 
 /** A workflow, as Temporal describes it. */
 export interface ToldWorkflow {
@@ -21,7 +22,7 @@ export function failed(message: string): object {
 }
 
 /** A Temporal with these workflows, by id. It records which ones are terminated and started. */
-export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>) {
+export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>, codec?: PayloadCipher) {
   const terminated: [workflowId: string, runId: string | undefined, reason: string | undefined][] = [];
   const started: string[] = [];
   const told = (workflowId: string): ToldWorkflow => workflows[workflowId] ?? {};
@@ -60,7 +61,7 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>)
           Promise.resolve({ history: { events: (told(execution.workflowId).events ?? []).toReversed() } }),
       },
     },
-    settings: { namespace: 'default', taskQueue: 'slipway' },
+    settings: { namespace: 'default', taskQueue: 'slipway', codec },
   } as unknown as TemporalConnection;
   return { temporal, terminated, started };
 }

@@ -16,7 +16,7 @@ import {
   registerSearchAttributes,
   requireSearchAttributes,
 } from '../../../temporal/client/searchAttributes.ts';
-import { findStuckTasks, terminateStuck } from '../../../temporal/client/stuckTask.ts';
+import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import { pollingWorkers } from '../../../temporal/client/workerPresence.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
@@ -95,7 +95,10 @@ function searchAttributesFinding(temporal: TemporalConnection, fix: boolean): Pr
   });
 }
 
-/** Workflows that no worker can continue; `fix` terminates them, so that targets can start again. */
+/**
+ * Workflows that no worker can continue; `fix` terminates them, so that targets can start again. Those that need a
+ * payload key are left alone.
+ */
 export async function* stuckFindings(
   temporal: TemporalConnection,
   fix: boolean,
@@ -107,13 +110,13 @@ export async function* stuckFindings(
     return;
   }
   for (const stuck of tasks.value) {
-    const { workflowId, attempts, cause, isTarget } = stuck;
-    if (fix) {
+    const { workflowId, isTarget, lackedKey } = stuck;
+    if (fix && lackedKey === undefined) {
       await terminateStuck(temporal, stuck);
       yield ok(name, `${workflowId}: terminated${isTarget ? ' and started again' : ''}`);
     } else {
-      const detail = `${workflowId}: its task failed ${attempts} times in a row: ${cause}`;
-      yield lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
+      const detail = `SLIPWAY_WORKFLOW_STUCK: ${workflowId}: ${stuckText(stuck)}`;
+      yield lacking(name, detail, remedyOf(stuck), 3);
     }
   }
   if (tasks.value.length === 0) yield ok(name, 'workers can continue all of them');

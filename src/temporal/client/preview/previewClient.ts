@@ -34,7 +34,7 @@ import {
   callOrNone,
 } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
-import { findStuckTask, stuckText } from '../stuckTask.ts';
+import { findStuckTask, remedyOf, stuckText } from '../stuckTask.ts';
 import {
   isGone,
   isTemporalSilent,
@@ -168,7 +168,7 @@ export async function withStuckTasks(
     const stuck =
       (await findStuckTask(temporal, workflowId)) ?? (await findStuckTask(temporal, `target:${workflowId}`));
     if (stuck === undefined) return preview;
-    const problem = `workers cannot continue ${stuck.workflowId}: ${stuckText(stuck)}. End it: slipway doctor --fix`;
+    const problem = `workers cannot continue ${stuck.workflowId}: ${stuckText(stuck)}; ${remedyOf(stuck)}`;
     return { ...preview, problem };
   };
   return callTemporal(temporal, () => Promise.all(previews.map(withStuckTask)));

@@ -1,12 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { defaultPayloadConverter } from '@temporalio/common';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
 import { stuckFindings } from '../../../../src/cli/commands/doctor/findings.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
+import { readPayloadKeys } from '../../../../src/config/payloadKeys.ts';
+import { keyMissing, PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { failed, stuckTemporal } from '../../../temporal/client/stuckTemporal.ts';
@@ -281,7 +284,7 @@ describe('the doctor, about workflows', () => {
       detail: expect.stringMatching(
         `^SLIPWAY_WORKFLOW_STUCK: ${workflowId}: .* 5 times .*TMPRL1100`,
       ) as string,
-      fix: 'slipway doctor --fix',
+      fix: 'end it: slipway doctor --fix',
       exitCode: 3,
     });
     expect(await found(stuckFindings(temporal, false))).toMatchObject([stuck('target:a'), stuck('target:c')]);
@@ -301,6 +304,20 @@ describe('the doctor, about workflows', () => {
       ['target:b/release-1', 'run of target:b/release-1', why],
     ]);
     expect(started).toEqual(['target:a']);
+  });
+
+  it('terminates nothing that continues once workers have a payload key, which this process has', async () => {
+    const [key] = await readPayloadKeys({ SLIPWAY_PAYLOAD_KEYS: 'old=env:OLD', OLD: 'A'.repeat(43) + '=' });
+    if (key === undefined) throw new Error('no key');
+    const codec = new PayloadCipher([key]);
+    const [encrypted] = await codec.encode([defaultPayloadConverter.toPayload('a request')]);
+    const unread = failed(keyMissing(encrypted ?? {}).message);
+    const workflows = { 'target:a': { attempt: 5, events: [unread] } };
+    const { temporal, terminated } = stuckTemporal(workflows, codec);
+    expect(await found(stuckFindings(temporal, true))).toMatchObject([
+      { state: 'missing', fix: expect.stringContaining('give every worker the payload key "old"') as string },
+    ]);
+    expect(terminated).toEqual([]);
   });
 
   it('starts a target again that another person has just terminated', async () => {
