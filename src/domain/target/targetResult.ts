@@ -24,7 +24,7 @@ const REASON_MAX_CHARACTERS = 1_000;
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
   const row: HistoryRow = {
-    ...pick(result, ...ENDED_FIELDS, 'requestKey', 'startedAt'),
+    ...pick(result, ...ENDED_FIELDS, 'requestKey', 'startedAt', 'deploymentId'),
     reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
     code: result.code ?? undefined,
     restore: restoreSpanOf(result),

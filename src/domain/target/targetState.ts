@@ -54,6 +54,8 @@ export interface HistoryRow extends Pick<ReleaseResult, (typeof ENDED_FIELDS)[nu
   readonly code?: ErrorCode | null;
   /** Absent: not known, or it never started. */
   readonly startedAt?: Instant;
+  /** `null`: it reached none. Absent: not known, or it never started. */
+  readonly deploymentId?: string | null;
   /** The restore of an earlier revision. Absent: none succeeded, or not known. */
   readonly restore?: RestoreSpan;
   /** The rollback requests that it carried out. */

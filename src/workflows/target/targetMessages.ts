@@ -2,7 +2,8 @@ import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
-import { findRevision } from '../../domain/deployment/revisionName.ts';
+import { isAnother } from '../../domain/deployment/revision.ts';
+import { findRevision, noRevision } from '../../domain/deployment/revisionName.ts';
 import { endGuard, guardText, readGuardReport } from '../../domain/guard/guarding.ts';
 import { guardActor } from '../../domain/guard/guardPolicy.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
@@ -87,13 +88,15 @@ interface TargetMessage<Message, Read, Answer> {
   readonly read: (raw: unknown, origin: 'update' | 'signal', newId: () => string) => Read | string;
   /** Why the message cannot be used now; `undefined` if it can. */
   readonly wrongMoment?: (read: Read) => string | undefined;
+  /** Why only the validator rejects an update. The handler must not: it accepted such updates in stored histories. */
+  readonly hopeless?: (read: Read) => string | undefined;
   readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
 }
 
 /** Rejects an invalid update before Temporal accepts it. Records an invalid signal as ignored. */
 function handleMessage<Message, Read extends object, Answer>(
   target: Target,
-  { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,
+  { update, signal, description, read, wrongMoment, hopeless, take }: TargetMessage<Message, Read, Answer>,
 ): void {
   const readUpdate = (raw: unknown, newId: () => string): Read => {
     const message = read(raw, 'update', newId);
@@ -110,6 +113,8 @@ function handleMessage<Message, Read extends object, Answer>(
   const ignore = (reason: string | undefined): void => {
     if (reason !== undefined) target.ignore(signal.name, reason);
   };
+  const validate = (raw: unknown): Read => readUpdate(raw, () => 'validated');
+  atTheDoor(update, (raw) => void validate(raw));
   setHandler(
     update,
     (raw) => {
@@ -119,7 +124,13 @@ function handleMessage<Message, Read extends object, Answer>(
         return 'refused' in taken ? refuse(taken.refused) : taken.answer;
       });
     },
-    { description, validator: atTheDoor(update, (raw) => void readUpdate(raw, () => 'validated')) },
+    {
+      description,
+      validator: (raw) => {
+        const problem = hopeless?.(validate(raw));
+        if (problem !== undefined) refuse(problem);
+      },
+    },
   );
   setHandler(
     signal,
@@ -165,8 +176,20 @@ function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
       const meant = findRevision(target.state, request.to);
       return 'problem' in meant ? meant.problem : request;
     },
+    hopeless: ({ to }) => (to === undefined ? undefined : replacedProblem(target.state, to)),
     take: (request) => rollbacks.take(request),
   });
+}
+
+/** Why a revision cannot be restored: its deployment was deleted since. `undefined` if that is not known. */
+function replacedProblem(state: TargetState, named: string): string | undefined {
+  const meant = findRevision(state, named);
+  if (!('revisionId' in meant)) return undefined;
+  const { revisionId } = meant;
+  const made = state.history.find((row) => row.revisionId === revisionId);
+  return isAnother(made?.deploymentId ?? null, state.owns)
+    ? noRevision(state, named, 'another deployment has replaced the one with')
+    : undefined;
 }
 
 function handleHolds(target: Target): void {

@@ -27,6 +27,17 @@ describeWorkflows('a deployment that a person deleted', (harness) => {
     expect(state.known.map((known) => known.revisionId)).toEqual([revisionId]);
   });
 
+  it('and a release made again, rejects a rollback to an earlier release before anything is held', async () => {
+    const target = await deleted();
+    const { releaseId } = await target.release('c');
+    const rollback = target.rollback({ to: 'release-1' });
+    const refused: unknown = await rollback.catch((error: unknown) => (error as Error).cause);
+    const { message } = refused as Error;
+    expect(message).toContain('another deployment has replaced the one with "release-1"; verified are: ');
+    expect(message).toContain(releaseId);
+    expect((await target.idle()).state).toMatchObject({ hold: null, rollbacks: [] });
+  });
+
   it('and another tool made again, has nothing to go back to', async () => {
     const target = await deleted();
     const active = target.world.madeElsewhere('agent');
