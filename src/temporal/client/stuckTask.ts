@@ -21,8 +21,8 @@ interface StuckTask {
   readonly attempts: number;
   /** The worker's message of the first failure. */
   readonly cause: string;
-  /** The payload key that the worker lacks and this process has: workers that have it continue the workflow. */
-  readonly lackedKey?: string;
+  /** The payload key that the worker lacks. With it, workers continue the workflow, and nothing is lost. */
+  readonly lackedKey?: { readonly id: string; readonly isHere: boolean };
 }
 
 /** A worker reports only the first failure in a row. Later attempts time out, after 3 s each. */
@@ -48,13 +48,14 @@ export async function findStuckTask(
     const events = (history?.events ?? []).toReversed();
     // Other events may contain the payload that workers cannot read.
     const failures = events.filter((event) => event.workflowTaskFailedEventAttributes != null);
-    await decodeEvents(settings.codec ?? NO_KEYS, failures);
+    const { codec = NO_KEYS } = settings;
+    await decodeEvents(codec, failures);
     // A task that only times out is not stuck: workers do not finish it, but do not fail it either.
     const cause = readFailedTasks(events).find(({ isLast }) => isLast)?.message;
     if (cause === undefined) return undefined;
     const isTarget = type === WORKFLOW_TYPES.target;
-    const key = missingKeyIn(cause);
-    const lackedKey = settings.codec?.keyIds.find((id) => id === key);
+    const id = missingKeyIn(cause);
+    const lackedKey = id === undefined ? undefined : { id, isHere: codec.keyIds.includes(id) };
     return { workflowId, runId, isTarget, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS), lackedKey };
   } catch (error) {
     if (isGone(error)) return undefined;
@@ -94,10 +95,12 @@ export function stuckText({ attempts, cause }: StuckTask): string {
   return `its task failed ${attempts} times in a row: ${cause}`;
 }
 
-/** What a person does about a stuck workflow. With the key that workers lack, it continues, and loses nothing. */
+/** What a person does about a stuck workflow. A key that is not here either may be lost, or never have existed. */
 export function remedyOf({ lackedKey }: StuckTask): string {
-  if (lackedKey === undefined) return 'end it: slipway doctor --fix';
-  return `give every worker the payload key "${lackedKey}" in ${PAYLOAD_KEYS}, and it continues`;
+  const end = 'end it: slipway doctor --fix';
+  if (lackedKey === undefined) return end;
+  const give = `give every worker the payload key "${lackedKey.id}" in ${PAYLOAD_KEYS}, and it continues`;
+  return lackedKey.isHere ? give : `${give}; if that key is lost, ${end}`;
 }
 
 /**

@@ -96,8 +96,8 @@ function searchAttributesFinding(temporal: TemporalConnection, fix: boolean): Pr
 }
 
 /**
- * Workflows that no worker can continue; `fix` terminates them, so that targets can start again. Those that need a
- * payload key are left alone.
+ * Workflows that no worker can continue; `fix` terminates them, so that targets can start again. Those that
+ * continue with a payload key that is here are left alone.
  */
 export async function* stuckFindings(
   temporal: TemporalConnection,
@@ -111,7 +111,7 @@ export async function* stuckFindings(
   }
   for (const stuck of tasks.value) {
     const { workflowId, isTarget, lackedKey } = stuck;
-    if (fix && lackedKey === undefined) {
+    if (fix && lackedKey?.isHere !== true) {
       await terminateStuck(temporal, stuck);
       yield ok(name, `${workflowId}: terminated${isTarget ? ' and started again' : ''}`);
     } else {

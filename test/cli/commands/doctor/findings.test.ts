@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { defaultPayloadConverter } from '@temporalio/common';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
@@ -306,18 +305,29 @@ describe('the doctor, about workflows', () => {
     expect(started).toEqual(['target:a']);
   });
 
-  it('terminates nothing that continues once workers have a payload key, which this process has', async () => {
-    const [key] = await readPayloadKeys({ SLIPWAY_PAYLOAD_KEYS: 'old=env:OLD', OLD: 'A'.repeat(43) + '=' });
-    if (key === undefined) throw new Error('no key');
-    const codec = new PayloadCipher([key]);
-    const [encrypted] = await codec.encode([defaultPayloadConverter.toPayload('a request')]);
-    const unread = failed(keyMissing(encrypted ?? {}).message);
-    const workflows = { 'target:a': { attempt: 5, events: [unread] } };
-    const { temporal, terminated } = stuckTemporal(workflows, codec);
-    expect(await found(stuckFindings(temporal, true))).toMatchObject([
-      { state: 'missing', fix: expect.stringContaining('give every worker the payload key "old"') as string },
-    ]);
-    expect(terminated).toEqual([]);
+  describe('if workers lack a payload key', () => {
+    const lacking = async (here: string) => {
+      const keys = { SLIPWAY_PAYLOAD_KEYS: `${here}=env:KEY`, KEY: `${'A'.repeat(43)}=` };
+      const unread = { metadata: { 'encryption-key-id': Buffer.from('old') } };
+      const events = [failed(keyMissing(unread).message)];
+      const codec = new PayloadCipher(await readPayloadKeys(keys));
+      return stuckTemporal({ 'target:a': { attempt: 5, events } }, codec);
+    };
+
+    it('terminates nothing that continues once they have a key that is here', async () => {
+      const { temporal, terminated } = await lacking('old');
+      const fix = 'give every worker the payload key "old" in SLIPWAY_PAYLOAD_KEYS, and it continues';
+      expect(await found(stuckFindings(temporal, true))).toMatchObject([{ state: 'missing', fix }]);
+      expect(terminated).toEqual([]);
+    });
+
+    it('says what to do first if the key is not here either, and terminates with --fix', async () => {
+      const { temporal, terminated } = await lacking('new');
+      const fix = expect.stringMatching(/^give every worker .* "old" .*; if that key is lost, end it: /u);
+      expect(await found(stuckFindings(temporal, false))).toMatchObject([{ state: 'missing', fix }]);
+      expect(await found(stuckFindings(temporal, true))).toMatchObject([{ state: 'ok' }]);
+      expect(terminated).toHaveLength(1);
+    });
   });
 
   it('starts a target again that another person has just terminated', async () => {
