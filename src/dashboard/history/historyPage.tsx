@@ -68,7 +68,7 @@ async function withOlder(
       const missing =
         unanswered === null
           ? older.missing
-          : `${unanswered.message}; these are the newest that Temporal keeps`;
+          : `${unanswered.message}${history.releases.length === 0 ? '' : '; these are the newest that Temporal keeps'}`;
       return {
         releases: [...history.releases, ...older.releases].map((past): NamedRelease => ({
           ...past,

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
@@ -57,7 +57,10 @@ async function historyOf(
     };
   } catch (error) {
     if (!isSilence(error)) throw error;
-    const kept = await readKeptTarget(temporal, target.workflowId, KEPT_READ);
+    // A target whose payload key is not here must not hide the others.
+    const kept = await readKeptTarget(temporal, target.workflowId, KEPT_READ).catch(
+      onSlipwayError(() => undefined, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
+    );
     const releases = [...(kept?.ended ?? []), ...(kept?.running == null ? [] : [pastOfWork(kept.running)])];
     return { ...target, ...NOTHING, releases: releases.reverse(), unanswered: error };
   }
