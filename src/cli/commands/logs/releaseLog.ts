@@ -127,7 +127,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
   const workflowId = `${target.workflowId}/${releaseId}`;
   const logOf = (service: 'worker' | 'platform'): Promise<readonly ReleaseLine[]> =>
     orNone(service, async () => {
-      const lines = await logFileLines(context.home, service, [workflowId, ...revisions]);
+      const lines = await logFileLines(context.home, service, { workflowId, revisions });
       return lines.map((line) => ({ source: service, ...line }));
     });
   const files = await Promise.all([logOf('worker'), logOf('platform')]);
@@ -227,18 +227,24 @@ function inOrder(sources: readonly (readonly ReleaseLine[])[]): readonly Release
 type FileLine = Pick<EventOf<'release_log'>, 'message' | 'timestamp' | 'revisionId'>;
 
 /**
- * The lines of a log of a `slipway dev` service that contain one of several texts, oldest first.
- * @param about - the id of a release's workflow, or of a revision.
+ * The lines of a log of a `slipway dev` service about a release, oldest first: those that contain the id of its workflow
+ * or of one of its revisions. Those of other releases of its target are not, even if they read these revisions.
  * @throws the file system's error if the file cannot be read.
  */
 export async function logFileLines(
   home: string,
   service: 'worker' | 'platform',
-  about: readonly string[],
+  { workflowId, revisions }: { readonly workflowId: string; readonly revisions: readonly string[] },
 ): Promise<readonly FileLine[]> {
+  const about = [workflowId, ...revisions];
+  const siblings = workflowId.slice(0, workflowId.lastIndexOf('/') + 1);
+  const isOfAnother = ({ value }: JsonLine): boolean => {
+    const of = isRecord(value) ? value['workflowId'] : undefined;
+    return typeof of === 'string' && of !== workflowId && of.startsWith(siblings);
+  };
   const lines: FileLine[] = [];
   for await (const line of jsonLines(createReadStream(join(home, 'logs', `${service}.log`)))) {
-    if (about.some((text) => line.text.includes(text))) lines.push(readLine(line));
+    if (about.some((text) => line.text.includes(text)) && !isOfAnother(line)) lines.push(readLine(line));
   }
   return lines;
 }

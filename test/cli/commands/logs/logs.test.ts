@@ -204,10 +204,26 @@ async function homeWith(log: string): Promise<string> {
 }
 
 it('a line separator within a logged text does not end its line', async () => {
-  const line = { time: '2026-11-26T10:00:00.000Z', msg: 'the agent answered "one\u2028two"', release: 'r-1' };
-  const home = await homeWith(`${JSON.stringify(line)}\nno JSON about r-1\n{"msg":"another release"}\n`);
-  expect(await logFileLines(home, 'worker', ['r-1'])).toEqual([
+  const line = {
+    time: '2026-11-26T10:00:00.000Z',
+    msg: 'the agent answered "one\u2028two"',
+    workflowId: 'target:t/r-1',
+  };
+  const home = await homeWith(`${JSON.stringify(line)}\nno JSON about target:t/r-1\n{"msg":"another"}\n`);
+  expect(await logFileLines(home, 'worker', { workflowId: 'target:t/r-1', revisions: [] })).toEqual([
     { message: line.msg, timestamp: line.time, revisionId: null },
-    { message: 'no JSON about r-1', timestamp: null, revisionId: null },
+    { message: 'no JSON about target:t/r-1', timestamp: null, revisionId: null },
+  ]);
+});
+
+it('lines of the next release, which reads the revision, are not those of this one', async () => {
+  const lines = ['target:t/r-1', 'target:t', 'target:t/r-12'].map((workflowId) =>
+    JSON.stringify({ msg: `a line of ${workflowId} about rev-1`, workflowId }),
+  );
+  const home = await homeWith(lines.join('\n'));
+  const found = await logFileLines(home, 'worker', { workflowId: 'target:t/r-1', revisions: ['rev-1'] });
+  expect(found.map(({ message }) => message)).toEqual([
+    'a line of target:t/r-1 about rev-1',
+    'a line of target:t about rev-1',
   ]);
 });
