@@ -68,6 +68,8 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
  */
 export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {
   const settings = readSettings(options);
+  // Before the runs, which may take hours.
+  await makeHome(context.home);
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) =>
     key === undefined ? undefined : keyByReference(key, context.environment),
@@ -109,8 +111,8 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
         judged,
         keys.filter((key) => key !== undefined),
       );
-      await keep(context, report);
       printReport(context.output, report);
+      await keep(context, report);
       if (options.markdown !== undefined) {
         await writeReport('--markdown', options.markdown, markdownReport(report));
       }
@@ -170,7 +172,6 @@ function agentClient(
 }
 
 async function keep(context: CommandContext, report: JudgeReport): Promise<void> {
-  await makeHome(context.home);
   const name = `judgements/${report.startedAt.replaceAll(/[:.]/g, '-')}-${report.seed}/report.json`;
   await ownArtifactStore(context).putRecord(name, report);
 }

@@ -33,10 +33,11 @@ async function judge(
   baseline: string,
   candidate: string,
   options: Partial<JudgeOptions> = {},
+  home = join(folder, 'home'),
 ): Promise<{ exitCode: number; report: JudgeReport }> {
   const output = testOutput({ json: true });
   const exitCode = await runJudgeCommand(
-    { output, home: join(folder, 'home'), environment: {} },
+    { output, home, environment: {} },
     {
       baseline,
       candidate,
@@ -56,6 +57,13 @@ async function judge(
 }
 
 describe('slipway judge', () => {
+  it('reports before the first run that its home cannot be written', async () => {
+    const agent = await startGreeter();
+    const home = join(folder, 'inputs.jsonl', 'home');
+    await expect(judge(agent.url, agent.url, {}, home)).rejects.toMatchObject({ code: 'SLIPWAY_USAGE' });
+    expect(agent.runs()).toBe(0);
+  });
+
   it('passes an agent that is compared with itself, and exits 0', async () => {
     const { url } = await startGreeter();
     const { exitCode, report } = await judge(url, url, { feedbackKey: 'judge' });
