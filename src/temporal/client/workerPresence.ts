@@ -11,7 +11,10 @@ const SEEN_WITHIN_MS = 75_000;
 const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
 
-/** The identities of the workers that poll the task queue and also the queues of waiting activities. */
+/**
+ * The identities of the workers that poll the task queue and also the queues of waiting activities. If a worker version
+ * is current, only workers of that version, or of the one that ramps, get work.
+ */
 export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
   const { taskQueue } = temporal.settings;
   const [all, ...others] = await Promise.all([
@@ -30,13 +33,17 @@ const ACTIVITIES: object = { taskQueueType: 2 };
  * polling even if it is busy. One that hangs does not.
  */
 export async function lastPoll(temporal: TemporalConnection): Promise<number> {
-  const seen = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
+  const { pollers: seen } = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
   return Math.max(0, ...seen.map(polledAt));
 }
 
 async function pollers(temporal: TemporalConnection, name: string, type: object): Promise<readonly string[]> {
-  const seen = await describePollers(temporal, name, type);
-  const recent = seen.filter((poller) => Date.now() - polledAt(poller) < SEEN_WITHIN_MS);
+  const { pollers: seen, versions } = await describePollers(temporal, name, type);
+  const recent = seen.filter(
+    (poller) =>
+      Date.now() - polledAt(poller) < SEEN_WITHIN_MS &&
+      (versions.length === 0 || versions.includes(poller.deploymentOptions?.buildId ?? '')),
+  );
   return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
 }
 
@@ -44,10 +51,14 @@ async function describePollers(temporal: TemporalConnection, name: string, type:
   const { namespace } = temporal.settings;
   const describe = () =>
     temporal.connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, ...type });
-  return (await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS)).pollers;
+  const { pollers, versioningInfo } = await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  const { currentDeploymentVersion: current, rampingDeploymentVersion: ramping } = versioningInfo ?? {};
+  // Without a current version, unversioned workers get work too.
+  const routed = current?.buildId ? [current.buildId, ramping?.buildId ?? current.buildId] : [];
+  return { pollers, versions: routed };
 }
 
-type Poller = Awaited<ReturnType<typeof describePollers>>[number];
+type Poller = Awaited<ReturnType<typeof describePollers>>['pollers'][number];
 
 function polledAt({ lastAccessTime }: Poller): number {
   return Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1_000_000;
@@ -61,7 +72,10 @@ export async function requireWorker(temporal: TemporalConnection, patienceMs = P
   const deadline = Date.now() + patienceMs;
   while ((await pollingWorkers(temporal)).length === 0) {
     if (Date.now() >= deadline) {
-      const what = `no worker polls the task queue "${temporal.settings.taskQueue}"`;
+      const { taskQueue } = temporal.settings;
+      const [current] = (await describePollers(temporal, taskQueue, WORKFLOWS)).versions;
+      const of = current === undefined ? '' : ` of version ${current}, which is current,`;
+      const what = `no worker${of} polls the task queue "${taskQueue}"`;
       throw noWorker(temporal.settings, `${what}${lastPollText(await lastPoll(temporal), Date.now())}`);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

@@ -7,11 +7,17 @@ import { pollingWorkers, requireWorker } from '../../../src/temporal/client/work
 function polledBy(
   pollers: Readonly<Record<string, readonly string[]>>,
   now = Date.now(),
+  versioningInfo?: object,
 ): TemporalConnection {
   const lastAccessTime = { seconds: Math.floor(now / 1_000) };
   const describeTaskQueue = ({ taskQueue }: { readonly taskQueue: { readonly name: string } }) =>
     Promise.resolve({
-      pollers: (pollers[taskQueue.name] ?? []).map((identity) => ({ identity, lastAccessTime })),
+      pollers: (pollers[taskQueue.name] ?? []).map((identity) => ({
+        identity,
+        lastAccessTime,
+        deploymentOptions: identity.startsWith('v') ? { buildId: identity } : null,
+      })),
+      versioningInfo,
     });
   return {
     client: { withDeadline: (_deadline: number, call: () => unknown) => call() },
@@ -27,6 +33,20 @@ it('counts only workers that poll the task queue, and those of the waiting activ
     'slipway-restore-polls': ['whole', 'without polls'],
   });
   expect(await pollingWorkers(temporal)).toEqual(['whole']);
+});
+
+it('counts only workers of the versions that get work, and names the current one if none polls', async () => {
+  const queues = ['slipway', 'slipway-polls', 'slipway-restore-polls'];
+  const polled = (...by: string[]) =>
+    polledBy(Object.fromEntries(queues.map((queue) => [queue, by])), Date.now(), {
+      currentDeploymentVersion: { buildId: 'v2' },
+      rampingDeploymentVersion: { buildId: 'v3' },
+    });
+  expect(await pollingWorkers(polled('unversioned', 'v1', 'v2', 'v3'))).toEqual(['v2', 'v3']);
+  await expect(requireWorker(polled('unversioned', 'v1'), 0)).rejects.toMatchObject({
+    code: 'SLIPWAY_NO_WORKER',
+    message: 'no worker of version v2, which is current, polls the task queue "slipway"',
+  });
 });
 
 it('names the last poll and both clocks if no worker polls, because one of them may be wrong', async () => {
