@@ -45,28 +45,50 @@ function describedCalls(code) {
   return runInNewContext(`(${argument})`);
 }
 
+/** The parts of Temporal's client that Slipway does not use. They are loaded with the others. */
+const UNUSED_CLIENTS = /\/(activity|async-completion|nexus|task-queue)-client\.js$/;
+
 /**
- * Drops what only workers and Temporal Cloud use, and each call (with its messages) whose name appears neither in the
- * client nor in our code.
+ * Drops what only workers and Temporal Cloud use, each call whose name appears neither in the used parts of the client nor
+ * in our code, and then each message to which neither a call, nor another message, nor code refers.
  */
 function dropUnused(described, client, dist) {
   delete described.coresdk;
   const api = described.temporal.nested.api.nested;
   delete api.cloud;
-  const { nested: types } = api.workflowservice.nested.v1;
-  const { methods } = types.WorkflowService;
   const ours = filesIn(dist).filter((path) => MODULES.test(relative(dist, path)));
-  const code = [...filesIn(client), ...ours].map((path) => readFileSync(path, 'utf8')).join('\n');
-  const unused = Object.entries(methods).filter(
-    ([name]) => !code.includes(`${name[0].toLowerCase()}${name.slice(1)}`),
-  );
-  for (const [name] of unused) delete methods[name];
-  for (const message of unused.flatMap(([, { requestType, responseType }]) => [requestType, responseType])) {
-    const { [message]: dropped, ...rest } = types;
-    // Some are fields of other messages: a start response may contain the first workflow task.
-    if (dropped !== undefined && !new RegExp(`[".]${message}"`).test(JSON.stringify(rest)))
-      delete types[message];
+  const used = filesIn(client).filter((path) => !UNUSED_CLIENTS.test(path));
+  const code = [...used, ...ours].map((path) => readFileSync(path, 'utf8')).join('\n');
+  const { methods } = api.workflowservice.nested.v1.nested.WorkflowService;
+  for (const name of Object.keys(methods)) {
+    if (!code.includes(`${name[0].toLowerCase()}${name.slice(1)}`)) delete methods[name];
   }
+  const packages = [...packagesIn(described)];
+  while (packages.map((types) => dropUnnamed(types, JSON.stringify(described), code)).includes(true));
+}
+
+/** The types of each package, by name. */
+function* packagesIn(types) {
+  yield types;
+  for (const { nested, fields } of Object.values(types)) {
+    if (nested !== undefined && fields === undefined) yield* packagesIn(nested);
+  }
+}
+
+/**
+ * Drops a package's annotations, and its messages that are named neither in the descriptions nor in code.
+ * @returns whether there were any.
+ */
+function dropUnnamed(types, descriptions, code) {
+  const unnamed = Object.keys(types).filter(
+    (name) =>
+      types[name].extend !== undefined ||
+      (types[name].fields !== undefined &&
+        !new RegExp(`"\\w*[tT]ype":"(?:[\\w.]+\\.)?${name}[."]`).test(descriptions) &&
+        !code.includes(`.${name}`)),
+  );
+  for (const name of unnamed) delete types[name];
+  return unnamed.length > 0;
 }
 
 function filesIn(folder) {
