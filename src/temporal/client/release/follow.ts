@@ -114,6 +114,8 @@ class Trail {
   #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
   #progress = '';
   #news: HistoryNews | undefined;
+  /** Whether the running workflow is known to have ended. */
+  #hasEnded = false;
 
   constructor(temporal: TemporalConnection, targetId: string, id: string) {
     this.#temporal = temporal;
@@ -135,7 +137,7 @@ class Trail {
     if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
     if (this.#news?.workflowId !== workflowId)
       this.#news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
-    await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
+    this.#hasEnded = await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
   }
 
   async #askTarget(): Promise<readonly FollowEvent[]> {
@@ -159,6 +161,7 @@ class Trail {
         if (workflowId === this.#ended?.workflowId) return [];
         this.#running = { releaseId, workflowId };
         this.#progress = '';
+        this.#hasEnded = false;
         return [{ kind: 'started', releaseId, workflowId }];
       }
       case 'answered': {
@@ -192,8 +195,8 @@ class Trail {
     const handle = this.#temporal.client.workflow.getHandle(workflowId);
     const events: FollowEvent[] = [];
     try {
-      const described = await this.#call(() => handle.describe());
-      if (described.status.name === 'RUNNING') {
+      const described = this.#hasEnded ? undefined : await this.#call(() => handle.describe());
+      if (described?.status.name === 'RUNNING') {
         const progress = await this.#query(() => handle.query(progressQuery));
         const call = (await runningCallOf(this.#temporal.settings, described)) ?? progress.found ?? null;
         const seen = JSON.stringify([progress, call]);

@@ -30,15 +30,16 @@ export class HistoryNews {
     this.#spacingMs = spacingMs;
   }
 
-  /** Waits for events, but at least for the spacing, unless the workflow has ended. */
-  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Waits for events, but at least for the spacing, unless the workflow has ended. @returns whether it has. */
+  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<boolean> {
     const until = Date.now() + atMostMs;
     const earliest = Math.min(Date.now() + this.#spacingMs, until);
     // A release has an event every few milliseconds. Only the last one matters before the spacing is over.
     const last = await this.#read(CLOSE_EVENT, earliest, signal);
-    if (last === null || signal?.aborted === true || Date.now() >= until) return;
+    if (last === null || signal?.aborted === true || Date.now() >= until) return last === null;
     const next = await this.#read({ nextPageToken: this.#token ?? null }, until, signal);
     this.#token = next ?? undefined;
+    return next === null;
   }
 
   /** Waits for events, or until then. @returns the position after them; `null` after the workflow's last; else `undefined`. */

@@ -82,7 +82,6 @@ export async function submitRelease(
   const request = { ...asked, trace: currentTrace() };
   const submission = randomUUID();
   const { settings } = temporal;
-  await requireWorker(temporal);
   const from = Date.now();
   try {
     return await submitWhilePolled(temporal, request, submission);

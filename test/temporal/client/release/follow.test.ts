@@ -50,8 +50,11 @@ function scripted(script: Script): TemporalConnection {
   });
   const client = {
     workflow: { getHandle },
-    // No further events follow, so the next read comes at once.
-    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({ nextPageToken: [] }) },
+    // Each read is answered at once; with no position after the last event.
+    workflowService: {
+      getWorkflowExecutionHistory: ({ execution }: { execution: { workflowId: string } }) =>
+        Promise.resolve({ nextPageToken: progresses.get(execution.workflowId)?.length ? [1] : [] }),
+    },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
   };
   return { client, settings: { address: 'x', namespace: 'default' } } as unknown as TemporalConnection;
