@@ -46,7 +46,7 @@ function describedCalls(code) {
 }
 
 /** The parts of Temporal's client that Slipway does not use. They are loaded with the others. */
-const UNUSED_CLIENTS = /\/(activity|async-completion|nexus|task-queue)-client\.js$/;
+const UNUSED_CLIENTS = /\/(activity|nexus|task-queue)-client\.js$/;
 
 /**
  * Drops what only workers and Temporal Cloud use, each call whose name appears neither in the used parts of the client nor
