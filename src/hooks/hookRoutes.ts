@@ -6,11 +6,10 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import { deliverEvents } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
-import type { Received } from './forms/form.ts';
-import { FORMS, readEvents } from './forms/forms.ts';
+import type { Received } from './form.ts';
+import { FORMS, readEvents } from './forms.ts';
 import { HookRefusal } from './hookRefusal.ts';
-import { DeliveryQueue, type Deliver } from './deliveryQueue.ts';
-import { busy, Intake, RETRY_AFTER_S } from './intake.ts';
+import { busy, type Deliver, DeliveryQueue, Intake, RETRY_AFTER_S } from './deliveryQueue.ts';
 import { deliveryOf, type ListeningHook, type RequestSource } from './listeningHook.ts';
 
 /** The longest body: 256 KiB. */

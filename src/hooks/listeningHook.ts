@@ -4,7 +4,7 @@ import { fieldText, mismatch } from '../domain/hooks/hookMatch.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import type { HookPlace } from '../temporal/client/hooks/hookClient.ts';
-import type { ReadEvent } from './forms/form.ts';
+import type { ReadEvent } from './form.ts';
 
 /** A hook that the listener serves. */
 export interface ListeningHook extends HookPlace {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readEvents } from '../../src/hooks/forms/forms.ts';
+import { readEvents } from '../../src/hooks/forms.ts';
 import { signature } from '../../src/clients/signature.ts';
 import { hookOf, ListenerUnderTest, NOW, SECRET, signed } from './hookRequests.ts';
 
