@@ -8,10 +8,9 @@ import { createActivities, type OpenActivities } from './activities/createActivi
 import { observedActivity } from './activities/observedActivity.ts';
 import type { Measure } from './domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
-import { observersOf } from './metrics/observers.ts';
+import { observersOf } from './metrics/meter.ts';
 import { queryAgain } from './temporal/client/connection.ts';
-import type { PayloadCipher } from './temporal/codec/payloadCipher.ts';
-import { workerCodec } from './temporal/codec/workerCodec.ts';
+import { type PayloadCipher, workerCodec } from './temporal/codec/payloadCipher.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
 /** The options of a worker. */

@@ -2,8 +2,7 @@ import type { MetricMeter, MetricTags } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 
 import { METRICS, TARGETS_MAX } from '../../src/domain/metrics/metrics.ts';
-import { BUCKETS, measureOn } from '../../src/metrics/meter.ts';
-import { observersOf } from '../../src/metrics/observers.ts';
+import { BUCKETS, measureOn, observersOf } from '../../src/metrics/meter.ts';
 
 const SECRET = 'planted-secret-77aa';
 

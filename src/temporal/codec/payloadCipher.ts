@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import protobuf from 'protobufjs/minimal.js';
 
 import { PAYLOAD_KEYS, type PayloadKey } from '../../config/payloadKeys.ts';
@@ -175,4 +176,13 @@ function readEntry(reader: protobuf.Reader): [name: string, value: Uint8Array] {
     else reader.skipType(tag & 7);
   }
   return [name, value];
+}
+
+const FAILURE_CONVERTER = fileURLToPath(new URL('./failureConverter.cjs', import.meta.url));
+
+/** The data converter of a worker. @param codec - absent: no encryption. */
+export function workerCodec(codec: PayloadCipher | undefined): DataConverter {
+  return codec === undefined
+    ? { payloadCodecs: [NO_KEYS] }
+    : { payloadCodecs: [codec], failureConverterPath: FAILURE_CONVERTER };
 }

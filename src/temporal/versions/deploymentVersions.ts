@@ -1,6 +1,6 @@
 import { SlipwayError } from '../../domain/errors.ts';
-import type { RoutedVersion, Routing, VersionStatus } from '../../domain/versions/routing.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callOrNone } from '../client/connection.ts';
+import { activityQueues } from '../../domain/taskQueues.ts';
+import { callOrNone, TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../client/connection.ts';
 import { isGone, temporalError } from '../client/temporalError.ts';
 import { deploymentName } from './workerVersion.ts';
 
@@ -49,7 +49,7 @@ const STATUSES: readonly (VersionStatus | undefined)[] = [
   'drained',
 ];
 
-export async function queuesOf(temporal: TemporalConnection, buildId: string): Promise<readonly string[]> {
+async function queuesOf(temporal: TemporalConnection, buildId: string): Promise<readonly string[]> {
   const { namespace, taskQueue } = temporal.settings;
   const asked = { namespace, deploymentVersion: { deploymentName: deploymentName(taskQueue), buildId } };
   const describe = () => temporal.connection.workflowService.describeWorkerDeploymentVersion(asked);
@@ -107,4 +107,74 @@ function milliseconds(time: Timestamp | null | undefined): number | undefined {
 
 function nonEmpty(text: string | null | undefined): string | undefined {
   return text == null || text === '' ? undefined : text;
+}
+
+/** How Temporal routes the work of a task queue to versions of its workers. */
+export interface Routing {
+  /** Gets new workflows and those that move between versions; `undefined` if unversioned workers do. */
+  readonly current: string | undefined;
+  /** Whether a current version was ever set. */
+  readonly wasEverCurrent: boolean;
+  readonly ramping: { readonly buildId: string; readonly percentage: number } | undefined;
+  /** Newest first. */
+  readonly versions: readonly RoutedVersion[];
+}
+
+/** `inactive`: never got work. `draining`: only pinned releases still run. `drained`: none does. */
+export type VersionStatus = 'inactive' | 'current' | 'ramping' | 'draining' | 'drained';
+
+/** One version of the workers. Times are in milliseconds since 1970. */
+export interface RoutedVersion {
+  readonly buildId: string;
+  readonly status: VersionStatus;
+  readonly createdAt: number;
+  /** When it last stopped being current, or, if Temporal does not report that, getting new work. */
+  readonly lastActiveAt: number | undefined;
+}
+
+/** The version that last got new work, except the current one; `undefined` if there is none. */
+export function previousVersion({ current, versions }: Routing): string | undefined {
+  const earlier = versions.filter(
+    ({ buildId, lastActiveAt }) => buildId !== current && lastActiveAt !== undefined,
+  );
+  return earlier.toSorted((one, other) => (other.lastActiveAt ?? 0) - (one.lastActiveAt ?? 0))[0]?.buildId;
+}
+
+export function versionsStartingWith({ versions }: Routing, wanted: string): readonly string[] {
+  return versions.map(({ buildId }) => buildId).filter((buildId) => buildId.startsWith(wanted));
+}
+
+/** The result of {@link makeFirstCurrent}. `current`: this version is current by now; `waits`: another one is. */
+export type FirstVersion = 'made_current' | 'current' | 'waits';
+
+/** Temporal knows a version only a moment after its worker has begun to poll. */
+const LOOK_AGAIN_MS = 250;
+
+/**
+ * Makes a version current if none ever was, so that the first versioned workers of a task queue need no rollout.
+ * Waits until Temporal knows all of the version's task queues, because work for an unknown one would find no worker.
+ */
+export async function makeFirstCurrent(
+  temporal: TemporalConnection,
+  buildId: string,
+  signal: AbortSignal,
+): Promise<FirstVersion | undefined> {
+  const { taskQueue } = temporal.settings;
+  const needed = [taskQueue, ...activityQueues(taskQueue)];
+  while (!signal.aborted) {
+    const routing = await describeRouting(temporal);
+    if (routing?.wasEverCurrent === true) return routing.current === buildId ? 'current' : 'waits';
+    const known = routing === undefined ? [] : await queuesOf(temporal, buildId);
+    if (routing !== undefined && needed.every((queue) => known.includes(queue))) {
+      try {
+        await routeTo(temporal, routing, buildId);
+        return 'made_current';
+      } catch (error) {
+        // Another worker was faster: the next read shows it.
+        if ((await describeRouting(temporal))?.wasEverCurrent !== true) throw error;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+  return undefined;
 }

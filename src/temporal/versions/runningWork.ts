@@ -1,7 +1,9 @@
 import { WORKFLOW_TYPES, type WorkflowName } from '../../messages/workflowTypes.ts';
-import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
+import { callOrNone, callTemporal, type TemporalConnection } from '../client/connection.ts';
 import { eachRunning } from '../client/listRunning.ts';
 import { isGone } from '../client/temporalError.ts';
+import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
+import { fetchHistory } from '../history/fetchHistories.ts';
 
 export interface PinnedWork {
   readonly workflowId: string;
@@ -37,7 +39,7 @@ export function runningUnpinned(temporal: TemporalConnection): Promise<readonly 
   );
 }
 
-export interface Execution {
+interface Execution {
   readonly workflowId: string;
   readonly runId: string;
 }
@@ -74,3 +76,43 @@ export async function pinTo(
 
 /** Temporal's `PinnedOverrideBehavior`, which none of our dependencies exports. */
 const AS_PINNED: object = { behavior: 1 };
+
+interface ReplayFailure {
+  readonly workflowId: string;
+  readonly reason: string;
+}
+
+/** `temporal.api.enums.v1.EventType` */
+const WORKFLOW_TASK_COMPLETED = 7;
+
+/**
+ * Replays running workflows with the workflow code of a bundle, one after the other. A workflow that has ended
+ * meanwhile or has no completed task passes.
+ */
+export async function replayFailures(
+  temporal: TemporalConnection,
+  executions: readonly Execution[],
+  bundlePath: string,
+): Promise<readonly ReplayFailure[]> {
+  const failures: ReplayFailure[] = [];
+  const results = UninterruptedWorker.runReplayHistories(
+    { workflowBundle: { codePath: bundlePath }, sinks: measureSinks() },
+    histories(temporal, executions),
+  );
+  for await (const { workflowId, error } of results) {
+    if (error !== undefined) failures.push({ workflowId, reason: error.message });
+  }
+  return failures;
+}
+
+/** Fetched one by one, so that thousands need no more memory than one. */
+async function* histories(temporal: TemporalConnection, executions: readonly Execution[]) {
+  for (const { workflowId, runId } of executions) {
+    const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
+    // The SDK would wait for ever for a history without a completed workflow task.
+    const hasDecided = history?.events?.some(
+      ({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED,
+    );
+    if (history !== undefined && hasDecided === true) yield { workflowId, history };
+  }
+}

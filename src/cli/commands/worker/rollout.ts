@@ -1,18 +1,20 @@
 import { SlipwayError } from '../../../domain/errors.ts';
-import {
-  previousVersion,
-  type Routing,
-  versionsStartingWith,
-  type VersionStatus,
-} from '../../../domain/versions/routing.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   type DescribedRouting,
   describeRouting,
+  previousVersion,
   routeTo,
+  type Routing,
+  versionsStartingWith,
+  type VersionStatus,
 } from '../../../temporal/versions/deploymentVersions.ts';
-import { replayFailures } from '../../../temporal/versions/replay.ts';
-import { pinTo, runningPinned, runningUnpinned } from '../../../temporal/versions/runningWork.ts';
+import {
+  pinTo,
+  replayFailures,
+  runningPinned,
+  runningUnpinned,
+} from '../../../temporal/versions/runningWork.ts';
 import { workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { BUNDLE_PATH } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';

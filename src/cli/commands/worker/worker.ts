@@ -21,7 +21,7 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
-import { type FirstVersion, makeFirstCurrent } from '../../../temporal/versions/firstVersion.ts';
+import { type FirstVersion, makeFirstCurrent } from '../../../temporal/versions/deploymentVersions.ts';
 import { isVersioned, workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { startTraces } from '../../../traces/trace.ts';
 import { BUNDLE_PATH, runWorker } from '../../../worker.ts';

@@ -5,7 +5,7 @@ import {
   type RoutedVersion,
   type Routing,
   versionsStartingWith,
-} from '../../../src/domain/versions/routing.ts';
+} from '../../../src/temporal/versions/deploymentVersions.ts';
 
 function version(buildId: string, lastActiveAt?: number): RoutedVersion {
   return { buildId, status: 'inactive', createdAt: 0, lastActiveAt };
