@@ -15,7 +15,7 @@ import { DIST, ROOT } from './freshness.mjs';
 
 /** The schema of `slipway.yaml`, for editors, and its reference, for people. */
 export async function writeConfigSchema() {
-  const { configJsonSchema } = await fromBuild('config/jsonSchema.js');
+  const { configJsonSchema } = await fromBuild('config/loadConfig.js');
   const schema = configJsonSchema();
   await publish('docs/slipway.schema.json', JSON.stringify(editorSchema(schema)));
   await publish('docs/slipway-yaml.md', configPage(schema));

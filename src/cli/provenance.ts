@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-import type { Environment } from '../config/environment.ts';
-import { userName } from '../config/userName.ts';
+import { type Environment, userName } from '../config/environment.ts';
 import { type Actor, reasonLine } from '../domain/actor.ts';
 import { ciRun } from './ci/ciRun.ts';
 import type { CommandContext } from './context.ts';

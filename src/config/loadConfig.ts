@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import { isRecord } from '../domain/scalars.ts';
 import { ConfigError } from './configError.ts';
@@ -11,7 +11,6 @@ import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
 import type { Environment } from './environment.ts';
 import { CONFIG_FILE, findConfig } from './findConfig.ts';
-import { configJsonSchema } from './jsonSchema.ts';
 import { releaseSettings, settingsProblem } from './releaseSettings.ts';
 
 export interface Project {
@@ -140,4 +139,13 @@ function refOf({ $ref, allOf }: Readonly<Record<string, unknown>>): string | und
   const [first] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
   if (isRecord(first)) return refOf(first);
   return typeof $ref === 'string' ? $ref.replace(/^.*\//u, '') : undefined;
+}
+
+/** The JSON Schema of a whole `slipway.yaml`: one file, or several merged. */
+export function configJsonSchema(): object {
+  return {
+    ...z.toJSONSchema(Config, { io: 'input', target: 'draft-7' }),
+    title: 'slipway.yaml',
+    description: 'How an agent is released by Slipway',
+  };
 }

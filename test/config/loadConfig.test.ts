@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { Ajv } from 'ajv';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ConfigError } from '../../src/config/configError.ts';
-import { lintConfig, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+import { configJsonSchema, lintConfig, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const RIGHT = `
@@ -192,3 +194,35 @@ describe('finding slipway.yaml', () => {
     expect(problems).toMatchObject([{ line: 1, column: 1, excerpt: 'unknown: *' }]);
   });
 });
+
+const script = (name: string) => new URL(`../../scripts/build/${name}`, import.meta.url).href;
+const { editorSchema } = (await import(script('editorSchema.mjs'))) as {
+  readonly editorSchema: (schema: object) => object;
+};
+
+it('a file that extends another requires no field, and rejects unknown ones', () => {
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const validate = ajv.compile(editorSchema(configJsonSchema()));
+  const target = { deployment: 'greeter' };
+  expect(validate({ targets: { staging: target } })).toBe(false);
+  expect(
+    validate({ extends: 'base.yaml', targets: { staging: target } }),
+    ajv.errorsText(validate.errors),
+  ).toBe(true);
+  expect(validate({ extends: 'base.yaml', targets: { staging: { deploymnet: 'greeter' } } })).toBe(false);
+});
+
+it('the published reference of slipway.yaml describes every field', () => {
+  const published = readFileSync(new URL('../../docs/slipway-yaml.md', import.meta.url), 'utf8');
+  const described = [...published.matchAll(/^- `(\w+)` \(.+\):\n {2}\S/gmu)].map(([, name]) => name);
+  expect([...new Set(described)].toSorted()).toEqual(fieldsOf(configJsonSchema()));
+});
+
+function fieldsOf(schema: object): readonly string[] {
+  const fields = new Set<string>();
+  JSON.stringify(schema, (key, value: unknown) => {
+    if (key === 'properties') for (const name of Object.keys(value as object)) fields.add(name);
+    return value;
+  });
+  return [...fields].toSorted();
+}

@@ -1,10 +1,9 @@
 import { createClientAddress } from '@slipway/contract/clientAddress';
 
 import { readDashboardUrl } from '../../config/dashboardUrl.ts';
-import { type Environment, setting } from '../../config/environment.ts';
+import { type Environment, setting, userName } from '../../config/environment.ts';
 import { isLoopback } from '../../config/httpsUrl.ts';
 import { keySetting } from '../../config/secretReference.ts';
-import { userName } from '../../config/userName.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type IssuerClient, readIssuerClient } from '../../identity/issuerClient.ts';
 import { readRoleFile, type RoleSource } from './roles.ts';
