@@ -7,7 +7,7 @@ import { describe, expect, inject, it } from 'vitest';
 import type { Outcome } from '../../src/domain/release/outcome.ts';
 import * as ofHooks from '../../src/messages/hooks.ts';
 import * as ofPreviews from '../../src/messages/preview.ts';
-import * as ofPlaces from '../../src/messages/promotionPlaces.ts';
+import * as ofPlaces from '../../src/messages/promotion.ts';
 import * as ofPollers from '../../src/messages/revisionPoller.ts';
 import * as ofReleases from '../../src/messages/release.ts';
 import * as ofTargets from '../../src/messages/target.ts';

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 
 import type { PlaceRules } from '../../domain/promotion/places.ts';
-import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../messages/promotionPlaces.ts';
+import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../messages/promotion.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { notYet } from '../activityFailure.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';

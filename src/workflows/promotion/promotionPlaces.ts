@@ -7,7 +7,7 @@ import {
   isPlaceId,
   leavePlaceSignal,
   placeQuery,
-} from '../../messages/promotionPlaces.ts';
+} from '../../messages/promotion.ts';
 
 /** How often to check whether it is still needed. Places are given when waiting promotions ask. */
 const LOOK_MS = 60_000;

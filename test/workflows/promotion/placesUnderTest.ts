@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 
 import type { PlaceRules, PlaceStanding } from '../../../src/domain/promotion/places.ts';
-import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../../src/messages/promotionPlaces.ts';
+import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../../src/messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../../src/messages/workflowTypes.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 
