@@ -2,10 +2,9 @@
 //
 //   npm run bench -- judge-rates               2,000 pairs for each row, as docs/judge.md has them
 //   npm run bench -- judge-rates --pairs 200   quicker, and less certain
-import { SIDES } from '../src/domain/judge/report.ts';
+import { SIDES, type Trial } from '../src/domain/judge/report.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgePolicy } from '../src/domain/judge/settings.ts';
 import type { MetricVerdict } from '../src/domain/judge/verdict.ts';
-import type { Trial } from '../src/domain/judge/trial.ts';
 import { type Random, randomFrom } from '../src/judge/random.ts';
 import { reportOf } from '../src/judge/reportOf.ts';
 import { numbersOf, say, sayResult } from './statistics.ts';

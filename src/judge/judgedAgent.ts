@@ -16,9 +16,8 @@ import { judge } from '../domain/check/judge.ts';
 import { trajectoryOf } from '../domain/check/trajectory.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import { PASSING } from '../domain/failure.ts';
-import type { Side } from '../domain/judge/report.ts';
+import type { Side, Trial } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
-import type { Trial } from '../domain/judge/trial.ts';
 import type { Input } from './inputs.ts';
 
 /** One side of a judgement could not be called, which says nothing about the candidate. */

@@ -1,9 +1,8 @@
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
+import { type JudgeError, type JudgeReport, type Side, SIDES, type Trial } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
-import type { Trial } from '../domain/judge/trial.ts';
 import { inParallel } from './inParallel.ts';
 import { AgentAway, type Evaluators, type JudgedAgent, makeTrial } from './judgedAgent.ts';
 import { type Random, randomFrom, shuffled } from './random.ts';

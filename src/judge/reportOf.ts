@@ -1,9 +1,15 @@
 import { type MetricComparison, METRIC_NAMES, type MetricName } from '../domain/judge/metric.ts';
-import type { JudgeError, JudgeReport, MetricReport, Side, SideReport } from '../domain/judge/report.ts';
+import type {
+  JudgeError,
+  JudgeReport,
+  MetricReport,
+  Side,
+  SideReport,
+  Trial,
+} from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
 import { decide } from '../domain/judge/verdict.ts';
 import { compareDistributions, compareRates } from './statistics/compare.ts';
-import type { Trial } from '../domain/judge/trial.ts';
 
 const FAILURES_KEPT = 5;
 const REASON_MAX_CHARACTERS = 300;

@@ -5,7 +5,7 @@ import { createRunApiClient } from '../../src/clients/runApi.ts';
 import { createAgent } from '../../src/clients/service.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
 import type { Input } from '../../src/judge/inputs.ts';
-import type { Trial } from '../../src/domain/judge/trial.ts';
+import type { Trial } from '../../src/domain/judge/report.ts';
 import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import { type Behavior, startFakeAgent } from './fakeAgent.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { type JudgeReport, type Side, SIDES } from '../../src/domain/judge/report.ts';
+import { type JudgeReport, type Side, SIDES, type Trial } from '../../src/domain/judge/report.ts';
 import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
-import type { Trial } from '../../src/domain/judge/trial.ts';
 import { randomFrom } from '../../src/judge/random.ts';
 import { reportOf } from '../../src/judge/reportOf.ts';
 import { markdownReport, textReport } from '../../src/judge/writtenReport.ts';

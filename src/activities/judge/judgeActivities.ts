@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { type Input, inputsOfFile, recordedInputs, someInputs } from '../../judge/inputs.ts';
-import type { Trial } from '../../domain/judge/trial.ts';
+import type { Trial } from '../../domain/judge/report.ts';
 import { judgeCandidate } from '../../judge/judgement.ts';
 import { randomFrom, sample } from '../../judge/random.ts';
 import type { Activities, JudgementInput } from '../activities.ts';

@@ -1,6 +1,5 @@
 import { type MetricComparison, METRICS } from '../../domain/judge/metric.ts';
-import type { JudgeReport, MetricReport, Side } from '../../domain/judge/report.ts';
-import type { Trial } from '../../domain/judge/trial.ts';
+import type { JudgeReport, MetricReport, Side, Trial } from '../../domain/judge/report.ts';
 import { changeText } from '../../domain/judge/verdict.ts';
 import { Chip, Facts, Moment, ScrollTable, type Tone } from '../page/marks.tsx';
 

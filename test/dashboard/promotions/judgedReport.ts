@@ -1,5 +1,4 @@
-import type { JudgeReport, Side } from '../../../src/domain/judge/report.ts';
-import type { Trial } from '../../../src/domain/judge/trial.ts';
+import type { JudgeReport, Side, Trial } from '../../../src/domain/judge/report.ts';
 import { madeReport } from '../../domain/judge/madeReport.ts';
 
 const RUNS = 60;
