@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 
 import { Agent, request } from 'undici';
 
-import { signature } from '../src/clients/signature.ts';
+import { signature } from '../src/clients/notify/webhook.ts';
 import type { HookState } from '../src/domain/hooks/hookState.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { hookWorkflowId, viewHook } from '../src/temporal/client/hooks/hookClient.ts';

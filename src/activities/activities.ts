@@ -5,8 +5,8 @@ import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
-import type { GuardFinding } from '../domain/guard/guarding.ts';
 import type { GuardedInput } from '../domain/guard/guardPolicy.ts';
+import type { GuardFinding } from '../domain/guard/guarding.ts';
 import type { HookSubject } from '../domain/hooks/decide.ts';
 import type { HookHours, HookOrder } from '../domain/hooks/hookEvent.ts';
 import type { HookFacts } from '../domain/hooks/hookFacts.ts';
@@ -15,8 +15,8 @@ import type { Statement } from '../domain/identity/statement.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
-import type { Line } from '../domain/promotion/candidate.ts';
 import type { CommentSpec } from '../domain/preview/preview.ts';
+import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
 import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
@@ -30,7 +30,6 @@ import type {
 } from '../domain/target/targetState.ts';
 import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
-import type { Attempted } from './attempted.ts';
 import type { CheckedAt, CheckInput } from './check/checkInput.ts';
 
 /** A deployment of a target. */
@@ -377,3 +376,6 @@ export interface Activities {
     readonly digest: string;
   }): Promise<Attempted<{ checks: readonly Check[] }>>;
 }
+
+/** A result with the number of its attempt (from 1). A local activity also returns its duration in milliseconds. */
+export type Attempted<T> = T & { readonly attempt: number; readonly tookMs?: number };

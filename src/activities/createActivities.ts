@@ -19,7 +19,6 @@ import { pausesUntil, type PollUntil, pollsUntilShutdown } from './polling.ts';
 import { commentActivities, previewActivities } from './preview/previewActivities.ts';
 import { lineActivities } from './promotion/lineActivities.ts';
 import { placesOf } from './promotion/places.ts';
-import { promotionRecordActivities } from './promotion/promotionRecordActivities.ts';
 import { recordActivities } from './release/recordActivities.ts';
 import { recoveryActivities } from './target/recoveryActivities.ts';
 import { watchActivities } from './target/watchActivities.ts';
@@ -102,7 +101,6 @@ export function releaseActivities(
     ...pollActivities(outside, pollUntil, now, poller),
     ...checks,
     ...watchActivities({ ...deployments, ...checks, now, lookEveryMs }),
-    ...promotionRecordActivities(outside),
     ...freezeActivities(),
     ...recordActivities(outside),
   };

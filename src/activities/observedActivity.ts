@@ -1,13 +1,16 @@
-import { traceIdOf } from '@slipway/contract/traceparent';
-import { ApplicationFailure, CancelledFailure, type Context } from '@temporalio/activity';
-import { ApplicationFailureCategory } from '@temporalio/common';
+import { createHash } from 'node:crypto';
+
+import { traceIdOf, TRACEPARENT } from '@slipway/contract/traceparent';
+import { ApplicationFailure, CancelledFailure, type Context, type Info } from '@temporalio/activity';
+import { ApplicationFailureCategory, defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
+import type { PromotionResult } from '../domain/promotion/promotion.ts';
+import type { ReleaseResult } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
+import { TRACE_HEADER } from '../messages/traceHeader.ts';
 import type { Span, SpanAttributes } from '../traces/span.ts';
-import { currentTrace, inSpan } from '../traces/trace.ts';
-import { recordedSpan } from './recordedSpan.ts';
-import { workflowTrace } from './workflowTrace.ts';
+import { currentTrace, inSpan, startSpan } from '../traces/trace.ts';
 
 /**
  * Observes the attempts of activities. Each attempt is a span in its release's trace, and a log line when it ends.
@@ -136,4 +139,103 @@ function failSpan(span: Span, error: unknown): void {
 /** A poll that found nothing yet is not a failure. */
 function isNotYet(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN;
+}
+
+/**
+ * Records the span of a release, a rollback or a promotion when its record is written. The span began much earlier,
+ * perhaps on another worker. Its id is derived from the run ({@link workflowTrace}).
+ */
+function recordedSpan(activityType: string, input: unknown, { parent, askedBy }: WorkflowTrace): void {
+  const { result } = (input ?? {}) as { readonly result?: unknown };
+  if (parent === undefined || result === undefined) return;
+  const ended =
+    activityType === 'recordRelease'
+      ? ofRelease(result as ReleaseResult)
+      : activityType === 'recordPromotion'
+        ? ofPromotion(result as PromotionResult)
+        : undefined;
+  if (ended === undefined) return;
+  const { name, attributes, isWell } = ended;
+  const { outcome, code, startedAt, endedAt } = result as ReleaseResult | PromotionResult;
+  const [, , spanId] = parent.split('-');
+  const where = askedBy === undefined ? { traceId: traceIdOf(parent) } : { parent: askedBy };
+  const span = startSpan({ name, ...where, spanId, startedAt, attributes });
+  span.set({ 'slipway.outcome': outcome });
+  if (!isWell) span.fail(code ?? outcome);
+  span.end(endedAt);
+}
+
+interface Ended {
+  readonly name: string;
+  readonly attributes: SpanAttributes;
+  readonly isWell: boolean;
+}
+
+function ofRelease({ kind, releaseId, target, artifact, commit, outcome, ...result }: ReleaseResult): Ended {
+  return {
+    name: `${kind} ${target}`,
+    isWell: outcome === 'released' || (kind === 'rollback' && outcome === 'rolled_back'),
+    attributes: {
+      'slipway.release': releaseId,
+      'slipway.target': target,
+      'slipway.artifact': artifact,
+      'slipway.commit': commit,
+      'slipway.deployment': result.deploymentId,
+      'slipway.revision': result.revisionId,
+      'slipway.revision.serving': result.servingRevisionId,
+    },
+  };
+}
+
+function ofPromotion({ promotion, from, to, outcome, artifact, commit, releaseId }: PromotionResult): Ended {
+  return {
+    name: `promotion ${promotion}`,
+    isWell: outcome === 'released',
+    attributes: {
+      'slipway.release': releaseId,
+      'slipway.target': to,
+      'slipway.target.from': from,
+      'slipway.artifact': artifact,
+      'slipway.commit': commit,
+    },
+  };
+}
+
+/** Where an activity's span belongs in the trace. */
+interface WorkflowTrace {
+  readonly step?: string;
+  /** The workflow's span, which is recorded only when the workflow ends. */
+  readonly parent?: string;
+  /** The span that requested the workflow; absent if it was not traced. */
+  readonly askedBy?: string;
+}
+
+/**
+ * The trace of an activity's workflow. A workflow records no span itself. Its span id is derived from the run id, so
+ * that all workers name the same parent, and the worker that records the release's end can record the span.
+ *
+ * A workflow without a trace in its request, such as a scheduled promotion, gets a trace id derived from its run id.
+ */
+function workflowTrace({ workflowExecution }: Info, headers: Headers): WorkflowTrace {
+  if (workflowExecution === undefined) return {};
+  const { workflowId, runId } = workflowExecution;
+  const { askedBy, step } = readHeader(headers);
+  const traceId = askedBy === undefined ? hexOf(`trace ${workflowId} ${runId}`, 32) : traceIdOf(askedBy);
+  const flags = askedBy?.slice(-2) ?? '01';
+  return { step, parent: `00-${traceId}-${hexOf(`span ${workflowId} ${runId}`, 16)}-${flags}`, askedBy };
+}
+
+function readHeader(headers: Headers): { readonly askedBy?: string; readonly step?: string } {
+  const payload = headers[TRACE_HEADER];
+  const header = payload == null ? undefined : defaultPayloadConverter.fromPayload<unknown>(payload);
+  if (!isRecord(header)) return {};
+  const { traceparent, step } = header;
+  return {
+    askedBy: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    step: typeof step === 'string' ? step : undefined,
+  };
+}
+
+function hexOf(text: string, digits: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, digits);
 }

@@ -1,9 +1,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 
-import type { Activities } from './activities.ts';
+import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
-import type { Attempted } from './attempted.ts';
 import { beating, knownSoFar, reportProgress } from './heartbeat.ts';
 import { scrubbed } from './scrub.ts';
 

@@ -5,18 +5,20 @@ import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budge
 import type { Check } from '../domain/check/check.ts';
 import {
   type Dataset,
+  DATASET_CONFIDENCE,
+  type DatasetDecision,
+  type DatasetProgress,
   datasetReasons,
   type DatasetVerdict,
   type RowResult,
 } from '../domain/check/dataset.ts';
-import type { DatasetProgress } from '../domain/check/rowRecords.ts';
+import type { ShownRun } from '../domain/check/shownRun.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { PASSING } from '../domain/failure.ts';
 import { inParallel } from '../judge/inParallel.ts';
-import type { ShownRun } from '../domain/check/shownRun.ts';
+import { clopperPearson } from '../judge/statistics/compare.ts';
 import { type Answered, askAgent, type CheckedAgent } from './askAgent.ts';
 import type { CarriedOut } from './carryOut.ts';
-import { datasetDecision, type SoFar } from './datasetDecision.ts';
 import { type DatasetRow, rowCheck } from './datasetRows.ts';
 import { evaluate, type Evaluated, type Evaluating } from './evaluate.ts';
 
@@ -166,4 +168,38 @@ function budgetSpent({ name }: Check, over: string, rows: readonly RowResult[]):
     `the budget of the checks has no room for the rows of "${name}": it takes ${over}; ${passed} of ${rows.length} rows passed`,
     { hint: 'raise checksBudget in slipway.yaml, or ask fewer rows: dataset.sample' },
   );
+}
+
+/** How many rows of a dataset were asked, and how many of them passed. */
+interface RowTally {
+  readonly passed: number;
+  readonly made: number;
+  readonly planned: number;
+}
+
+/** What the rows show so far. */
+interface SoFar {
+  /** `open`: not all rows are asked, and they may still decide otherwise. */
+  readonly decision: DatasetDecision | 'open';
+  /** Between which shares the pass rate lies, each bound at 95 %. Rows that were not asked count as either. */
+  readonly bounds?: { readonly lower: number; readonly upper: number };
+}
+
+/**
+ * What the rows of a dataset show of an agent's pass rate, by the exact bounds of Clopper and Pearson. It has passed if the
+ * lower bound reaches the rate, and failed if the upper bound is below it. It has failed as soon as rows that are not asked
+ * yet cannot change that; it has passed only when all are asked, because each row's result is kept.
+ * @param passRate - `undefined`: all rows must pass, so there is nothing to estimate.
+ */
+export function datasetDecision({ passed, made, planned }: RowTally, passRate: number | undefined): SoFar {
+  const left = planned - made;
+  if (passRate === undefined) {
+    if (passed < made) return { decision: 'failed' };
+    return { decision: left > 0 ? 'open' : 'passed' };
+  }
+  const at = (held: number) => clopperPearson({ held, runs: planned }, DATASET_CONFIDENCE);
+  const bounds = { lower: at(passed).lower, upper: at(passed + left).upper };
+  if (bounds.upper < passRate) return { decision: 'failed', bounds };
+  if (left > 0) return { decision: 'open', bounds };
+  return { decision: bounds.lower >= passRate ? 'passed' : 'undecided', bounds };
 }

@@ -16,7 +16,7 @@ import { parsedJson } from '../domain/scalars.ts';
 import { describeProblems } from './errorDetail.ts';
 import { Exchange } from './exchange.ts';
 import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
-import { signature } from './signature.ts';
+import { signature } from './notify/webhook.ts';
 
 export interface EvaluationRequest {
   readonly version: 1;

@@ -8,8 +8,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 
-import type { Activities } from '../activities/activities.ts';
-import type { Attempted } from '../activities/attempted.ts';
+import type { Activities, Attempted } from '../activities/activities.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 import { perWorkflow } from './perWorkflow.ts';

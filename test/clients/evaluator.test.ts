@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { askEvaluator, type EvaluationRequest } from '../../src/clients/evaluator.ts';
 import { createAgent } from '../../src/clients/service.ts';
-import { signature } from '../../src/clients/signature.ts';
+import { signature } from '../../src/clients/notify/webhook.ts';
 import { listen } from '../support/listen.ts';
 
 const page = readFileSync(new URL('../../docs/evaluators.md', import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { exactText } from '../../src/domain/instant.ts';
+import { exactText } from '../../src/domain/scalars.ts';
 import { hasPrometheus, Prometheus } from './prometheus.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { eventually, Stack } from './stack.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { signature } from '../../src/clients/signature.ts';
+import { signature } from '../../src/clients/notify/webhook.ts';
 import type { HookAnswer } from '../../src/domain/hooks/takeDelivery.ts';
 import type { Process } from './processes.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';

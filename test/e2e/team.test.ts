@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { signature } from '../../src/clients/signature.ts';
+import { signature } from '../../src/clients/notify/webhook.ts';
 import { Process, slipway } from './processes.ts';
 import { PullRequestComments } from './pullRequestComments.ts';
 import { eventually, Stack } from './stack.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readEvents } from '../../src/hooks/forms.ts';
-import { signature } from '../../src/clients/signature.ts';
+import { signature } from '../../src/clients/notify/webhook.ts';
 import { hookOf, ListenerUnderTest, NOW, SECRET, signed } from './hookRequests.ts';
 
 const SECONDS = NOW / 1_000;

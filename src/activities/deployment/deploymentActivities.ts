@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { isDeploymentGone, notOffered } from '../../clients/serviceError.ts';
+import { isDeploymentGone, notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { cutText } from '../../domain/bounds.ts';
@@ -17,11 +17,11 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { PARKED_RESOURCES } from '../../domain/preview/preview.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
+import { notYet } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
-import { despiteReadLag } from './readLag.ts';
 
 /** The size of the newest page, and the most revisions to read back to an earlier one. */
 const NEWEST_PAGE = 50;
@@ -249,4 +249,19 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
       return { objectPath: upload.object_path };
     },
   };
+}
+
+/** How long the reads of a control plane may lag behind its own answers, in milliseconds. */
+const LAG_MS = 10_000;
+const RETRY_MS = 1_000;
+
+/** Makes a call about something new. A replica may not know it yet: in a step's first 10 s, a 404 is "not yet". */
+export async function despiteReadLag<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const isYoung = Date.now() < Context.current().info.scheduledTimestampMs + LAG_MS;
+    if (!(error instanceof ServiceError && error.status === 404 && isYoung)) throw error;
+    throw notYet(error.code, error.message, RETRY_MS);
+  }
 }

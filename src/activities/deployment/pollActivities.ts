@@ -13,8 +13,7 @@ import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
-import { revisionSnapshot } from './deploymentActivities.ts';
-import { despiteReadLag } from './readLag.ts';
+import { despiteReadLag, revisionSnapshot } from './deploymentActivities.ts';
 import type { RequestRates } from './requestRates.ts';
 import { leaveToPoller } from './revisionPoller.ts';
 

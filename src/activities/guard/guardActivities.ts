@@ -2,8 +2,8 @@ import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { meanOfScores } from '../../clients/metrics/feedbackScores.ts';
-import { askHttpMetric } from '../../clients/metrics/httpMetric.ts';
-import { meanOfPrometheus, type MetricValue, queryPrometheus } from '../../clients/metrics/prometheus.ts';
+import { askHttpMetric, type MetricValue } from '../../clients/metrics/metricAnswer.ts';
+import { meanOfPrometheus, queryPrometheus } from '../../clients/metrics/prometheus.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import { cutText } from '../../domain/bounds.ts';

@@ -11,7 +11,9 @@ import type { Untracked } from '../track.ts';
 /** Writes records, which outlive Temporal's retention, and reads the checks that a later restore needs. */
 export function recordActivities(
   outside: Outside,
-): Untracked<Pick<Activities, 'recordRelease' | 'readChecks' | 'findDatasets'>> {
+): Untracked<
+  Pick<Activities, 'recordRelease' | 'readChecks' | 'findDatasets' | 'findArtifact' | 'recordPromotion'>
+> {
   return {
     async recordRelease({ store: url, result, passed }) {
       const location = recordName(result);
@@ -35,6 +37,22 @@ export function recordActivities(
       const store = outside.openStore(url);
       for (const digest of digests) await store.verify(digest);
       return {};
+    },
+
+    async findArtifact({ store, artifact }) {
+      // Images are in a registry: a missing one is found when it is pulled.
+      if (!artifact.startsWith('sha256:')) return { sizeBytes: 0 };
+      const { stream, sizeBytes } = await outside.openStore(store).open(artifact);
+      stream.destroy();
+      return { sizeBytes };
+    },
+
+    async recordPromotion({ store, result, runId }) {
+      const time = result.startedAt.replaceAll(/[:.]/g, '-');
+      // No target's name begins like this, so that it cannot collide with a target's records.
+      const location = `_promotions/${result.promotion}/${time}-${runId}.json`;
+      await outside.openStore(store).putRecord(location, result);
+      return { location };
     },
   };
 }

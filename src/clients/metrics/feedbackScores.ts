@@ -3,8 +3,7 @@ import { z } from 'zod';
 
 import { FeedbackItem, TracingProject } from '@slipway/contract/runApi/feedback';
 import type { CallOptions } from '../service.ts';
-import { askMetric } from './metricAnswer.ts';
-import type { MetricValue } from './prometheus.ts';
+import { askMetric, type MetricValue } from './metricAnswer.ts';
 
 export interface FeedbackScores {
   readonly agent: Agent;

@@ -1,10 +1,17 @@
 import type { Agent } from 'undici';
-import type { z } from 'zod';
+import { z } from 'zod';
 
+import { valueAt } from '../../domain/check/answer.ts';
 import { parsedJson } from '../../domain/scalars.ts';
 import { describeProblems } from '../errorDetail.ts';
 import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
+
+/** A metric's value, or why it has none. */
+export type MetricValue =
+  | { readonly value: number }
+  /** `isEarly`: there is too little data yet. */
+  | { readonly value: null; readonly missing: string; readonly isEarly?: true };
 
 export interface MetricCall {
   readonly url: URL;
@@ -49,4 +56,33 @@ export async function askMetric<T>(
   const read = schema.safeParse(value);
   if (!read.success) throw exchange.badAnswer(`of another form: ${describeProblems(read.error)}`);
   return read.data;
+}
+
+interface HttpMetric {
+  readonly agent: Agent;
+  /** With `{from}` and `{until}` where it takes a window. They become times in ISO 8601. */
+  readonly url: string;
+  /** The dot path to the number in the JSON. */
+  readonly path: string;
+  readonly token?: string | undefined;
+}
+
+/** Asks an HTTP endpoint for its number in a window. `null` in its place is no data. */
+export async function askHttpMetric(
+  { agent, url, path, token }: HttpMetric,
+  from: number,
+  until: number,
+  options: CallOptions = {},
+): Promise<MetricValue> {
+  const address = new URL(url.replaceAll('{from}', instant(from)).replaceAll('{until}', instant(until)));
+  const answer = await askMetric(agent, { url: address, token }, z.looseObject({}), options);
+  const value = valueAt(answer, path);
+  if (typeof value === 'number' && Number.isFinite(value)) return { value };
+  const missing =
+    value === undefined || value === null ? `the answer has no "${path}"` : `"${path}" is no number`;
+  return { value: null, missing };
+}
+
+function instant(at: number): string {
+  return encodeURIComponent(new Date(at).toISOString());
 }

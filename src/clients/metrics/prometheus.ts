@@ -2,7 +2,7 @@ import type { Agent } from 'undici';
 import { z } from 'zod';
 
 import type { CallOptions } from '../service.ts';
-import { askMetric } from './metricAnswer.ts';
+import { askMetric, type MetricValue } from './metricAnswer.ts';
 
 /** A value of Prometheus: the time in seconds, and the number as text: `0.5`, `NaN`, `+Inf`. */
 const Sample = z.tuple([z.number(), z.string()]);
@@ -22,12 +22,6 @@ const Range = z.object({
     result: z.array(z.object({ values: z.array(Sample) })),
   }),
 });
-
-/** A metric's value, or why it has none. */
-export type MetricValue =
-  | { readonly value: number }
-  /** `isEarly`: there is too little data yet. */
-  | { readonly value: null; readonly missing: string; readonly isEarly?: true };
 
 export interface PrometheusQuery {
   readonly agent: Agent;

@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+
 import type { Agent } from 'undici';
 
 import { Exchange } from '../exchange.ts';
@@ -67,4 +69,15 @@ function parseAddress(address: string, called: string): URL {
     `${called} has no http or https URL without a user name or password in it`,
     { method: 'POST', path: SHOWN_PATH, mayHaveBeenTaken: false },
   );
+}
+
+/**
+ * The value of `Slipway-Signature` for a body: `t=<seconds since 1970>,v1=<HMAC-SHA256 of "t.body", in hexadecimal>`.
+ * The signature covers the time, so that a receiver can reject old messages and thus replays. Further signatures may
+ * be added beside `v1` later.
+ * @param atSeconds - when it is sent, in whole seconds since 1970.
+ */
+export function signature(body: string, secret: string, atSeconds: number): string {
+  const digest = createHmac('sha256', secret).update(`${atSeconds}.${body}`).digest('hex');
+  return `t=${atSeconds},v1=${digest}`;
 }

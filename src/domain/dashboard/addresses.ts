@@ -1,3 +1,6 @@
+import type { Notice, SentNotice } from '../notify/notice.ts';
+import { promotionIdAt } from '../promotion/promotion.ts';
+
 /**
  * The full URL of a page, for links from elsewhere.
  *
@@ -22,4 +25,19 @@ export function promotionAddress(workflowId: string): string {
 /** The page that compares a release with the one before. */
 export function changesAddress(targetWorkflowId: string, releaseId: string): string {
   return `${releaseAddress(targetWorkflowId, releaseId)}/changes`;
+}
+
+/**
+ * A notice with a link to its page: the release, the promotion or the target.
+ * @param dashboard - the dashboard's URL; `null` if not known.
+ */
+export function linkedNotice(notice: Notice, dashboard: string | null): SentNotice {
+  return { ...notice, dashboardUrl: pageLink(dashboard, addressOf(notice)) };
+}
+
+function addressOf({ kind, targetId, name }: Notice): string {
+  if (kind === 'hold' || kind === 'hook' || name === null) return targetAddress(targetId);
+  return kind === 'promotion'
+    ? promotionAddress(promotionIdAt(targetId, name))
+    : releaseAddress(targetId, name);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { signature } from '../../../src/clients/signature.ts';
+import { signature } from '../../../src/clients/notify/webhook.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import { notice } from '../../domain/notify/notices.ts';
 

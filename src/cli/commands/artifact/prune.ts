@@ -11,8 +11,7 @@ import {
   type Retention,
   unaskedUses,
 } from '../../../domain/artifact/retention.ts';
-import { datasetDigests } from '../../../domain/check/dataset.ts';
-import { ROWS_UNDER_WAY } from '../../../domain/check/rowRecords.ts';
+import { datasetDigests, ROWS_UNDER_WAY } from '../../../domain/check/dataset.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';

@@ -16,7 +16,7 @@ import { knownSecrets } from '../../../config/secretReference.ts';
 import { budgetLeft, type ChecksBudget, type Spent } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
-import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
+import { NO_ROWS } from '../../../domain/check/dataset.ts';
 import type { ShownRun } from '../../../domain/check/shownRun.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';

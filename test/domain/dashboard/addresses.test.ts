@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { linkedNotice } from '../../../src/domain/notify/noticeLink.ts';
+import { linkedNotice } from '../../../src/domain/dashboard/addresses.ts';
 import type { Notice } from '../../../src/domain/notify/notice.ts';
 import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { notice } from '../notify/notices.ts';
 import { request } from '../target/targets.ts';
-import { notice } from './notices.ts';
 
 const DASHBOARD = 'https://slipway.example.com';
 const { target: TARGET } = request('any');

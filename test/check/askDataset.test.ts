@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { datasetDecision } from '../../src/check/datasetDecision.ts';
+import { datasetDecision } from '../../src/check/askDataset.ts';
 import { datasetProblem, fewestRowsToShow } from '../../src/domain/check/dataset.ts';
 import { randomFrom } from '../../src/judge/random.ts';
 
