@@ -32,3 +32,8 @@ export type Uuid = string;
 export function figure(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
+
+/** A time to the second, as every text shows it: `2026-11-21 13:14:00Z`. `time` in UTC. */
+export function exactText(time: Instant): string {
+  return time.replace(/T(?<clock>\d\d:\d\d:\d\d)(?:\.\d+)?Z$/u, ' $<clock>Z');
+}

@@ -1,5 +1,5 @@
 import { type Bound, cutText, newest } from './bounds.ts';
-import { exactText } from './instant.ts';
+import { exactText } from './scalars.ts';
 import { describeUndelivered } from './notify/noticeText.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';

@@ -1,4 +1,4 @@
-import { exactText } from '../domain/instant.ts';
+import { exactText } from '../domain/scalars.ts';
 import { type MetricComparison, METRICS } from '../domain/judge/metric.ts';
 import { type JudgeReport, type MetricReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { changeText } from '../domain/judge/verdict.ts';

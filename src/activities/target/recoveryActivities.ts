@@ -7,7 +7,7 @@ import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } fr
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';
 import {

@@ -2,7 +2,7 @@ import { datasetText } from '../../domain/check/dataset.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import { formatDuration } from '../../domain/duration.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS } from '../ui/text.ts';

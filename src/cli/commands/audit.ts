@@ -5,7 +5,7 @@ import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { onSlipwayError } from '../../domain/errors.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import {
   deploymentOf,
   overduePreviews,

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import { DAY_MS, formatDuration } from '../../domain/duration.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 
 export type Style = ReturnType<typeof styleOf>;
 

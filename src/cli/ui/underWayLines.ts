@@ -1,7 +1,7 @@
 import { nameAndMark, nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, type Style, wrapLine } from './text.ts';

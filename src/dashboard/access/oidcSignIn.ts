@@ -2,8 +2,7 @@ import type { Context } from 'hono';
 import type { JWK } from 'jose';
 
 import { verifiedEmail } from '../../identity/claims.ts';
-import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.ts';
-import { isRefusal, whyNot } from '../../identity/issuerFailure.ts';
+import { isRefusal, Issuer, type SignedIn, type SignInChecks, whyNot } from '../../identity/issuer.ts';
 import { newSigningKey } from '../../identity/proof.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';

@@ -1,5 +1,4 @@
-import type { TargetRelease } from '../../domain/delivery/changes.ts';
-import type { Period } from '../../domain/delivery/measures.ts';
+import type { Period, TargetRelease } from '../../domain/delivery/measures.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import { OUTCOMES } from '../../domain/release/outcome.ts';
 

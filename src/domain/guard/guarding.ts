@@ -1,5 +1,4 @@
-import { exactText } from '../instant.ts';
-import { type Instant, isRecord } from '../scalars.ts';
+import { exactText, type Instant, isRecord } from '../scalars.ts';
 import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**

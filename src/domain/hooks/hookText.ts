@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
-import { exactText } from '../instant.ts';
+import { exactText } from '../scalars.ts';
 import type { HookAction } from './hookEvent.ts';
 import type { HookDecision, HookRow, HookState, HookWork } from './hookState.ts';
 

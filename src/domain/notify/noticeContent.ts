@@ -3,7 +3,7 @@ import { describeArtifact } from '../artifact/artifact.ts';
 import type { HookOrder } from '../hooks/hookEvent.ts';
 import type { HookWork } from '../hooks/hookState.ts';
 import { actionText, hookActor } from '../hooks/hookText.ts';
-import { exactText } from '../instant.ts';
+import { exactText } from '../scalars.ts';
 import type { PromotionRequest, PromotionResult } from '../promotion/promotion.ts';
 import type { Waiting } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';

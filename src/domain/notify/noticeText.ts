@@ -1,7 +1,7 @@
 import { whoAndWhy } from '../actor.ts';
 import { shortCommit } from '../artifact/artifact.ts';
 import { type Bound, newest } from '../bounds.ts';
-import { exactText } from '../instant.ts';
+import { exactText } from '../scalars.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
 import type { Notice, SentNotice } from './notice.ts';
 

@@ -1,6 +1,6 @@
 import { shortCommit } from '../artifact/artifact.ts';
 import { cutText } from '../bounds.ts';
-import { exactText } from '../instant.ts';
+import { exactText } from '../scalars.ts';
 import {
   previewPhase,
   type PreviewEnding,

@@ -3,8 +3,7 @@ import { pick } from '@slipway/contract/pick';
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { isPinned, shortArtifact } from '../artifact/artifact.ts';
 import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
-import { exactText } from '../instant.ts';
-import type { Instant } from '../scalars.ts';
+import { exactText, type Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
 /** The targets of a promotion at one moment. */

@@ -1,7 +1,7 @@
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
-import { exactText } from '../instant.ts';
+import { exactText } from '../scalars.ts';
 import type { ReleaseRequest } from '../release/release.ts';
 import { findQuarantined } from './quarantine.ts';
 import {

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';

@@ -1,6 +1,6 @@
 import type { Activities } from '../../activities/activities.ts';
 import type { Frozen } from '../../domain/freeze/freeze.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { Interventions } from '../intervention/interventions.ts';

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
-import { exactText } from '../../domain/instant.ts';
+import { exactText } from '../../domain/scalars.ts';
 import {
   newPreview,
   type PreviewAnswer,

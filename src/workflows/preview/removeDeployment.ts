@@ -1,7 +1,6 @@
 import { sleep } from '@temporalio/workflow';
 
-import { exactText } from '../../domain/instant.ts';
-import type { Instant } from '../../domain/scalars.ts';
+import { exactText, type Instant } from '../../domain/scalars.ts';
 import type { PreviewRemoval, PreviewResult } from '../../domain/preview/preview.ts';
 import type { StepOverrides } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';

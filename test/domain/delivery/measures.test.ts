@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { TargetRelease } from '../../../src/domain/delivery/changes.ts';
-import { daysOf, measureDelivery } from '../../../src/domain/delivery/measures.ts';
+import { daysOf, measureDelivery, type TargetRelease } from '../../../src/domain/delivery/measures.ts';
 
 const DAY_MS = 86_400_000;
 /** Thirty days. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { exactText } from '../../../src/domain/instant.ts';
+import { exactText } from '../../../src/domain/scalars.ts';
 import { hookWaitingNotice } from '../../../src/domain/notify/noticeContent.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { exactText } from '../../../src/domain/instant.ts';
+import { exactText } from '../../../src/domain/scalars.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
-import { exactText } from '../../../src/domain/instant.ts';
+import { exactText } from '../../../src/domain/scalars.ts';
 import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';

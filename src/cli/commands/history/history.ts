@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';

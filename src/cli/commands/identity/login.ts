@@ -3,11 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { SlipwayError } from '../../../domain/errors.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import { verifiedEmail } from '../../../identity/claims.ts';
-import { Issuer } from '../../../identity/issuer.ts';
+import { isRefusal, Issuer, whyNot } from '../../../identity/issuer.ts';
 import { type IssuerClient, readIssuerClient } from '../../../identity/issuerClient.ts';
-import { isRefusal, whyNot } from '../../../identity/issuerFailure.ts';
 import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../config/previewSettings.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import {
   deploymentOf,
   makeRoom,

@@ -3,7 +3,7 @@ import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import { describeTimes } from '../../../domain/schedule/schedule.ts';

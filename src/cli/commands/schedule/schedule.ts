@@ -1,6 +1,6 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, describeTimes, scheduleChanges } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';

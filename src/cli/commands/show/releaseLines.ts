@@ -6,7 +6,7 @@ import { repetitionsText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { endText } from '../../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';

@@ -5,7 +5,7 @@ import { formatDuration } from '../../../domain/duration.ts';
 import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import { actionText } from '../../../domain/hooks/hookText.ts';
-import { exactText } from '../../../domain/instant.ts';
+import { exactText } from '../../../domain/scalars.ts';
 import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { makeHome } from '../../../config/home.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { exactText } from '../../../domain/instant.ts';
-import type { Instant } from '../../../domain/scalars.ts';
+import { exactText, type Instant } from '../../../domain/scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 
 /** A hold that `rollback --break-glass` left on this machine. `slipway release` refuses until `slipway unhold`. */

@@ -5,7 +5,7 @@ import {
   type PromotionStatus,
 } from '../../../../src/cli/commands/promotion/promotionStatus.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
-import { exactText } from '../../../../src/domain/instant.ts';
+import { exactText } from '../../../../src/domain/scalars.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { ExistingSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';

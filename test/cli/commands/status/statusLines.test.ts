@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
 import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
-import { exactText } from '../../../../src/domain/instant.ts';
+import { exactText } from '../../../../src/domain/scalars.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
 import {
   EMPTY_TARGET,
