@@ -8,6 +8,7 @@ import {
   type Routing,
   versionsStartingWith,
   type VersionStatus,
+  workerVersion,
 } from '../../../temporal/versions/deploymentVersions.ts';
 import {
   pinTo,
@@ -15,7 +16,6 @@ import {
   runningPinned,
   runningUnpinned,
 } from '../../../temporal/versions/runningWork.ts';
-import { workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { BUNDLE_PATH } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';

@@ -1,7 +1,7 @@
 import { errorText } from '@slipway/contract/codedError';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 
-import { readDashboardUrl } from '../../../config/dashboardUrl.ts';
+import { readDashboardUrl } from '../../../config/httpsUrl.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
@@ -21,8 +21,12 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
-import { type FirstVersion, makeFirstCurrent } from '../../../temporal/versions/deploymentVersions.ts';
-import { isVersioned, workerVersion } from '../../../temporal/versions/workerVersion.ts';
+import {
+  type FirstVersion,
+  isVersioned,
+  makeFirstCurrent,
+  workerVersion,
+} from '../../../temporal/versions/deploymentVersions.ts';
 import { startTraces } from '../../../traces/trace.ts';
 import { BUNDLE_PATH, runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
