@@ -1,4 +1,4 @@
-import { readDashboardUrl } from '../config/dashboardUrl.ts';
+import { readDashboardUrl } from '../config/httpsUrl.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import {
   type ConnectOptions,

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { type Environment, setting } from './environment.ts';
 
 /**
  * Reads an address from a variable. `http` is accepted only for this machine, because it would expose cookies, codes and tokens.
@@ -22,4 +23,19 @@ export function isLoopback(host: string): boolean {
   if (name === 'localhost' || name === 'localhost.') return true;
   const family = isIP(name);
   return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+const VARIABLE = 'SLIPWAY_DASHBOARD_URL';
+
+/**
+ * The dashboard's address for browsers, from `SLIPWAY_DASHBOARD_URL`. The dashboard accepts requests for it; commands, CI
+ * summaries and notices link to it. `undefined` if it is not set.
+ * @throws SlipwayError SLIPWAY_USAGE if {@link httpsUrl} rejects it, or it has a path.
+ */
+export function readDashboardUrl(environment: Environment): URL | undefined {
+  const text = setting(environment, VARIABLE);
+  if (text === undefined) return undefined;
+  const url = httpsUrl(VARIABLE, text);
+  if (url.pathname === '/' && url.search === '' && url.hash === '') return url;
+  throw new SlipwayError('SLIPWAY_USAGE', `${VARIABLE} has a path`, { hint: `leave it out: ${url.origin}` });
 }

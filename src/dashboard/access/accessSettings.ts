@@ -1,8 +1,7 @@
 import { createClientAddress } from '@slipway/contract/clientAddress';
 
-import { readDashboardUrl } from '../../config/dashboardUrl.ts';
 import { type Environment, setting, userName } from '../../config/environment.ts';
-import { isLoopback } from '../../config/httpsUrl.ts';
+import { isLoopback, readDashboardUrl } from '../../config/httpsUrl.ts';
 import { keySetting } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type IssuerClient, readIssuerClient } from '../../identity/issuerClient.ts';
