@@ -11,8 +11,8 @@ import {
   datasetReasons,
   type DatasetVerdict,
   type RowResult,
+  type ShownRun,
 } from '../domain/check/dataset.ts';
-import type { ShownRun } from '../domain/check/shownRun.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { PASSING } from '../domain/failure.ts';
 import { inParallel } from '../judge/inParallel.ts';

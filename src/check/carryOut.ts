@@ -1,8 +1,7 @@
 import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budget.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { EvaluatorScores } from '../domain/check/evaluator.ts';
-import type { DatasetVerdict } from '../domain/check/dataset.ts';
-import type { ShownRun } from '../domain/check/shownRun.ts';
+import type { DatasetVerdict, ShownRun } from '../domain/check/dataset.ts';
 import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '../domain/check/repetition.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';

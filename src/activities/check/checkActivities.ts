@@ -13,7 +13,7 @@ import { carryOut, type CheckProgress, NOTHING_MADE } from '../../check/carryOut
 import { cutText } from '../../domain/bounds.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { repetitionsOf, repetitionsText } from '../../domain/check/repetition.ts';
-import type { ShownRun } from '../../domain/check/shownRun.ts';
+import type { ShownRun } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';

@@ -15,8 +15,8 @@ import {
   type RowBatch,
   type RowResult,
   ROWS_UNDER_WAY,
+  type ShownRun,
 } from '../../domain/check/dataset.ts';
-import type { ShownRun } from '../../domain/check/shownRun.ts';
 import type { ReleaseStore } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import { scrubTexts, warn } from '../scrub.ts';
