@@ -86,14 +86,7 @@ const leaving = fc.oneof(
   { weight: 2, arbitrary: fc.constant('nothing' as const) },
   { weight: 1, arbitrary: fc.nat(9) },
 );
-const malformed = fc.constantFrom<unknown>(
-  7,
-  'rollback!',
-  [],
-  [{ to: 'x' }],
-  { who: ['ada'] },
-  { reason: 'x'.repeat(5_000) },
-);
+const malformed = fc.constantFrom<unknown>(7, 'rollback!', [], [{ to: 'x' }], { who: ['ada'] });
 
 const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
   Array.from({ length: times }, () => command);
