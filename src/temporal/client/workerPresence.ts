@@ -66,11 +66,17 @@ function polledAt({ lastAccessTime }: Poller): number {
 
 /**
  * @param patienceMs - how long to wait for a worker. Default: 4,000.
+ * @returns the {@link pollingWorkers}.
  * @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue.
  */
-export async function requireWorker(temporal: TemporalConnection, patienceMs = PATIENCE_MS): Promise<void> {
+export async function requireWorker(
+  temporal: TemporalConnection,
+  patienceMs = PATIENCE_MS,
+): Promise<readonly string[]> {
   const deadline = Date.now() + patienceMs;
-  while ((await pollingWorkers(temporal)).length === 0) {
+  for (;;) {
+    const workers = await pollingWorkers(temporal);
+    if (workers.length > 0) return workers;
     if (Date.now() >= deadline) {
       const { taskQueue } = temporal.settings;
       const [current] = (await describePollers(temporal, taskQueue, WORKFLOWS)).versions;

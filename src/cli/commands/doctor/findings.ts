@@ -18,7 +18,7 @@ import {
 } from '../../../temporal/client/searchAttributes.ts';
 import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
-import { pollingWorkers, requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
@@ -149,8 +149,7 @@ const SHOWN = 5;
 
 function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
   return found('worker', async () => {
-    await requireWorker(temporal, 0);
-    const workers = await pollingWorkers(temporal);
+    const workers = await requireWorker(temporal, 0);
     return ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
   });
 }

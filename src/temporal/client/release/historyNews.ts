@@ -50,12 +50,8 @@ export class HistoryNews {
   ): Promise<Uint8Array | null | undefined> {
     const { client, settings } = this.#temporal;
     const { namespace } = settings;
-    const execution = { workflowId: this.workflowId };
-    const read = () =>
-      client.workflowService.getWorkflowExecutionHistory({
-        ...{ namespace, execution, waitNewEvent: true },
-        ...what,
-      });
+    const request = { namespace, execution: { workflowId: this.workflowId }, waitNewEvent: true, ...what };
+    const read = () => client.workflowService.getWorkflowExecutionHistory(request);
     const call = () =>
       client.withDeadline(until + ANSWERS_EARLY_MS, () =>
         // Each call gets its own signal, because the SDK never removes its listener.

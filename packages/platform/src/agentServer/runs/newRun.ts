@@ -15,7 +15,8 @@ export type Kwargs = ReturnType<typeof kwargsOf>;
 
 /**
  * Makes a run from a request. Without `threadId` it is stateless (contract 001, rule 5), unless it asks to keep its own
- * thread. The assistant's configuration fills in what the request leaves out. `runSeconds` is the longest time that it may execute.
+ * thread. The assistant's configuration fills in what the request leaves out. `runSeconds` is the longest time that it may
+ * execute.
  */
 export function planRun(options: {
   body: RunCreate;
