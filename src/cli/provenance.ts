@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 
 import { type Environment, userName } from '../config/environment.ts';
 import { type Actor, reasonLine } from '../domain/actor.ts';
+import type { ReleaseRequest } from '../domain/release/release.ts';
 import { ciRun } from './ci/ciRun.ts';
 import type { CommandContext } from './context.ts';
 
@@ -22,33 +23,44 @@ export async function readRequester(
   return { who, from: ci?.from ?? 'cli', reason: line === '' ? undefined : line };
 }
 
-/**
- * The source's commit: the one that CI names, else git's, with `-dirty` if files differ from it. `undefined` outside a
- * repository.
- */
-export async function sourceCommit(environment: Environment, git: Git): Promise<string | undefined> {
-  const named = ciRun(environment)?.commit;
-  if (named !== undefined) return named;
-  const head = await git('rev-parse', 'HEAD');
-  if (head === undefined) return undefined;
-  const changes = await git('status', '--porcelain', '--', '.', ':!.slipway');
-  return changes === undefined ? head : `${head}-dirty`;
-}
+/** What is known of a release's source. */
+export type Source = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref'>;
 
 /**
- * The commit time of the source's commit, from git. `undefined` outside a repository, if git has not fetched the commit
- * that CI names, or if files differ from it.
- * @param commit - of {@link sourceCommit}.
+ * The source's commit, its time, and its branch or tag: what CI names, else what git says. Each is `undefined` if it is
+ * unknown.
  */
-export async function sourceCommittedAt(git: Git, commit: string | undefined): Promise<string | undefined> {
-  if (commit === undefined || !/^[0-9a-f]{7,64}$/u.test(commit)) return undefined;
-  const time = Date.parse((await git('show', '--no-patch', '--format=%cI', commit)) ?? '');
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+export async function readSource(environment: Environment, git: Git): Promise<Source> {
+  const ci = ciRun(environment);
+  const [commit, ref] = await Promise.all([
+    ci?.commit === undefined ? ownCommit(git) : namedCommit(git, ci.commit),
+    ci?.ref ?? git('symbolic-ref', '--short', 'HEAD'),
+  ]);
+  return { ...commit, ref };
 }
 
-/** The source's branch or tag: the one that CI names, else git's branch. */
-export async function sourceRef(environment: Environment, git: Git): Promise<string | undefined> {
-  return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));
+/** Git's commit, with `-dirty` and without its time if files differ from it. */
+async function ownCommit(git: Git): Promise<Omit<Source, 'ref'>> {
+  const [head, changes] = await Promise.all([
+    readCommit(git, 'HEAD'),
+    git('status', '--porcelain', '--', '.', ':!.slipway'),
+  ]);
+  if (head === undefined || changes === undefined) return { ...head };
+  return { commit: `${head.commit}-dirty` };
+}
+
+/** The commit that CI names. Git may not have fetched it. */
+async function namedCommit(git: Git, commit: string): Promise<Omit<Source, 'ref'>> {
+  const isId = /^[0-9a-f]{7,64}$/u.test(commit);
+  return { commit, committedAt: isId ? (await readCommit(git, commit))?.committedAt : undefined };
+}
+
+async function readCommit(git: Git, name: string) {
+  const text = (await git('rev-list', '--max-count=1', '--format=%cI', name)) ?? '';
+  const { commit, time = '' } = /^commit (?<commit>\w+)\n(?<time>.+)$/u.exec(text)?.groups ?? {};
+  const at = Date.parse(time);
+  if (commit === undefined) return undefined;
+  return { commit, committedAt: Number.isNaN(at) ? undefined : new Date(at).toISOString() };
 }
 
 /** The source's repository on its host, `owner/name`: from GitHub Actions, else from the remote `origin`. */

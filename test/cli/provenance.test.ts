@@ -1,14 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import {
-  type Git,
-  readRequester,
-  sourceCommit,
-  sourceCommittedAt,
-  sourceRef,
-} from '../../src/cli/provenance.ts';
+import { type Git, gitIn, readRequester, readSource } from '../../src/cli/provenance.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 /** A git that answers from a table, and fails for all else. */
@@ -60,46 +56,47 @@ describe('the requester', () => {
   });
 });
 
-describe('the commit', () => {
-  it('is the one that CI names', async () => {
-    const known = git({ 'rev-parse HEAD': 'other', 'status --porcelain': ' M built.js' });
-    expect(await sourceCommit({ GITHUB_ACTIONS: 'true', GITHUB_SHA: 'abc' }, known)).toBe('abc');
-    expect(await sourceCommit({ GITLAB_CI: 'true', CI_COMMIT_SHA: 'def' }, known)).toBe('def');
+describe('the source', () => {
+  const known = git({
+    'rev-list --max-count=1': 'commit abc\n2026-01-01T12:00:00+02:00',
+    'symbolic-ref --short': 'topic',
   });
 
-  it('is git’s HEAD, marked if files differ from it', async () => {
-    expect(await sourceCommit({}, git({ 'rev-parse HEAD': 'abc' }))).toBe('abc');
-    const dirty = git({ 'rev-parse HEAD': 'abc', 'status --porcelain': ' M a.ts' });
-    expect(await sourceCommit({}, dirty)).toBe('abc-dirty');
-  });
-
-  it('is unknown outside of a repository', async () => {
-    expect(await sourceCommit({}, git({}))).toBeUndefined();
-  });
-});
-
-describe('the commit’s time', () => {
-  const known = git({ 'show --no-patch': '2026-01-01T12:00:00+02:00' });
-
-  it('comes from git, in UTC', async () => {
-    expect(await sourceCommittedAt(known, 'abcdef0')).toBe('2026-01-01T10:00:00.000Z');
-  });
-
-  it('is unknown for files that differ from their commit, or if git does not have it', async () => {
-    expect(await sourceCommittedAt(known, 'abcdef0-dirty')).toBeUndefined();
-    expect(await sourceCommittedAt(known, undefined)).toBeUndefined();
-    expect(await sourceCommittedAt(git({}), 'abcdef0')).toBeUndefined();
+  it('is what CI names, with the commit’s time from git, in UTC', async () => {
+    const named = { commit: 'abcdef0', ref: 'main', committedAt: '2026-01-01T10:00:00.000Z' };
+    const github = { GITHUB_ACTIONS: 'true', GITHUB_SHA: 'abcdef0', GITHUB_REF_NAME: 'main' };
+    expect(await readSource(github, known)).toEqual(named);
+    const gitlab = { GITLAB_CI: 'true', CI_COMMIT_SHA: 'abcdef0', CI_COMMIT_REF_NAME: 'main' };
+    expect(await readSource(gitlab, known)).toEqual(named);
+    // Git has not fetched the commit.
+    expect(await readSource(github, git({}))).toEqual({ ...named, committedAt: undefined });
   });
 
   it('is never read by a name that git takes for an option', async () => {
-    expect(await sourceCommittedAt(known, '--output=x')).toBeUndefined();
+    const environment = { GITHUB_ACTIONS: 'true', GITHUB_SHA: '--output=x' };
+    expect(await readSource(environment, known)).toEqual({ commit: '--output=x', ref: 'topic' });
   });
-});
 
-describe('the branch or tag', () => {
-  it('is the one that CI names, else the branch of git', async () => {
-    const known = git({ 'symbolic-ref --short': 'topic' });
-    expect(await sourceRef({ GITHUB_ACTIONS: 'true', GITHUB_REF_NAME: 'main' }, known)).toBe('main');
-    expect(await sourceRef({}, known)).toBe('topic');
+  it('is what git says, without a time if files differ from their commit', async () => {
+    const folder = await temporaryFolder();
+    const run = (...args: string[]) =>
+      execFileSync('git', args, {
+        cwd: folder,
+        env: { ...process.env, GIT_COMMITTER_DATE: '1700000000 +0200' },
+      })
+        .toString()
+        .trim();
+    run('init', '--quiet', '--initial-branch', 'topic');
+    const as = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+    run(...as, 'commit', '--quiet', '--allow-empty', '--message', 'one');
+    const commit = run('rev-parse', 'HEAD');
+    const committedAt = '2023-11-14T22:13:20.000Z';
+    expect(await readSource({}, gitIn(folder))).toEqual({ commit, committedAt, ref: 'topic' });
+    await writeFile(join(folder, 'new'), '');
+    expect(await readSource({}, gitIn(folder))).toEqual({ commit: `${commit}-dirty`, ref: 'topic' });
+  });
+
+  it('is unknown outside of a repository', async () => {
+    expect(await readSource({}, git({}))).toEqual({});
   });
 });

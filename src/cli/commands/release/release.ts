@@ -1,6 +1,7 @@
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { makeHome } from '../../../config/home.ts';
 import { loadConfig, type Project } from '../../../config/loadConfig.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -26,7 +27,7 @@ import { commandProver } from '../../identity.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
-import { readRequester } from '../../provenance.ts';
+import { gitIn, readRequester, readSource, type Source } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
@@ -35,9 +36,9 @@ import { printProblems } from '../lint/problemLines.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { releaseRequest, sourceFacts, storeArtifact } from './releaseRequest.ts';
+import { notifyOf, releaseRequest, storeArtifact } from './releaseRequest.ts';
 
-interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'submit'> {}
+interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'origin' | 'submit'> {}
 
 /** `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end. */
 export async function runReleaseCommand(
@@ -47,7 +48,8 @@ export async function runReleaseCommand(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
-  const order = { ...options, file, target };
+  // Git runs while the command connects to Temporal.
+  const order = { ...options, file, target, origin: readOrigin(context, file, options.reason) };
   return interruptible(async (signal) => {
     try {
       return await withTemporal(context, async (temporal) => {
@@ -81,6 +83,8 @@ interface ReleaseOrder {
   /** Default: the only target of the file. */
   readonly target?: string | undefined;
   readonly reason?: string | undefined;
+  /** Default: read from CI and git. */
+  readonly origin?: ReturnType<typeof readOrigin>;
   readonly overrideHold?: boolean;
   /** Refuse a source that contains a suspected secret, instead of warning. */
   readonly strict?: boolean;
@@ -92,6 +96,18 @@ interface ReleaseOrder {
   readonly abortOnInterrupt?: boolean;
   /** Sends the request to what releases it. Default: to the target. */
   readonly submit?: (request: ReleaseRequest) => Promise<ReleaseAnswer>;
+}
+
+/** Who requests the release, and what is known of its source. */
+async function readOrigin(
+  context: CommandContext,
+  { folder }: Project,
+  reason: string | undefined,
+): Promise<readonly [Actor, Source]> {
+  return Promise.all([
+    readRequester(context, folder, reason),
+    readSource(context.environment, gitIn(folder)),
+  ]);
 }
 
 /**
@@ -111,18 +127,17 @@ export async function releaseTarget(
   const { name, settings, spec, workflowId } = await chooseTargetSpec(context, file.config, order.target);
   await refuseOnLocalHold(context, spec, overrideHold);
   announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
-  // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
-  // reported at once.
-  const [requestedBy, source] = await Promise.all([
-    readRequester(context, file.folder, why),
-    sourceFacts(environment, file.folder, settings.notify),
+  // This is before packing, which takes a while, so that a missing worker is reported at once.
+  const [[requestedBy, source], notify] = await Promise.all([
+    order.origin ?? readOrigin(context, file, why),
+    notifyOf(settings.notify ?? [], environment, gitIn(file.folder)),
     requireWorker(temporal),
   ]);
   await makeHome(context.home);
   const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
   const { artifact, recordStore } = prepared;
   const asked = releaseRequest(
-    { ...settings, ...source, checks },
+    { ...settings, ...source, notify, checks },
     {
       target: spec,
       artifact,

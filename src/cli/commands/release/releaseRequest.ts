@@ -11,14 +11,7 @@ import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import type { CommandContext } from '../../context.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
-import {
-  type Git,
-  gitIn,
-  sourceCommit,
-  sourceCommittedAt,
-  sourceRef,
-  sourceRepository,
-} from '../../provenance.ts';
+import { type Git, gitIn, readSource, type Source, sourceRepository } from '../../provenance.ts';
 import { artifactOf, type PreparedArtifact, warnOfSecrets } from '../artifact/artifactOf.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
@@ -28,7 +21,7 @@ type Asked = Pick<
   'target' | 'artifact' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
 >;
 
-type SourceFacts = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref' | 'notify'>;
+type SourceFacts = Source & Pick<ReleaseRequest, 'notify'>;
 
 export type ReadSettings = Omit<ReleaseSettings, 'checks' | 'target'> &
   Pick<ReleaseRequest, 'checks'> &
@@ -54,12 +47,11 @@ export async function sourceFacts(
   receivers: readonly ReceiverSpec[] = [],
 ): Promise<SourceFacts> {
   const git = gitIn(folder);
-  const [commit, ref, notify] = await Promise.all([
-    sourceCommit(environment, git),
-    sourceRef(environment, git),
+  const [source, notify] = await Promise.all([
+    readSource(environment, git),
     notifyOf(receivers, environment, git),
   ]);
-  return { commit, committedAt: await sourceCommittedAt(git, commit), ref, notify };
+  return { ...source, notify };
 }
 
 /** The inputs of a request key. */
