@@ -80,12 +80,12 @@ export async function connectTemporal(
   let connection: Connection | undefined;
   try {
     await requireListener(settings, timeoutMs);
-    const connected = await Connection.connect({
+    // Lazy: the question about the namespace also shows whether Temporal answers, which saves a call.
+    const connected = Connection.lazy({
       address,
       apiKey,
       tls,
       metadata,
-      connectTimeout: timeoutMs,
       interceptors: callInterceptors(maxAttempts),
       channelArgs: { 'grpc.enable_http_proxy': settings.proxy === undefined ? 0 : 1 },
     });
