@@ -29,6 +29,7 @@ export interface Service {
   readonly init?: boolean;
   readonly restart: string;
   readonly logging: { readonly driver: string; readonly options: Readonly<Record<string, string>> };
+  readonly dns_opt?: readonly string[];
   readonly stop_grace_period?: string;
   readonly read_only?: boolean;
   readonly tmpfs?: readonly string[];

@@ -211,6 +211,7 @@ export class Composition {
         '--volume',
         [...(service.volumes ?? []), ...(added.volumes ?? [])].map((volume) => this.#volume(volume)),
       ],
+      ['--dns-option', service.dns_opt ?? []],
       ['--tmpfs', service.tmpfs ?? []],
       ['--cap-drop', service.cap_drop ?? []],
       ['--cap-add', service.cap_add ?? []],

@@ -191,6 +191,17 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     expect(await signIn('platform', ENV.SLIPWAY_DASHBOARD_KEY)).toBe('303');
   });
 
+  it('lets a request to the page wait while the page restarts', async () => {
+    const page = `https://${HOSTS.page}`;
+    const resolve = `${HOSTS.page}:443:${CADDY}`;
+    const curl = ['curl', '-sS', '--fail-with-body', '--cacert', '/ca.crt', '--resolve', resolve];
+    await mustPodman(['stop', composition.container('dashboard')]);
+    const asked = composition.exec('worker', ...curl, `${page}/health`);
+    await mustPodman(['start', composition.container('dashboard')]);
+    expect(await asked).toEqual({ code: 0, text: '{"status":"ok"}' });
+    await composition.healthy('dashboard');
+  });
+
   it.each(KILLED)('finishes a release although the container of %s is killed during it', async (service) => {
     const name = `killed-${service}`;
     await writeAgent(name, { answers: '"Hello Ada"', expects: { contains: 'Ada' }, takesMs: 4_000 });
