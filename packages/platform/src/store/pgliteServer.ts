@@ -12,6 +12,7 @@ import {
   fatalError,
   isCopyFromStdin,
   isPassword,
+  missingBytes,
   readMessage,
   readStartup,
   renameStatement,
@@ -91,6 +92,9 @@ class PgliteConnection implements TurnOwner {
   #phase: 'startup' | 'password' | 'open' | 'ended' = 'startup';
   #startup: Buffer | undefined;
   #unread: Buffer = Buffer.alloc(0);
+  /** What arrived after `#unread`: joined once it completes a message, because a large one arrives in many parts. */
+  #arrived: Buffer[] = [];
+  #missingBytes = 0;
   #batch: Buffer[] = [];
 
   constructor(options: { socket: Socket; password: string; turns: Turns }) {
@@ -120,11 +124,15 @@ class PgliteConnection implements TurnOwner {
   }
 
   #read(data: Buffer): void {
-    this.#unread = this.#unread.length === 0 ? data : Buffer.concat([this.#unread, data]);
+    this.#arrived.push(data);
+    this.#missingBytes -= data.length;
+    if (this.#missingBytes > 0) return;
+    this.#unread = Buffer.concat([this.#unread, ...this.#arrived.splice(0)]);
     while (
       this.#phase !== 'ended' &&
       (this.#phase === 'startup' ? this.#readStartup() : this.#readMessage())
     );
+    this.#missingBytes = this.#phase === 'startup' ? 0 : missingBytes(this.#unread);
   }
 
   #readStartup(): boolean {

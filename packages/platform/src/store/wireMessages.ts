@@ -61,6 +61,11 @@ export function readMessage(buffer: Buffer): WireMessage | undefined | null {
   return { type: String.fromCharCode(buffer[0] ?? 0), bytes: buffer.subarray(0, length + 1) };
 }
 
+/** How many bytes the message at the front of `buffer` lacks, as far as known; not positive if none. */
+export function missingBytes(buffer: Buffer): number {
+  return (buffer.length < 5 ? 5 : buffer.readInt32BE(1) + 1) - buffer.length;
+}
+
 function writeMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type, 0, 'latin1');

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { servePglite, type PgliteServer } from '../../src/store/pgliteServer.ts';
 
@@ -126,6 +126,18 @@ describe('the embedded database, served to several connections', () => {
     const other = await connected();
     expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
     await other.end();
+  });
+
+  it('copies a large message only a few times, in however many parts it arrives', async () => {
+    const client = await connected();
+    const concat = vi.spyOn(Buffer, 'concat');
+    const value = 'x'.repeat(8 * 1_048_576);
+    const { rows } = await client.query('select length($1) as n', [value]);
+    const copied = concat.mock.results.reduce((sum, { value: made }) => sum + (made as Buffer).length, 0);
+    concat.mockRestore();
+    expect(rows).toEqual([{ n: value.length }]);
+    expect(copied).toBeLessThan(5 * value.length);
+    await client.end();
   });
 
   it('accepts messages in any pieces, and rejects malformed ones', async () => {
