@@ -32,9 +32,11 @@ export async function recordChange(
   const status = current && nextStatus(current.status, change.event);
   if (status === undefined) return undefined;
   const at = new Date();
+  // It may quote the output of a command, and a `text` cannot store U+0000.
+  const reason = change.reason?.replaceAll('\0', '\uFFFD') ?? null;
   await db
     .updateTable('revisions')
-    .set({ ...change.set, status, status_reason: change.reason ?? null, updated_at: at })
+    .set({ ...change.set, status, status_reason: reason, updated_at: at })
     .where('id', '=', change.revisionId)
     .execute();
   await db
@@ -43,7 +45,7 @@ export async function recordChange(
       revision_id: change.revisionId,
       from_status: current?.status ?? null,
       to_status: status,
-      reason: change.reason ?? null,
+      reason,
       at,
     })
     .execute();

@@ -56,10 +56,10 @@ describe('a revision', () => {
 
   it('that cannot be built ends BUILD_FAILED with the reason, and the active one keeps serving', async () => {
     const { id, revision: good } = await platform.deployed('build fails');
-    platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1.' });
+    platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1: \0' });
     const bad = await platform.release(id, 'BUILD_FAILED');
     const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${bad}`);
-    expect(json.status_message).toBe('npm ended with 1.');
+    expect(json.status_message).toBe('npm ended with 1: \uFFFD');
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
     expect(platform.serving.get(id)).toBe(good);
     expect(platform.agentOf(good).drained).toBe(false);
