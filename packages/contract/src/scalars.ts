@@ -9,10 +9,13 @@ const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
 /** A uuid in any version (both contracts: "string, uuid"). Upper case is accepted and converted to lower case. */
 export const Uuid = z.guid().toLowerCase();
 
+/** The earliest year that a database can store. It can store every later moment of JavaScript. */
+const EARLIEST = Date.UTC(-4712, 0);
+
 /** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as sent. */
 export const Timestamp = z
   .string()
-  .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'Input should be a valid datetime' });
+  .refine((value) => Date.parse(value) >= EARLIEST, { error: 'Input should be a valid datetime' });
 
 /** A free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());

@@ -24,8 +24,8 @@ export const FeedbackSubmission = z.object({
   score: z.number().nullish(),
   value: z.union([z.number(), text(COMMENT_MAX)]).nullish(),
   comment: text(COMMENT_MAX).nullish(),
-  correction: JsonObject.nullish(),
-  metadata: JsonObject.nullish(),
+  correction: StorableObject.nullish(),
+  metadata: StorableObject.nullish(),
 });
 export type FeedbackSubmission = z.infer<typeof FeedbackSubmission>;
 
@@ -43,7 +43,7 @@ export const FeedbackQuery = z.object({
     )
     .optional(),
   comment: text(COMMENT_MAX).optional(),
-  correction: z.preprocess(parseJson, JsonObject).optional(),
+  correction: z.preprocess(parseJson, StorableObject).optional(),
   metadata: z.undefined({ error: 'Not supported with GET: use POST' }).optional(),
 });
 
@@ -69,7 +69,7 @@ const RecordedFeedback = FeedbackItem.extend({
   value: z.unknown().optional(),
   comment: z.string().nullish(),
   correction: z.unknown().optional(),
-  metadata: StorableObject.nullish(),
+  metadata: JsonObject.nullish(),
 });
 
 /** One value, or several. */

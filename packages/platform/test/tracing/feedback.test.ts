@@ -120,6 +120,10 @@ describe('feedback links', () => {
     ['correction', 'POST', { correction: 'text' }],
     ['correction', 'GET', 'correction=text'],
     ['metadata', 'GET', 'metadata=%7B%7D'],
+    // As in any other object that is stored.
+    ['correction', 'POST', { correction: { text: '\0' } }],
+    ['correction', 'GET', `correction=${encodeURIComponent('{"text":"\\u0000"}')}`],
+    ['metadata', 'POST', { metadata: { '\ud800': 1 } }],
     ['score', 'GET', 'score=high'],
   ])('reject invalid %s with %s', async (field, method, said) => {
     const { runId, path } = await linkTo();
@@ -210,6 +214,9 @@ describe('the feedback of tracing projects', () => {
     expect(await read(`${all}&key=other`)).toHaveLength(6);
     expect(await read(`${all}&max_created_at=2001-01-01T00:00:00Z`)).toEqual([]);
     expect(await read(`${all}&min_created_at=2001-01-01T00:00:00Z`)).toHaveLength(3);
+    // Postgres has no such year.
+    expect(await read(`${all}&min_created_at=-100000-01-01T00:00:00Z`)).toBe(422);
+    expect(await read(`${all}&max_created_at=%2B200000-01-01T00:00:00Z`)).toHaveLength(3);
     expect(await read(`/api/v1/feedback?session=${randomUUID()}`)).toEqual([]);
     expect(await read(all, randomUUID())).toEqual([]);
     expect(await read('/api/v1/feedback?session=x')).toBe(422);
