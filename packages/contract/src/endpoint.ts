@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { AssistantId, nonEmptyText, Uuid } from './scalars.ts';
+import { AssistantId, CheckpointId, nonEmptyText, Uuid } from './scalars.ts';
 
 /** One endpoint of a contract. Path and query schemas parse text; a missing schema means that there is no such part. */
 export interface Endpoint {
@@ -33,7 +33,7 @@ const PATH_PARAMETERS: Readonly<Record<string, z.ZodType<string>>> = {
   assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
     error: 'Input should not be a path segment',
   }),
-  checkpoint_id: nonEmptyText(),
+  checkpoint_id: CheckpointId,
   namespace: nonEmptyText(),
   token_id: nonEmptyText(),
 };

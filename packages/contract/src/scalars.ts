@@ -70,6 +70,9 @@ export function singleLineText(max: number): z.ZodString {
   });
 }
 
+/** A checkpoint's id: a uuid, in upper case too, like {@link Uuid} (contract 001, "Thread state": only "string"). */
+export const CheckpointId = nonEmptyText().toLowerCase();
+
 /** An assistant in a request: a graph's name or an assistant's id (contract 001, "What the service does"). */
 export const AssistantId = singleLineText(NAME_MAX);
 

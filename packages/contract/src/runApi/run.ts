@@ -5,6 +5,7 @@ import { publicRunApi, runApi } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
   AssistantId,
+  CheckpointId,
   HttpUrl,
   integer,
   JsonObject,
@@ -136,7 +137,7 @@ export const RunCreate = z.object({
   interrupt_before: InterruptNodes.nullish(),
   interrupt_after: InterruptNodes.nullish(),
   checkpoint: Checkpoint.nullish(),
-  checkpoint_id: nonEmptyText().nullish(),
+  checkpoint_id: CheckpointId.nullish(),
   webhook: HttpUrl.nullish(),
   on_completion: oneOf(['delete', 'keep', 'complete', 'continue']).nullish(),
   if_not_exists: orDefault(oneOf(['create', 'reject']), 'reject'),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { runApi, publicRunApi } from '../endpoint.ts';
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
+  CheckpointId,
   Count,
   integer,
   JsonObject,
@@ -41,7 +42,8 @@ const Threads = z.array(Thread);
 export const Checkpoint = z.looseObject({
   thread_id: Uuid.nullish(),
   checkpoint_ns: text().nullish(),
-  checkpoint_id: text().nullish(),
+  // Empty: none.
+  checkpoint_id: text().toLowerCase().nullish(),
   checkpoint_map: StorableObject.nullish(),
 });
 
@@ -149,7 +151,7 @@ const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
 export const StateUpdate = z.object({
   values: z.unknown().optional(),
   checkpoint: Checkpoint.nullish(),
-  checkpoint_id: nonEmptyText().nullish(),
+  checkpoint_id: CheckpointId.nullish(),
   as_node: nonEmptyText().nullish(),
 });
 
@@ -159,13 +161,13 @@ const StateUpdated = z.looseObject({ checkpoint: Checkpoint.nullish(), configura
 /** The public client's `POST /threads/{thread_id}/history`. `before` is a checkpoint, its id, or a config. */
 export const HistoryQuery = z.object({
   limit: integer(1, 1000).default(10),
-  before: z.union([nonEmptyText(), StorableObject]).nullish(),
+  before: z.union([CheckpointId, StorableObject]).nullish(),
   metadata: StorableObject.nullish(),
   checkpoint: Checkpoint.nullish(),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-const HistoryUrl = z.object({ limit: queryInteger(1, 1000).default(10), before: nonEmptyText().optional() });
+const HistoryUrl = z.object({ limit: queryInteger(1, 1000).default(10), before: CheckpointId.optional() });
 
 /** The query of `GET /threads/{thread_id}/state`: whether tasks include the states of their subgraphs. */
 const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });

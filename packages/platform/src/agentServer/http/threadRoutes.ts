@@ -153,7 +153,7 @@ function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
   if (before == null || typeof before === 'string') return before ?? undefined;
   const configurable = (before['configurable'] ?? before) as Record<string, unknown>;
   const id = configurable['checkpoint_id'];
-  return typeof id === 'string' ? id : undefined;
+  return typeof id === 'string' ? id.toLowerCase() : undefined;
 }
 
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
