@@ -122,6 +122,18 @@ describe('state written by hand', () => {
     expect(updated).not.toHaveProperty('error');
   });
 
+  it('by a node is refused, with the reason, if its thread is unknown or busy', async () => {
+    const [thread, other] = [await api.thread(), await api.thread()];
+    await api.wait(other, { assistant_id: 'ask', ...input('x') });
+    const update = (text: string) => api.wait(thread, { assistant_id: 'updateElsewhere', ...input(text) });
+    await update(other);
+    expect((await api.state(other)).values.log).toEqual(['before', 'from elsewhere']);
+    const { __error__: busy } = await update(thread);
+    expect(busy.message).toBe(`Thread ${thread} is busy with a run.`);
+    const { __error__: unknown } = await update(UNKNOWN);
+    expect(unknown.message).toBe(`Thread ${UNKNOWN} not found.`);
+  });
+
   it('under the namespace of no subgraph answers 404', async () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'echo', ...input('one') });
@@ -132,6 +144,27 @@ describe('state written by hand', () => {
     expect(answer.status).toBe(404);
     expect(await answer.json()).toEqual({ detail: 'Subgraph "nowhere" not found.' });
   });
+});
+
+it('a checkpoint’s id is accepted in upper case, like every other id', async () => {
+  const thread = await api.thread();
+  await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+  const path = `/threads/${thread.toUpperCase()}`;
+  const [newest, ...earlier] = await api.json('POST', `${path}/history`, {});
+  const checkpoint_id = String(newest.checkpoint_id).toUpperCase();
+  expect(await api.json('GET', `${path}/state/${checkpoint_id}`)).toMatchObject({ values: newest.values });
+  const found = await api.json('POST', `${path}/state/checkpoint`, { checkpoint: { checkpoint_id } });
+  expect(found.checkpoint_id).toBe(newest.checkpoint_id);
+  for (const before of [checkpoint_id, { checkpoint_id }, { configurable: { checkpoint_id } }])
+    expect(await api.json('POST', `${path}/history`, { before })).toEqual(earlier);
+  expect(await api.json('GET', `${path}/history?before=${checkpoint_id}`)).toEqual(earlier);
+  for (const from of [
+    { checkpoint_id },
+    { checkpoint: { checkpoint_id } },
+    { config: { configurable: { checkpoint_id } } },
+  ])
+    await api.wait(thread, { assistant_id: 'echo', ...from });
+  await api.json('POST', `${path}/state`, { values: { text: 'two' }, as_node: 'say', checkpoint_id });
 });
 
 describe('a run from an earlier checkpoint', () => {

@@ -18,7 +18,7 @@ import type { Pool } from 'pg';
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
-import { threadBusy } from './runStore.ts';
+import { threadBusy, threadNotFound } from './runStore.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
 
 /**
@@ -160,12 +160,17 @@ export class CheckpointStore extends PostgresSaver {
   /**
    * Stores a write. A run's write is refused unless that attempt of the run is admitted, and any other write while a
    * run is active on the thread.
+   * @throws HttpProblem 404, 409
    */
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
     const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
       if (await writeCheckpoints(this.#pool, this.#deploymentId, rows, undefined)) return;
-      throw threadBusy(rows.threadId);
+      const { rowCount } = await this.#pool.query(
+        'SELECT 1 FROM slipway_agent.threads WHERE deployment_id = $1 AND thread_id = $2',
+        [this.#deploymentId, rows.threadId],
+      );
+      throw rowCount === 0 ? threadNotFound(rows.threadId) : threadBusy(rows.threadId);
     }
     const writer = this.#writers.get(runId);
     const attempt = configurableOf(config)[ATTEMPT_KEY] ?? writer?.fence.attempt;

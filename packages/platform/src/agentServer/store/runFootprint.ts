@@ -12,7 +12,9 @@ import {
 
 /**
  * Rolls back a run's changes to its thread's checkpoints: the checkpoints it made, and its writes to earlier ones (a
- * resumed run makes those). The writes that were pending when it began are kept for that.
+ * resumed run makes those). The writes that were pending when it began are kept for that. Decision: what its nodes wrote
+ * to other threads stays, like all their effects elsewhere (contract 001: "thread state reverts to before the run").
+ * Other runs may have continued from there.
  */
 export class RunFootprint extends DeploymentStore {
   /** Drops the kept writes of a run that has ended and is not rolled back. */
