@@ -106,6 +106,28 @@ describe('on a busy thread', () => {
     expect(await api.json('POST', `/threads/${thread}/history`, {})).toEqual([]);
   });
 
+  it.each([0, 60])(
+    'a rollback of a run of another graph, begun after %d s, restores the thread, which that graph does not read',
+    async (after_seconds) => {
+      const thread = await api.thread();
+      const asked = {
+        assistant_id: 'ask',
+        input: { text: 'x' },
+        config: { tags: ['t'], metadata: { a: 1 }, configurable: { word: 'w', user_id: 'u' } },
+        metadata: { of: 'the run' },
+      };
+      await api.wait(thread, asked);
+      const [before, state] = [await api.threadOf(thread), await api.state(thread)];
+      expect(before).toMatchObject({ status: 'interrupted', config: asked.config });
+      const other = { assistant_id: 'odd', input: { text: 'hang' }, after_seconds };
+      const run = await create(thread, other);
+      if (after_seconds === 0) await api.untilStatus(thread, run.run_id, 'running');
+      await api.cancel(thread, run.run_id, ROLLBACK);
+      expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
+      expect(await api.state(thread)).toEqual(state);
+    },
+  );
+
   it('a rejected run, the default, leaves no trace', async () => {
     const { thread, run } = await busy();
     const response = await api.send('POST', `/threads/${thread}/runs`, echo);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { disconnectMode, type FollowQuery, type RunCreate } from '@slipway/contract/runApi/run';
+import type { RunRecord } from '../store/agentDatabase.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
 import type { NewRun } from '../store/runStore.ts';
 
@@ -85,6 +86,29 @@ function kwargsOf(
     resumable: body.stream_resumable,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : null),
     timeout: Math.min(body.timeout ?? run.runSeconds, run.runSeconds),
+  };
+}
+
+/** The configuration that a stored run gave its thread: {@link presetOf}, from what {@link kwargsOf} made of it. */
+export function threadConfigOf({ kwargs, metadata }: Pick<RunRecord, 'kwargs' | 'metadata'>) {
+  const { config } = kwargs as Kwargs;
+  const omit = (record: Record<string, unknown>, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
+  return {
+    ...config,
+    metadata: omit(config.metadata, ['created_by', ...Object.keys(metadata)]),
+    configurable: omit(config.configurable, [
+      ...[
+        'run_id',
+        'graph_id',
+        'thread_id',
+        'assistant_id',
+        'checkpoint_id',
+        'checkpoint_ns',
+        'checkpoint_map',
+      ],
+      ...(config.configurable['user_id'] === '' ? ['user_id'] : []),
+    ]),
   };
 }
 

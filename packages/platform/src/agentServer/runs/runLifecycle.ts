@@ -7,8 +7,9 @@ import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { RunEnds } from '../store/runEnds.ts';
-import type { BegunRun, RunStore } from '../store/runStore.ts';
+import { type BegunRun, originOf, type RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
+import { type Kwargs, threadConfigOf } from './newRun.ts';
 import type { RunExecution } from './runExecution.ts';
 import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
 import type { RunSlots } from './runSlots.ts';
@@ -168,10 +169,23 @@ export class RunLifecycle {
   }
 
   async #rollBack(live: LiveRun): Promise<RunEnding> {
-    const { ends, footprint, outcomes } = this.#parts;
-    if (!live.stateless && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
-    const { ending, thread } = await outcomes.readOutcome(live, undefined);
-    if (!(await this.#retry(() => ends.finishRolledBack(live.record, thread)))) return LOST_ENDING;
+    const { runs, ends, footprint, outcomes } = this.#parts;
+    // A run that has not begun changed nothing. What is pending on the thread belongs to others.
+    const hasFootprint = !live.stateless && live.record.attempt > 0;
+    if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
+    const newestRuns = await this.#retry(() => runs.list(live.threadId, { limit: 2, offset: 0 }));
+    const newest = newestRuns.find((run) => run.run_id !== live.runId);
+    const { ending, thread } = await outcomes.readOutcome(live, undefined, undefined, newest);
+    const previous = newest && {
+      runId: newest.run_id,
+      origin: originOf({
+        graphId: String((newest.kwargs as Kwargs).config.configurable['graph_id']),
+        assistantId: newest.assistant_id,
+      }),
+      config: JSON.stringify(threadConfigOf(newest)),
+    };
+    const finish = () => ends.finishRolledBack(live.record, thread, previous);
+    if (!(await this.#retry(finish))) return LOST_ENDING;
     await this.#removeLeftovers(live, false);
     return ending;
   }

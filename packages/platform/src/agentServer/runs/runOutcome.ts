@@ -35,11 +35,15 @@ export class RunOutcomes {
     this.#parts = parts;
   }
 
-  /** The ending of a run and the state of its thread, read from the thread's newest checkpoint. */
+  /**
+   * The ending of a run and the state of its thread, read from the thread's newest checkpoint by the graph of
+   * `reader`: the run itself, or if it was rolled back, the thread's newest other run.
+   */
   async readOutcome(
     live: LiveRun,
     failure: RunFailure | undefined,
     result?: ExecutionResult,
+    reader: RunRecord = live.record,
   ): Promise<ExecutionOutcome> {
     let problem = failure ?? stoppedFailure(live);
     if (live.isMovingToAnotherProcess) {
@@ -55,7 +59,7 @@ export class RunOutcomes {
       if (!live.stateless || result === undefined) {
         snapshot = await retryDuringOutage(
           this.#parts.lease,
-          () => this.#snapshot(live),
+          () => this.#snapshot(reader),
           () => live.stop('lost'),
         );
       }
@@ -89,10 +93,10 @@ export class RunOutcomes {
     });
   }
 
-  async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
-    const graph = await this.#parts.assistants.graphOfRun(live.record.kwargs as Kwargs);
+  async #snapshot(run: RunRecord): Promise<StateSnapshot | undefined> {
+    const graph = await this.#parts.assistants.graphOfRun(run.kwargs as Kwargs);
     if (graph.checkpointer === false) return undefined;
-    return graph.getState({ configurable: { thread_id: live.threadId } });
+    return graph.getState({ configurable: { thread_id: run.thread_id } });
   }
 }
 

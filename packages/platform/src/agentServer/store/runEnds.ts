@@ -41,12 +41,22 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<boolean> {
+  /** `newest`: the thread's newest other run. While it is, the thread has its graph and configuration again. */
+  async finishRolledBack(
+    run: RunRecord,
+    thread: ThreadOutcome | undefined,
+    newest?: { readonly runId: string; readonly origin: string; readonly config: string },
+  ): Promise<boolean> {
+    const isNewest = sql`${newest?.runId ?? null}::uuid = (
+      SELECT run_id FROM slipway_agent.runs WHERE ${this.threadCondition(run.thread_id)} AND run_id <> ${run.run_id}
+      ORDER BY sequence DESC LIMIT 1)`;
     return this.#end(
       run,
       thread,
       undefined,
       (condition) => sql`DELETE FROM slipway_agent.runs WHERE ${condition}`,
+      sql`, metadata = CASE WHEN ${isNewest} THEN metadata || ${newest?.origin ?? null}::jsonb ELSE metadata END,
+        config = CASE WHEN ${isNewest} THEN ${newest?.config ?? null}::json ELSE config END`,
     );
   }
 
@@ -55,6 +65,7 @@ export class RunEnds extends DeploymentStore {
     thread: ThreadOutcome | undefined,
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
+    threadChange = sql``,
   ): Promise<boolean> {
     const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${run.owner} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
@@ -80,6 +91,7 @@ export class RunEnds extends DeploymentStore {
             interrupts = ${thread.interrupts}::json,
             error = ${thread.status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json,
             "values" = ${thread.values === undefined ? sql`"values"` : sql`${thread.values}::json`}
+            ${threadChange}
           WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended

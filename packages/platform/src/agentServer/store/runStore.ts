@@ -350,7 +350,7 @@ export class RunStore extends DeploymentStore {
 }
 
 /** JSON text: the metadata that a thread gets from its newest run. */
-function originOf(run: NewRun): string {
+export function originOf(run: Pick<NewRun, 'graphId' | 'assistantId'>): string {
   return JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
 }
 
