@@ -59,7 +59,10 @@ export class ItemStore extends DeploymentStore {
       FROM given WHERE NOT removed ORDER BY namespace, key
       ON CONFLICT (deployment_id, namespace, key) DO UPDATE
       SET value = EXCLUDED.value, updated_at = now(), ttl_minutes = EXCLUDED.ttl_minutes,
-        expires_at = EXCLUDED.expires_at`.execute(this.db);
+        expires_at = EXCLUDED.expires_at,
+        created_at = CASE WHEN store_items.expires_at <= now() THEN now() ELSE store_items.created_at END`.execute(
+      this.db,
+    );
   }
 
   /** The matching items below a prefix, newest first. */

@@ -211,6 +211,10 @@ describe('the public client', () => {
       { key: 'here' },
     ]);
     expect((await store.listNamespaces({ prefix: ['brief'] })).namespaces).toEqual([['brief']]);
+    // A new item under the key of one that has expired.
+    await store.putItem(['brief'], 'gone', {});
+    const again = await store.getItem(['brief'], 'gone');
+    expect(again?.createdAt).toBe(again?.updatedAt);
   });
 
   it('gets errors for items that cannot be stored', async () => {
