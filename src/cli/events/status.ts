@@ -90,26 +90,29 @@ export interface StatusSections {
   /**
    * `status`, if the target does not answer
    *
-   * An `error` follows: `SLIPWAY_NO_WORKER` (no worker, exit code 6) or `SLIPWAY_WORKFLOW_STUCK` (the workflow cannot
-   * continue, exit code 3).
+   * An `error` follows: `SLIPWAY_NO_WORKER` (no worker, exit code 6), `SLIPWAY_WORKFLOW_STUCK` (the workflow cannot
+   * continue, 3), `SLIPWAY_TARGET_UNREADABLE` (4) or `SLIPWAY_PAYLOAD_KEY_MISSING` (1).
    */
   readonly statusWithoutWorker: {
     /** What Temporal and the control plane know. */
     readonly status: {
       readonly from: 'temporal';
       readonly known: true;
-      readonly running: RunningWork | null;
+      /** Absent with `problem`, like `history` and `messages`. */
+      readonly running?: RunningWork | null;
       /** Oldest first. */
-      readonly history: readonly PastRelease[];
+      readonly history?: readonly PastRelease[];
       /** Signals that wait for a worker. */
-      readonly messages: readonly {
+      readonly messages?: readonly {
         readonly workflowId: string;
         readonly message: string;
         readonly at: Instant;
         readonly who: string | null;
         readonly reason: string | null;
       }[];
-      /** The fields that are left out because only a worker knows them. */
+      /** The key of the target's payloads is missing: `SLIPWAY_PAYLOAD_KEY_MISSING`. Absent: it is there. */
+      readonly problem?: { readonly code: string; readonly message: string };
+      /** The fields that are left out because only a worker, or a process with the key, knows them. */
       readonly unknown: readonly string[];
     } & StatusOfTarget;
   };

@@ -1,4 +1,5 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
+import { onSlipwayError } from '../../domain/errors.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
@@ -72,7 +73,9 @@ async function freshView(
     if (!isUnanswered(error)) throw error;
     const silence = `The target does not answer (${error.message}). Temporal keeps your message until a worker runs. If none returns, use: slipway rollback --break-glass.`;
     if (last !== undefined) return { view: last, silence };
-    const kept = await readKeptTarget(temporal, workflowId, 1);
+    const kept = await readKeptTarget(temporal, workflowId, 1).catch(
+      onSlipwayError(() => undefined, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
+    );
     if (kept === undefined) return { view: undefined, silence };
     return {
       view: { state: { ...EMPTY_TARGET, activeRevisionId: kept.servingRevisionId }, running: null },

@@ -1,13 +1,15 @@
 import { pick } from '@slipway/contract/pick';
 
+import type { Config } from '../../../config/configSchema.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
-import type { SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import { EMPTY_TARGET, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -28,31 +30,46 @@ export async function runStatusCommand(
   wanted: string | undefined,
   options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
+  const { config } = await loadConfig(options.config);
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const targets: ChosenTarget[] = [];
+  for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
+  return withTemporal(context, (temporal) =>
+    printStatus(context, temporal, { config, targets }, options.last),
+  );
+}
+
+/** @throws SlipwayError after the status of all targets, if one does not answer. */
+export async function printStatus(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  { config, targets }: { readonly config: Config; readonly targets: readonly ChosenTarget[] },
+  last: number,
+): Promise<number> {
   const { output } = context;
   const print = (lines: readonly string[]): void => {
     for (const line of lines.flatMap((text) => wrapLine(text, output.columns(), LINE_INDENT)))
       output.print(line);
   };
-  const { config } = await loadConfig(options.config);
-  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const targets: ChosenTarget[] = [];
-  for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
-  return withTemporal(context, async (temporal) => {
-    let silence: SlipwayError | undefined;
-    for (const target of targets) {
-      const status = await targetStatus(context, temporal, target, { last: options.last, silence });
-      silence ??= status.unanswered?.silence;
-      output.event(statusEvent(status, options.last));
-      print(statusLines(status, options.last, Date.now(), output.style, output.columns()));
-    }
-    const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
-    for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
-      output.event(promotionEvent(status));
-      print(promotionLines(status, Date.now(), output.style));
-    }
-    if (silence !== undefined) throw silence;
-    return 0;
-  });
+  /** That no worker answers, which holds for all targets. */
+  let silence: SlipwayError | undefined;
+  let problem: SlipwayError | undefined;
+  for (const target of targets) {
+    const status = await targetStatus(context, temporal, target, { last, silence });
+    const why = status.unanswered?.silence;
+    if (why?.code === 'SLIPWAY_NO_WORKER') silence = why;
+    else problem ??= why;
+    output.event(statusEvent(status, last));
+    print(statusLines(status, last, Date.now(), output.style, output.columns()));
+  }
+  const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
+  for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
+    output.event(promotionEvent(status));
+    print(promotionLines(status, Date.now(), output.style));
+  }
+  const failed = silence ?? problem;
+  if (failed !== undefined) throw failed;
+  return 0;
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
@@ -98,20 +115,32 @@ function activeRevisionId(deployment: DeploymentSeen | string, known: string | n
 /** Fields that only a worker knows are left out: `null` would mean that there is none. */
 function unansweredEvent(status: TargetStatus, { kept }: Unanswered): EventOf<'status'> {
   const { localHold, deployment } = status;
-  const { running, servingRevisionId, ended, messages } = kept;
-  return {
+  const shared = {
     event: 'status',
     ...pick(status, 'target', 'workflowId', 'workflowUrl', 'dashboardUrl'),
     from: 'temporal',
     known: true,
+    localHold: localHold ?? null,
+    deployment: typeof deployment === 'string' ? null : deployment,
+  } as const;
+  if (kept instanceof SlipwayError) {
+    return {
+      ...shared,
+      activeRevisionId: activeRevisionId(deployment, null),
+      lastKnownRevisionId: null,
+      problem: pick(kept, 'code', 'message'),
+      unknown: ['running', 'history', 'messages', ...UNKNOWN_FIELDS],
+    };
+  }
+  const { running, servingRevisionId, ended, messages } = kept;
+  return {
+    ...shared,
     running:
       running === null
         ? null
         : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities.map(callOf) },
-    localHold: localHold ?? null,
     activeRevisionId: activeRevisionId(deployment, servingRevisionId),
     lastKnownRevisionId: servingRevisionId,
-    deployment: typeof deployment === 'string' ? null : deployment,
     history: ended,
     messages,
     unknown: UNKNOWN_FIELDS,

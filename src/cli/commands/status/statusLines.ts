@@ -2,6 +2,7 @@ import { nameAndMark } from '../../../domain/actor.ts';
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import { type DescribedRevision, revisionText, wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import { actionText } from '../../../domain/hooks/hookText.ts';
@@ -193,6 +194,17 @@ export function unansweredLines(
   now: number,
   style: Style,
 ): readonly string[] {
+  if (kept instanceof SlipwayError) {
+    const sources = silence === kept ? [] : [`  ${style.warn(silence.message)}`];
+    const problem = `${kept.message}${kept.hint === undefined ? '' : `; ${kept.hint}`}`;
+    const describeById = (revisionId: string): string => `revision ${revisionId}`;
+    return [
+      ...sources,
+      `  ${style.warn(problem)}`,
+      ...servesLines({ ...serves, known: null }, describeById, style),
+      `  unknown  what runs, past releases, ${UNKNOWN_WORDS}`,
+    ];
+  }
   const { running, servingRevisionId, ended, messages } = kept;
   const describe = (revisionId: string): string => {
     const words = wordsOf({ known: [], history: ended }, revisionId);

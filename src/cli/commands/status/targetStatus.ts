@@ -1,5 +1,5 @@
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
@@ -32,9 +32,10 @@ export interface TargetStatus
 }
 
 export interface Unanswered {
-  /** The error: SLIPWAY_NO_WORKER. */
+  /** The error: SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TARGET_UNREADABLE, SLIPWAY_PAYLOAD_KEY_MISSING. */
   readonly silence: SlipwayError;
-  readonly kept: KeptTarget;
+  /** What Temporal keeps; the error if the key of its payloads is missing. */
+  readonly kept: KeptTarget | SlipwayError;
 }
 
 interface StatusQuestion {
@@ -94,7 +95,7 @@ export async function targetStatus(
     };
   }
   const [kept, deployment] = await Promise.all([
-    readKeptTarget(temporal, workflowId, last),
+    readKeptTarget(temporal, workflowId, last).catch(sealed),
     seeDeployment(context, spec),
   ]);
   if (kept === undefined) return nothing;
@@ -115,6 +116,8 @@ async function askTarget(
     };
   } catch (error) {
     if (isUnanswered(error)) return error;
-    throw error;
+    return sealed(error);
   }
 }
+
+const sealed = onSlipwayError((error) => error, 'SLIPWAY_PAYLOAD_KEY_MISSING');

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
@@ -56,7 +56,7 @@ async function historyOf(
       unanswered: null,
     };
   } catch (error) {
-    if (!isSilence(error)) throw error;
+    if (!isUnanswered(error)) throw error;
     // A target whose payload key is not here must not hide the others.
     const kept = await readKeptTarget(temporal, target.workflowId, KEPT_READ).catch(
       onSlipwayError(() => undefined, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
@@ -72,10 +72,6 @@ const NOTHING = { releases: [], olderIn: null, deploymentId: null, unanswered: n
 function hasOlder({ state, running }: TargetView): boolean {
   const { nextNumber, history, queue } = state;
   return history.length + queue.length + (running === null ? 0 : 1) < nextNumber - 1;
-}
-
-function isSilence(error: unknown): error is SlipwayError {
-  return isUnanswered(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_UNREADABLE');
 }
 
 async function whyNoWorker(temporal: TemporalConnection): Promise<SlipwayError | undefined> {

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateStage,
 } from '@temporalio/client';
 
-import { SlipwayError } from '../../../domain/errors.ts';
+import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseRequest } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../../domain/target/targetState.ts';
@@ -219,12 +219,16 @@ export async function setHold(
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
 
-/** Whether Temporal answers but the target does not, because no worker runs or none can continue it. */
+/** Temporal answers but the target does not: no worker runs, none can continue it, or it cannot read its earlier state. */
+const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
+  'SLIPWAY_NO_WORKER',
+  'SLIPWAY_WORKFLOW_STUCK',
+  'SLIPWAY_TARGET_UNREADABLE',
+]);
+
+/** Whether Temporal answers but the target does not. */
 export function isUnanswered(error: unknown): error is SlipwayError {
-  return (
-    error instanceof SlipwayError &&
-    (error.code === 'SLIPWAY_NO_WORKER' || error.code === 'SLIPWAY_WORKFLOW_STUCK')
-  );
+  return error instanceof SlipwayError && UNANSWERED.has(error.code);
 }
 
 /**

@@ -6,12 +6,14 @@ import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { WorkFact } from '../../../../src/domain/audit/facts.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
+import type { KeptTarget } from '../../../../src/temporal/history/keptTarget.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 
+const kept: KeptTarget = { running: null, servingRevisionId: 'r1', ended: [], messages: [] };
 const unanswered: Unanswered = {
   silence: new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls the task queue "slipway"'),
-  kept: { running: null, servingRevisionId: 'r1', ended: [], messages: [] },
+  kept,
 };
 const SEEN: DeploymentSeen = { deploymentId: 'd', activeRevisionId: 'r2', latestRevisionId: 'r2' };
 
@@ -62,7 +64,7 @@ describe('the status of a target without a worker', () => {
       { ...said, message: 'rollback', who: 'ada', reason: 'it\n  lies' },
       { ...said, message: 'hold', who: null },
     ];
-    expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(3, 7)).toEqual([
+    expect(lines({ kept: { ...kept, running, messages } }).slice(3, 7)).toEqual([
       'running  release-7, for 1m00s, by its history',
       'awaitDeployed has not ended, since 50.0s',
       'kept     rollback by ada (it lies), sent 5.0s ago: it waits for a worker',

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+
+import { printStatus } from '../../../../src/cli/commands/status/status.ts';
+import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
+import type { Config } from '../../../../src/config/configSchema.ts';
+import type { TargetView } from '../../../../src/messages/target.ts';
+import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
+import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
+import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const ENCRYPTED = {
+  metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('old') },
+};
+const STARTED = { workflowExecutionStartedEventAttributes: { input: { payloads: [ENCRYPTED] } } };
+const NO_POLLER = Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} });
+const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
+const CONFIG = { promotions: {} } as unknown as Config;
+
+/** A Temporal with the targets "old", whose payloads' key is not here, "new", and "recovering". */
+function temporalWith({ silent = false } = {}) {
+  const temporal = answeringTemporal({
+    workflow: {
+      list: () => [],
+      getHandle: (id: string) => {
+        return {
+          describe: () =>
+            Promise.resolve({ runId: 'run', status: { name: 'RUNNING' }, memo: { serves: 'r1' }, raw: {} }),
+          fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
+          query: () =>
+            silent
+              ? Promise.reject(NO_POLLER)
+              : Promise.resolve(id === 'new' ? { state: EMPTY_TARGET, running: null } : RECOVERING),
+        };
+      },
+    },
+  });
+  return { ...temporal, settings: { ...temporal.settings, codec: new PayloadCipher([]) } };
+}
+
+async function statusOf(names: readonly string[], temporal = temporalWith()) {
+  const output = testOutput();
+  const context = { output, home: '/nowhere', environment: { KEY: 'key' } };
+  const targets = names.map((name): ChosenTarget => {
+    const spec = { name, controlPlane: 'http://127.0.0.1:1', deployment: name, apiKey: { from: 'env:KEY' } };
+    return { name, spec, workflowId: name } as unknown as ChosenTarget;
+  });
+  const error = await printStatus(context, temporal, { config: CONFIG, targets }, 3).catch(
+    (failure: unknown) => failure,
+  );
+  return { error, text: output.said.join('\n') };
+}
+
+describe('the status of several targets', () => {
+  it('shows the others if no worker runs and the key of one is missing, and says so', async () => {
+    const { error, text } = await statusOf(['old', 'new'], temporalWith({ silent: true }));
+    expect(error).toMatchObject({ code: 'SLIPWAY_NO_WORKER', exitCode: 6 });
+    expect(text).toMatch(/^old\n.*no worker of.*\n.*encrypted with the key "old".*\n.*serves {3}not known/);
+    expect(text).toMatch(/\nnew\n.*no worker of.*\n {2}serves {3}revision r1, as the target last knew/);
+  });
+
+  it('asks the others if one cannot read its earlier state, and shows what serves there', async () => {
+    const { error, text } = await statusOf(['recovering', 'new']);
+    expect(error).toMatchObject({ code: 'SLIPWAY_TARGET_UNREADABLE', exitCode: 4 });
+    expect(text).toMatch(
+      /^recovering\n.*cannot answer yet.*\n {2}serves {3}revision r1, as the target last knew/,
+    );
+    expect(text).toMatch(/\nnew\n {2}serves .*\n.*\n {2}running {2}nothing/);
+  });
+});
