@@ -105,6 +105,20 @@ describe('a pull request', () => {
     await eventually(async () => expect((await deployments()).sort()).toEqual(['greeter-11', 'greeter-13']));
   });
 
+  it('that is closed while its push is released ends the push, which says so', async () => {
+    await project.use(goodAgent(2));
+    const up = preview(13);
+    await up.line(({ event }) => event === 'submitted');
+    const down = preview(13, 'down', '--reason', 'merged');
+    expect(await up.exited, up.stdout + up.stderr).toBe(4);
+    expect(up.lines.at(-1)).toMatchObject({
+      event: 'preview',
+      agentUrl: null,
+      removal: expect.stringMatching(/removed it: merged$/),
+    });
+    expect(await down.exited, down.stdout + down.stderr).toBe(0);
+  });
+
   it('whose workflow was ended by hand is found by an audit, and removed by hand', async () => {
     const client = await stack.client();
     let workflowId = '';

@@ -147,6 +147,8 @@ export interface PreviewSections {
       readonly expiresAt: Instant;
       /** Where the agent answers. `null`: not known yet. */
       readonly agentUrl: string | null;
+      /** Why the preview was removed meanwhile, or is being removed. `null`: it stands, or that is not known. */
+      readonly removal: string | null;
       /** Why no comment was written. `null`: it was, or none is due, or that is not known yet. */
       readonly commentProblem: string | null;
       readonly exitCode: ExitCode;

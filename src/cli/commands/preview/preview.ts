@@ -187,13 +187,17 @@ async function releasePreview(
   if (answer === undefined) return exitCode;
   const { releaseId, expiresAt } = answer;
   const state = await viewPreview(temporal, workflowId);
-  const agentUrl = (ending?.from === 'result' ? ending.result.agentUrl : null) ?? state?.agentUrl ?? null;
+  const removal = state?.removal?.because ?? null;
+  const known = (ending?.from === 'result' ? ending.result.agentUrl : null) ?? state?.agentUrl ?? null;
+  const agentUrl = removal === null ? known : null;
   const commentProblem = state?.commentProblem ?? null;
   const { name, pr } = terms;
-  const seen = { name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, commentProblem };
+  const seen = { name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, removal, commentProblem };
   output.event({ event: 'preview', ...seen, exitCode });
   output.print(
-    `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${exactText(expiresAt)} or later with the next push`,
+    removal === null
+      ? `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${exactText(expiresAt)} or later with the next push`
+      : output.style.warn(`The preview of #${pr} is removed: ${removal}`),
   );
   if (commentProblem !== null) output.warn(`no comment was written: ${commentProblem}`);
   return exitCode;
