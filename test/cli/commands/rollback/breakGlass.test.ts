@@ -312,7 +312,8 @@ describe('rolling back without Temporal', () => {
 
   it('changes nothing if there is no earlier revision', async () => {
     plane.active = 2;
-    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    // Exit code 2, as the rollback through Temporal: nothing was changed.
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE', exitCode: 2 });
     expect(plane.redeployed).toEqual([]);
     expect(await readLocalHold(home, target())).toBeUndefined();
   });
