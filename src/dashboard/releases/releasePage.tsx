@@ -1,3 +1,4 @@
+import { isSameArtifact } from '../../domain/artifact/artifact.ts';
 import { asText } from '../../domain/check/answer.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
@@ -207,7 +208,6 @@ function Changed({ changed, story }: { readonly changed: ChangedSince; readonly 
   const { before, configuration } = changed;
   const { past } = story.found;
   const { workflowId } = story.snapshot;
-  const isSameArtifact = before.past.artifact === past.artifact;
   return (
     <section>
       <h2>
@@ -217,7 +217,7 @@ function Changed({ changed, story }: { readonly changed: ChangedSince; readonly 
       <Facts
         facts={{
           Commit: <Change from={before.past.commit} to={past.commit} />,
-          Artifact: isSameArtifact ? (
+          Artifact: isSameArtifact(before.past.artifact, past.artifact) ? (
             'the same'
           ) : (
             <>

@@ -56,6 +56,11 @@ export function shortArtifact(identity: string): string {
   return identity.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/u, '$1');
 }
 
+/** Whether two identities name one artifact. A record keeps only the beginning of a digest. */
+export function isSameArtifact(one: string | null, other: string | null): boolean {
+  return one === other || (one !== null && other !== null && shortArtifact(one) === shortArtifact(other));
+}
+
 /** A commit for people. It still says if the source differed from it (`-dirty`). */
 export function shortCommit(commit: string): string {
   return `${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;

@@ -1,4 +1,5 @@
 import type { FilesDifference } from '../../../artifact/artifactFiles.ts';
+import { isSameArtifact } from '../../../domain/artifact/artifact.ts';
 import { asText } from '../../../domain/check/answer.ts';
 import { rowName } from '../../../domain/check/dataset.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
@@ -13,8 +14,8 @@ export function differenceLines(
   const [one, other] = [from.past, to.past];
   return [
     `${style.strong(one.releaseId)} → ${style.strong(other.releaseId)} on ${style.strong(to.target)}`,
-    `  commit    ${changeText(one.commit, other.commit)}`,
-    `  artifact  ${changeText(one.artifact, other.artifact)}`,
+    `  commit    ${changeText(one.commit, other.commit, one.commit === other.commit)}`,
+    `  artifact  ${changeText(one.artifact, other.artifact, isSameArtifact(one.artifact, other.artifact))}`,
     ...(typeof files === 'string' ? [`    ${style.warn(files)}`] : fileLines(files, style)),
     '  configuration',
     ...(typeof configuration === 'string'
@@ -50,8 +51,8 @@ function rowLines(
   ];
 }
 
-function changeText(from: string | null, to: string | null): string {
-  return from === to ? `${from ?? 'none'}, the same` : `${from ?? 'none'} → ${to ?? 'none'}`;
+function changeText(from: string | null, to: string | null, isSame: boolean): string {
+  return isSame ? `${from ?? 'none'}, the same` : `${from ?? 'none'} → ${to ?? 'none'}`;
 }
 
 function fileLines({ added, removed, changed }: FilesDifference, style: Style): string[] {

@@ -170,6 +170,16 @@ describe('the difference of two releases', () => {
     );
   });
 
+  it('says that the artifact is the same if one release is only a record, with a shortened digest', () => {
+    const digest = `sha256:${'0123456789ab'.padEnd(64, '0')}`;
+    const of = (artifact: string) => ({ ...found, past: { ...found.past, artifact } });
+    const lines = differenceLines(
+      { from: of(digest.slice(0, 19)), to: of(digest), configuration: [], files: 'no tarball', rows: [] },
+      styleOf(false),
+    );
+    expect(lines[2]).toBe('  artifact  sha256:0123456789ab, the same');
+  });
+
   it('says what is unknown', () => {
     const lines = differenceLines(
       { from: found, to: found, configuration: 'no configuration', files: 'no tarball', rows: [] },
