@@ -22,6 +22,7 @@ import { placesOf } from './promotion/places.ts';
 import { recordActivities } from './release/recordActivities.ts';
 import { recoveryActivities } from './target/recoveryActivities.ts';
 import { watchActivities } from './target/watchActivities.ts';
+import type { Clock } from './temporalTime.ts';
 import { track } from './track.ts';
 
 /** Activities with their open connections. */
@@ -82,17 +83,14 @@ const POLLED_MS = 10_000;
 interface Waiting {
   readonly pollUntil: PollUntil;
   readonly poller?: Poller;
-  /** The clock for deadlines, in milliseconds since 1970. Default: this process's. */
-  readonly now?: () => Promise<number>;
+  /** Default: {@link temporalTime}. */
+  readonly now?: Clock;
   /** How often to look for a late upload, in milliseconds. Default: 10 s. */
   readonly lookEveryMs?: number;
 }
 
 /** The activities that call control planes, agents and artifact stores. */
-export function releaseActivities(
-  outside: Outside,
-  { pollUntil, poller, now = () => Promise.resolve(Date.now()), lookEveryMs }: Waiting,
-) {
+export function releaseActivities(outside: Outside, { pollUntil, poller, now, lookEveryMs }: Waiting) {
   const deployments = deploymentActivities(outside);
   const checks = checkActivities(outside, pollUntil);
   return {

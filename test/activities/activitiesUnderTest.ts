@@ -123,6 +123,7 @@ export function activitiesUnderTest(
       startToCloseTimeoutMs: 20_000,
       heartbeatTimeoutMs: 10_000,
       scheduledTimestampMs: Date.now(),
+      currentAttemptScheduledTimestampMs: Date.now(),
       scheduleToCloseTimeoutMs: 3_600_000,
       ...info,
     },

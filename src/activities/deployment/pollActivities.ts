@@ -12,6 +12,7 @@ import { notYet } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
+import { type Clock, temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 import { despiteReadLag, revisionSnapshot } from './deploymentActivities.ts';
 import type { RequestRates } from './requestRates.ts';
@@ -28,13 +29,13 @@ export interface Poller {
 
 /**
  * Activities that repeat a call until a condition holds.
- * @param now - the clock for deadlines, in milliseconds since 1970.
+ * @param now - default: {@link temporalTime}.
  * @param poller - default: none; then a release polls for as long as it waits.
  */
 export function pollActivities(
   outside: Outside,
   pollUntil: PollUntil,
-  now: () => Promise<number>,
+  now: Clock = temporalTime,
   poller?: Poller,
 ): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'askAgent' | 'awaitLateSuccess'>> {
   return {
@@ -99,7 +100,7 @@ export function pollActivities(
         const deployment = await client.getDeployment(deploymentId, callOptions());
         if (deployment.active_revision_id === revisionId) return { found: true };
         const { status } = await client.getRevision(deploymentId, revisionId, callOptions());
-        return revisionPhase(status) === 'failed' || (await now()) >= Date.parse(until)
+        return revisionPhase(status) === 'failed' || (await now(Date.parse(until))) >= Date.parse(until)
           ? { found: false }
           : { insteadOf: `revision ${revisionId} is ${status} and not active` };
       });

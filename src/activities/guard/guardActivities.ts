@@ -32,6 +32,7 @@ import { callOptions, SHORT_CALL_MS } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
 import { scrubTexts } from '../scrub.ts';
+import { temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 
 /** The limit for one metric, in milliseconds, because scores come in pages. */
@@ -51,7 +52,7 @@ export function guardActivities(outside: GuardOutside): Untracked<Pick<Activitie
      */
     guardRevision: async (input) => {
       const { policy, since, until } = input;
-      const now = Date.now();
+      const now = temporalTime(until);
       const firstMs = Math.min(since + policy.afterMs, until) - now;
       if (firstMs > 0) throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the first measurement is not due', firstMs);
       const known = readKnown(knownBefore());

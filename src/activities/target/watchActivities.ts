@@ -4,6 +4,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, DeploymentInput } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
 import { reportProgress } from '../heartbeat.ts';
+import { type Clock, temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 
 /** The other activities that watching needs. */
@@ -11,8 +12,8 @@ export interface WatchDependencies {
   readonly readDeployment: (input: DeploymentInput) => Promise<{ readonly deployment: DeploymentSnapshot }>;
   readonly listRevisions: Untracked<Pick<Activities, 'listRevisions'>>['listRevisions'];
   readonly runCheck: Untracked<Pick<Activities, 'runCheck'>>['runCheck'];
-  /** The clock for deadlines, in milliseconds since 1970. Default: this process's. */
-  readonly now?: () => Promise<number>;
+  /** Default: {@link temporalTime}. */
+  readonly now?: Clock | undefined;
   /** How often to look for a late revision, which serves unnoticed for at most this time. Default: 10 s. */
   readonly lookEveryMs?: number | undefined;
 }
@@ -22,13 +23,13 @@ export function watchActivities({
   readDeployment,
   listRevisions,
   runCheck,
-  now = () => Promise.resolve(Date.now()),
+  now = temporalTime,
   lookEveryMs = 10_000,
 }: WatchDependencies): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
   return {
     /** Each attempt reads once, as below. If the control plane offers no list, it reads only the newest revision. */
     async awaitLateUpload({ target, deploymentId, objectPath, known, until }) {
-      const left = Date.parse(until) - (await now());
+      const left = Date.parse(until) - (await now(Date.parse(until)));
       const { revisions } = await listRevisions({ target, deploymentId });
       const seen = revisions ?? [await newestOf({ target, deploymentId })];
       const landed = seen.find(
@@ -44,7 +45,7 @@ export function watchActivities({
 
     /** Each attempt is one round, and ends as "not yet": no slot is held in between, and no event is added. */
     async watchRevision({ checks, budget, until, everyMs, agentUrl, store, ...revision }) {
-      const roundBegan = await now();
+      const roundBegan = await now(until);
       const { target, deploymentId, revisionId } = revision;
       const { deployment } = await readDeployment({ target, deploymentId });
       if (deployment.activeRevisionId !== revisionId) {

@@ -13,6 +13,7 @@ import {
   OTHER_REVISION_ID,
   REVISION_ID,
   revisionAnswer,
+  revisionOn,
   startRoutes,
   targetOn,
 } from '../activitiesUnderTest.ts';
@@ -104,6 +105,42 @@ describe('watchRevision', () => {
     expect(await failureOf(round())).toMatchObject({ nextRetryDelay: HOUR_MS });
     clock.now = input.until;
     expect(await round()).toEqual({ failed: null });
+  });
+
+  it('goes by Temporal’s clock if the worker’s is ahead or behind, even after an outage of the workers', async () => {
+    const { watchRevision } = watchActivities({
+      readDeployment: () => Promise.resolve({ deployment: { activeRevisionId: REVISION_ID } as never }),
+      listRevisions: () => Promise.resolve({ revisions: [] }),
+      runCheck: () => Promise.reject(new Error('there is no check')),
+    });
+    const MINUTE_MS = 60_000;
+    const round = (until: number, attempt: { readonly due: number; readonly heartbeatDetails?: unknown }) => {
+      const { due: currentAttemptScheduledTimestampMs, heartbeatDetails } = attempt;
+      const environment = new MockActivityEnvironment({
+        currentAttemptScheduledTimestampMs,
+        heartbeatDetails,
+        heartbeatTimeoutMs: 10_000,
+      });
+      const heartbeats: unknown[] = [];
+      environment.on('heartbeat', (details: unknown) => heartbeats.push(details));
+      const input = { ...revisionOn('http://127.0.0.1:1'), agentUrl: '', store: '', checks: [], until };
+      const ended = environment.run(() => watchRevision({ ...input, everyMs: MINUTE_MS }));
+      return { ended, heartbeats };
+    };
+    // The worker's clock is an hour ahead: only Temporal's time ends the watch.
+    const ahead = Date.now() - 60 * MINUTE_MS;
+    const asks = round(ahead + 10 * MINUTE_MS, { due: ahead });
+    expect(await failureOf(asks.ended)).toMatchObject({ nextRetryDelay: 1_000 });
+    const [heartbeatDetails] = asks.heartbeats;
+    const knows = round(ahead + 10 * MINUTE_MS, { due: ahead + 1_000, heartbeatDetails });
+    expect(await failureOf(knows.ended)).toMatchObject({ nextRetryDelay: MINUTE_MS });
+    expect(await round(ahead, { due: ahead }).ended).toEqual({ failed: null });
+    // An attempt that waited for a worker past the end of the watch.
+    const late = round(Date.now() - MINUTE_MS, { due: Date.now() - 30 * MINUTE_MS });
+    expect(await failureOf(late.ended)).toMatchObject({ nextRetryDelay: 1_000 });
+    // The worker's clock is an hour behind.
+    const behind = Date.now() + 60 * MINUTE_MS;
+    expect(await round(behind, { due: behind }).ended).toEqual({ failed: null });
   });
 
   it('reports passed checks between two rounds, and no running check', async () => {
