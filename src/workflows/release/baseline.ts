@@ -1,6 +1,7 @@
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { Baseline } from '../../domain/release/release.ts';
 import { baselineInstead } from '../../domain/target/lateRevisions.ts';
+import { isVerified } from '../../domain/restore/restoreDecision.ts';
 import { reachSameAgent, type TargetSpec } from '../../domain/target/targetSpec.ts';
 import { Asked, runChecks } from '../check/bringUp.ts';
 import { explain } from '../failure.ts';
@@ -20,10 +21,10 @@ export async function recordBaseline(
   const revisionId = deployment.activeRevisionId;
   // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
   if (created || revisionId === null) return { revisionId: null, verified: false };
-  const isVerified = (id: string): boolean =>
+  const wasVerified = (id: string): boolean =>
     knownBefore.some((revision) => revision.revisionId === id && revision.verified);
   const instead = baselineInstead(input.late, deployment);
-  if (instead !== undefined) return { revisionId: instead, verified: isVerified(instead) };
+  if (instead !== undefined) return { revisionId: instead, verified: wasVerified(instead) };
   const known = knownBefore.find((revision) => revision.revisionId === revisionId);
   const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;
@@ -52,6 +53,17 @@ export async function recordBaseline(
   }
   knownRevisions.push({ revisionId, verified, at: now() });
   return { revisionId, verified, silent: silent ?? undefined };
+}
+
+/**
+ * Records as the baseline the verified revision that served at the PATCH. Another tool, such as a rollback by
+ * break-glass, has restored it since the baseline was recorded: the release may have waited for weeks.
+ */
+export function correctBaseline(run: Run, revisionId: string | null): void {
+  if (revisionId === run.baseline?.revisionId || !isVerified(run.knownBefore, revisionId)) return;
+  run.foundBefore.length = 0;
+  run.baseline = { revisionId, verified: true };
+  run.journal.note({ baseline: run.baseline });
 }
 
 /** One short attempt: an agent that does not answer must not stop the release. */

@@ -17,7 +17,7 @@ import { endWorkflow, explain } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
 import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
-import { recordBaseline } from './baseline.ts';
+import { correctBaseline, recordBaseline } from './baseline.ts';
 import { preempt } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 import { findExtraRevisions, finish, Run, type Setback } from './run.ts';
@@ -167,9 +167,10 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
     const before = { deployment, known: run.knownBefore };
-    const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore);
+    const { revisionId, ambiguous, replaces } = await patch(run, before, run.objectPath, sentBefore);
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;
+    if (replaces !== deployment.activeRevisionId) correctBaseline(run, replaces);
     return revisionId;
   } catch (error) {
     if (!sentBefore && !explain(error).mayHaveBeenTaken) run.undoPatch = null;

@@ -109,6 +109,8 @@ export interface Patched {
   readonly revisionId: string;
   /** Whether an attempt stayed unanswered: that request can still be applied later. */
   readonly ambiguous: boolean;
+  /** The revision that served when the only attempt was answered; `null` if none did, or that is not known. */
+  readonly replaces: string | null;
 }
 
 /**
@@ -135,11 +137,13 @@ export async function patch(
         return identify({ latest: deployment.latestRevisionId, named, isAnswered });
       };
       const policy = stepPolicy('patch', journal.overrides);
+      let serves: string | null = null;
       const { result, answered, attempts, unknownAnswers } = await sendAtMostOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
           const { deployment } = await activities.patchDeployment(input);
+          serves = deployment.activeRevisionId;
           return latestIfOurs(deployment, request, before, objectPath);
         },
         settle: () => findOurs(false),
@@ -159,7 +163,11 @@ export async function patch(
         !answered && result !== null ? result : await awaitOurs(first, () => findOurs(true), policy, stopped);
       journal.note({ revisionId });
       return {
-        result: { revisionId, ambiguous: unknownAnswers > 0 },
+        result: {
+          revisionId,
+          ambiguous: unknownAnswers > 0,
+          replaces: unknownAnswers > 0 || sentBefore ? null : serves,
+        },
         attempt: attempts,
         detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
       };

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { stepNames } from '../requests.ts';
+import { identity, stepNames } from '../requests.ts';
 
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
@@ -68,6 +68,20 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(result).toMatchObject({ outcome: 'released', servingVerified: true });
     expect(stepNames(result)).toContain('freeze skipped');
     expect(result.interventions).toMatchObject([{ kind: 'skip', by: { reason: 'incident 42' } }]);
+  });
+
+  it('restores what served at the PATCH if another tool has replaced the revision from before the freeze', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    target.world.bad.add(identity('c'));
+    target.world.frozen = frozen('wait', 60_000);
+    const { releaseId } = await target.submit('c', { freezes: FREEZES });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+    target.world.bringUp(good);
+    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, servingVerified: true });
+    expect(result.baseline).toMatchObject({ revisionId: good, verified: true });
   });
 
   it('waits for a freeze that began while it was paused', async () => {
