@@ -1,14 +1,16 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
@@ -19,30 +21,49 @@ export async function runHistoryCommand(
   wanted: string | undefined,
   { config: path, last }: { readonly config?: string; readonly last: number },
 ): Promise<number> {
-  const { output } = context;
   const { config } = await loadConfig(path);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
   return withTemporal(context, async (temporal) => {
-    for (const wantedName of names) {
-      const { name, workflowId } = await chooseTargetSpec(context, config, wantedName);
-      const past = await pastReleases(temporal, workflowId);
-      const releases = past?.releases.slice(0, last) ?? [];
-      for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
-      output.print(output.style.strong(name));
-      if (releases.length === 0) output.print('  has never taken a release');
-      else {
-        const lines = historyLines(releases, Date.now(), output.columns() - 2, output.style);
-        for (const line of lines) output.print(`  ${line}`);
-      }
-      const why = past?.unanswered ?? null;
-      if (why !== null) {
-        const kept = 'this list comes from Temporal; it lacks releases that never started';
-        output.warn(`${why.message}: ${kept}`);
-        if (why.hint !== undefined) output.note(why.hint);
-      }
+    let sealed: SlipwayError | undefined;
+    for (const name of names) {
+      const target = await chooseTargetSpec(context, config, name);
+      const problem = await printHistory(context, temporal, target, last);
+      sealed ??= problem;
     }
+    if (sealed !== undefined) throw sealed;
     return 0;
   });
+}
+
+/** @returns the error if the key of the target's payloads is missing, which must hide no other target. */
+export async function printHistory(
+  { output }: CommandContext,
+  temporal: TemporalConnection,
+  { name, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
+  last: number,
+): Promise<SlipwayError | undefined> {
+  const past = await pastReleases(temporal, workflowId).catch(
+    onSlipwayError((error) => error, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
+  );
+  output.print(output.style.strong(name));
+  if (past instanceof SlipwayError) {
+    output.print(`  ${past.message}`);
+    return past;
+  }
+  const releases = past?.releases.slice(0, last) ?? [];
+  for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
+  if (releases.length === 0) output.print('  has never taken a release');
+  else {
+    const lines = historyLines(releases, Date.now(), output.columns() - 2, output.style);
+    for (const line of lines) output.print(`  ${line}`);
+  }
+  const why = past?.unanswered ?? null;
+  if (why !== null) {
+    const kept = 'this list comes from Temporal; it lacks releases that never started';
+    output.warn(`${why.message}: ${kept}`);
+    if (why.hint !== undefined) output.note(why.hint);
+  }
+  return undefined;
 }
 
 /** The width from which exact times and full artifact names fit, too. */

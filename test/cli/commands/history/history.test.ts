@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { historyLines } from '../../../../src/cli/commands/history/history.ts';
+import { historyLines, printHistory } from '../../../../src/cli/commands/history/history.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
+import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
+import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
+import { testOutput } from '../../testOutput.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 
@@ -72,4 +75,15 @@ describe('the table of releases', () => {
     );
     expect(plain.map((line) => line.trimEnd())).toEqual(historyLines(RELEASES, NOW, 100, styleOf(false)));
   });
+});
+
+it('of a target whose payload key is missing is returned as the problem, and hides no other target', async () => {
+  const sealed = new SlipwayError('SLIPWAY_PAYLOAD_KEY_MISSING', 'it is encrypted with the key "old"');
+  const temporal = answeringTemporal({
+    workflow: { getHandle: () => ({ describe: () => Promise.reject(sealed) }) },
+  });
+  const output = testOutput();
+  const context = { output, home: '/nowhere', environment: {} };
+  expect(await printHistory(context, temporal, { name: 'staging', workflowId: 'w' }, 5)).toBe(sealed);
+  expect(output.said).toEqual(['staging', '  it is encrypted with the key "old"']);
 });
