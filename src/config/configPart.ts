@@ -29,7 +29,7 @@ export function configPart(file: string, text: string, environment: Environment)
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const source = { file, text, document, lines };
   const problems = [
-    ...problemsOfYaml(source, 'error', document.errors),
+    ...problemsOfYaml(source, 'error', untilUnreadable(document.errors)),
     ...problemsOfYaml(source, 'warning', document.warnings),
   ];
   if (document.errors.length > 0) return { ...source, raw: {}, problems };
@@ -50,6 +50,12 @@ export function configPart(file: string, text: string, environment: Environment)
   }
 }
 
+/** The errors up to the first syntax error: those after it are its consequences. */
+function untilUnreadable(errors: Document['errors']): Document['errors'] {
+  const first = errors.findIndex(({ code }) => code !== 'DUPLICATE_KEY');
+  return first === -1 ? errors : errors.slice(0, first + 1);
+}
+
 function problemsOfYaml(
   source: ConfigSource & { readonly file: string },
   severity: ConfigProblem['severity'],
@@ -58,7 +64,7 @@ function problemsOfYaml(
   const lines = readableLines(source, []);
   return found.map(({ code, pos: [start, end], message: ofYaml }) => {
     const place = placeOfRange(source, start, end);
-    const message = code === 'DUPLICATE_KEY' ? definedTwice(source.text.slice(start)) : ofYaml;
+    const message = code === 'DUPLICATE_KEY' ? definedTwice(source.text.slice(start)) : `YAML: ${ofYaml}`;
     return { file: source.file, severity, ...place, path: '', message, excerpt: lines[place.line - 1] ?? '' };
   });
 }

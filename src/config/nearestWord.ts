@@ -34,7 +34,9 @@ export function unknownName(what: string, name: string, known: readonly string[]
   return `slipway.yaml has no ${what} of that name${meant}`;
 }
 
-export function namedTwice(items: readonly ({ readonly name?: unknown } | null)[], what: string) {
+/** @param list - as written: it may be no list. */
+export function namedTwice(list: unknown, what: string) {
+  const items: readonly ({ readonly name?: unknown } | null)[] = Array.isArray(list) ? list : [];
   const names = items.map((item) => item?.name);
   return names.flatMap((name, index) =>
     typeof name !== 'string' || names.indexOf(name) === index

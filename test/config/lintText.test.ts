@@ -41,6 +41,16 @@ it('rejects a name of a target that is too long for the names of files', () => {
   expect(problemsOf(RIGHT.replace('staging', 's'.repeat(129))).join()).toContain('128 at most');
 });
 
+it('reports the syntax error of a file, without its consequences', () => {
+  const text = 'targets:\n  staging: { controlPlane: http://[::1]:4700, deployment: greeter }\n';
+  expect(problemsOf(text)).toEqual(['error 2:35 : YAML: Unexpected flow-seq-start at node end']);
+});
+
+it('reports checks that are no list', () => {
+  const text = RIGHT.replace(/checks:[^]*/u, 'checks: { greets: { assistant: greeter } }\n');
+  expect(problemsOf(text)).toEqual(['error 6:9 checks: expected a list']);
+});
+
 describe('a field without effect', () => {
   const PROMOTED = `${RIGHT}promotions: { p: { from: staging, to: production, checkEvery: 1m } }\n`.replace(
     'checks:',
