@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict, Progress, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
-import { fitLine, MARKS, shortIds, type Style } from './text.ts';
+import { fitLine, MARKS, padLine, shortIds, type Style } from './text.ts';
 
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
@@ -25,7 +25,7 @@ export function stepLine(
   const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
   const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
-  const title = fitLine(shortIds(stepTitle(step)), TITLE_WIDTH).padEnd(TITLE_WIDTH);
+  const title = padLine(fitLine(shortIds(stepTitle(step)), TITLE_WIDTH), TITLE_WIDTH);
   const line = `  ${mark(step, style)} ${title} ${style.faint(elapsed)}`;
   if (notes === '') return line;
   const room = Math.max(columns - LINE_WIDTH, DETAIL_MIN_CHARACTERS);

@@ -68,7 +68,7 @@ export function tableLines(
     row.map((cell) => (typeof cell === 'string' ? { text: cell, paint } : cell));
   const all = [cells(headings, style.faint), ...rows.map((row) => cells(row))];
   const last = headings.length - 1;
-  const widths = headings.map((_, index) => Math.max(...all.map((row) => row[index]?.text.length ?? 0)));
+  const widths = headings.map((_, index) => Math.max(...all.map((row) => widthOf(row[index]?.text ?? ''))));
   const before = () => widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
   while (before() > columns - LAST_MIN) {
     const widest = Math.max(...widths.slice(0, last));
@@ -81,17 +81,30 @@ export function tableLines(
       .map(({ text, paint }, index) => {
         const width = widths[index] ?? 0;
         const fitted = fitLine(text, width);
-        return paint(index === last ? fitted : fitted.padEnd(width));
+        return paint(index === last ? fitted : padLine(fitted, width));
       })
       .join(GAP)
       .trimEnd(),
   );
 }
 
-/** Cuts a text to one line of at most `columns` characters. The text must have no color codes. */
+/** Cuts a text to one line of at most `columns` cells of a terminal. The text must have no color codes. */
 export function fitLine(text: string, columns: number): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ');
-  return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
+  if (widthOf(line) <= columns) return line;
+  let room = columns - 1;
+  let fitting = '';
+  for (const sign of line) {
+    room -= widthOf(sign);
+    if (room < 0) break;
+    fitting += sign;
+  }
+  return `${fitting}…`;
+}
+
+/** Fills a text with spaces to `columns` cells of a terminal. */
+export function padLine(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
 }
 
 /**
@@ -111,8 +124,17 @@ export function wrapLine(text: string, columns: number, indent: number): readonl
   return [...lines, line];
 }
 
+const TWO_CELLS =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+const NO_CELL = /[\p{Mn}\p{Me}\p{Cf}]/u;
+
+/** How many cells of a terminal a text takes: two for an emoji or a Chinese, Japanese or Korean character. */
 function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+  const plain = stripVTControlCharacters(text);
+  if (/^[ -~]*$/.test(plain)) return plain.length;
+  let width = 0;
+  for (const sign of plain) width += TWO_CELLS.test(sign) ? 2 : NO_CELL.test(sign) ? 0 : 1;
+  return width;
 }
 
 /** Shortens the ids in a text to their first characters, which identify a revision. */

@@ -35,6 +35,17 @@ describe('a step as a line', () => {
     expect(told('failed', 80)).toContain(detail);
   });
 
+  it('counts two cells for a wide character of a title and a result', () => {
+    const step = sampleStep({
+      step: 'check',
+      subject: '土曜日のフェリーの時刻🚢を知っていますか',
+      detail: '船'.repeat(50),
+    });
+    expect(stepLine(step, [], NOW, plain, 80)).toBe(
+      `  ✔ check 土曜日のフェリーの時刻🚢を知…     1.0s  answered "${'船'.repeat(9)}…`,
+    );
+  });
+
   it('has the elapsed time of a running step', () => {
     const text = stepLine(runningStep({ step: 'deployed' }), [], NOW, plain);
     expect(text).toMatch(/^ {2}… deployed +1m05s$/);
