@@ -21,7 +21,7 @@ import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
-import { chooseTargetSpec } from './target/targetAccess.ts';
+import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 
 /** A rule was broken: a person must look. */
 const BROKEN = 3;
@@ -38,12 +38,11 @@ export async function runAuditCommand(
 ): Promise<number> {
   const { output } = context;
   const { config } = await loadConfig(options.config);
-  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const targets = await chooseTargetSpecs(context, config, wanted);
   const broken = await withTemporal(context, async (temporal) => {
     let count = 0;
     const looked = [];
-    for (const wantedName of names) {
-      const { name, spec, workflowId } = await chooseTargetSpec(context, config, wantedName);
+    for (const { name, spec, workflowId } of targets) {
       const histories = await fetchAudited(temporal, workflowId).catch(
         onSlipwayError((error) => {
           if (wanted !== undefined) throw error;

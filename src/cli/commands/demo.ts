@@ -19,6 +19,7 @@ import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/text.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/release.ts';
+import { chooseTargetSpec } from './target/targetAccess.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const GOOD = 'greeter';
@@ -167,7 +168,8 @@ async function releaseExample(
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
   const file = await fileOf(stage, example);
-  const order = { file, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
+  const target = await chooseTargetSpec(stage.context, file.config, undefined);
+  const order = { file, target, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
   const { ending } = await releaseTarget(stage.context, stage.temporal, order, signal);
   signal.throwIfAborted();
   if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);

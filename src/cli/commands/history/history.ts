@@ -10,7 +10,7 @@ import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
@@ -22,11 +22,10 @@ export async function runHistoryCommand(
   { config: path, last }: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { config } = await loadConfig(path);
-  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const targets = await chooseTargetSpecs(context, config, wanted);
   return withTemporal(context, async (temporal) => {
     let sealed: SlipwayError | undefined;
-    for (const name of names) {
-      const target = await chooseTargetSpec(context, config, name);
+    for (const target of targets) {
       const problem = await printHistory(context, temporal, target, last);
       sealed ??= problem;
     }

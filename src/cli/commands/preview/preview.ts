@@ -173,7 +173,7 @@ async function releasePreview(
     temporal,
     {
       file,
-      target: deployment,
+      target: await chooseTargetSpec(context, file.config, deployment),
       ...pick(options, 'reason', 'strict', 'wait', 'timeout'),
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);

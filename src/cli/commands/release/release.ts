@@ -27,7 +27,7 @@ import { commandProver } from '../../identity.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, readRequester, readSource, type Source } from '../../provenance.ts';
+import { readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
@@ -35,21 +35,23 @@ import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { notifyOf, releaseRequest, storeArtifact } from './releaseRequest.ts';
+import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
+import { releaseRequest, sourceFacts, type SourceFacts, storeArtifact } from './releaseRequest.ts';
 
 interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'origin' | 'submit'> {}
 
 /** `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end. */
 export async function runReleaseCommand(
   context: CommandContext,
-  target: string | undefined,
+  wanted: string | undefined,
   options: ReleaseOptions,
 ): Promise<number> {
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
+  const target = await chooseTargetSpec(context, file.config, wanted);
   // Git runs while the command connects to Temporal.
-  const order = { ...options, file, target, origin: readOrigin(context, file, options.reason) };
+  const origin = readOrigin(context, { file, target, reason: options.reason });
+  const order = { ...options, file, target, origin };
   return interruptible(async (signal) => {
     try {
       return await withTemporal(context, async (temporal) => {
@@ -80,11 +82,10 @@ function interrupted({ output }: CommandContext): number {
 
 interface ReleaseOrder {
   readonly file: Project;
-  /** Default: the only target of the file. */
-  readonly target?: string | undefined;
+  readonly target: ChosenTarget;
   readonly reason?: string | undefined;
   /** Default: read from CI and git. */
-  readonly origin?: ReturnType<typeof readOrigin>;
+  readonly origin?: Promise<readonly [Actor, SourceFacts]>;
   readonly overrideHold?: boolean;
   /** Refuse a source that contains a suspected secret, instead of warning. */
   readonly strict?: boolean;
@@ -99,22 +100,20 @@ interface ReleaseOrder {
 }
 
 /** Who requests the release, and what is known of its source. */
-async function readOrigin(
+function readOrigin(
   context: CommandContext,
-  { folder }: Project,
-  reason: string | undefined,
-): Promise<readonly [Actor, Source]> {
+  { file, target, reason }: Pick<ReleaseOrder, 'file' | 'target' | 'reason'>,
+): Promise<readonly [Actor, SourceFacts]> {
   return Promise.all([
-    readRequester(context, folder, reason),
-    readSource(context.environment, gitIn(folder)),
+    readRequester(context, file.folder, reason),
+    sourceFacts(context.environment, file.folder, target.settings.notify),
   ]);
 }
 
 /**
  * Packs a source, sends it to its target, and follows the release to its end.
- * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
- * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…,
- * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError before anything is started: SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
+ * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…, SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function releaseTarget(
   context: CommandContext,
@@ -122,22 +121,21 @@ export async function releaseTarget(
   order: ReleaseOrder,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
-  const { output, environment } = context;
+  const { output } = context;
   const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
-  const { name, settings, spec, workflowId } = await chooseTargetSpec(context, file.config, order.target);
+  const { name, settings, spec, workflowId } = order.target;
   await refuseOnLocalHold(context, spec, overrideHold);
   announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
   // This is before packing, which takes a while, so that a missing worker is reported at once.
-  const [[requestedBy, source], notify] = await Promise.all([
-    order.origin ?? readOrigin(context, file, why),
-    notifyOf(settings.notify ?? [], environment, gitIn(file.folder)),
+  const [[requestedBy, source]] = await Promise.all([
+    order.origin ?? readOrigin(context, order),
     requireWorker(temporal),
   ]);
   await makeHome(context.home);
   const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
   const { artifact, recordStore } = prepared;
   const asked = releaseRequest(
-    { ...settings, ...source, notify, checks },
+    { ...settings, ...source, checks },
     {
       target: spec,
       artifact,

@@ -21,7 +21,7 @@ type Asked = Pick<
   'target' | 'artifact' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
 >;
 
-type SourceFacts = Source & Pick<ReleaseRequest, 'notify'>;
+export type SourceFacts = Source & Pick<ReleaseRequest, 'notify'>;
 
 export type ReadSettings = Omit<ReleaseSettings, 'checks' | 'target'> &
   Pick<ReleaseRequest, 'checks'> &

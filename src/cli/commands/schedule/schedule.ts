@@ -17,7 +17,7 @@ import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 
 interface ScheduleOptions extends MessageOptions {
   readonly dryRun?: boolean;
@@ -163,9 +163,7 @@ async function existingSchedules(
   file: LoadedConfig,
   temporal: TemporalConnection,
 ): Promise<readonly ExistingSchedule[]> {
-  const targets = await Promise.all(
-    Object.keys(file.config.targets).map((name) => chooseTargetSpec(context, file.config, name)),
-  );
+  const targets = await chooseTargetSpecs(context, file.config, undefined);
   return (await listSchedules(temporal)).filter(({ request: { to } }) =>
     targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
   );

@@ -16,7 +16,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { wrapLine } from '../../ui/text.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
-import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 
@@ -31,9 +31,7 @@ export async function runStatusCommand(
   options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { config } = await loadConfig(options.config);
-  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const targets: ChosenTarget[] = [];
-  for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
+  const targets = await chooseTargetSpecs(context, config, wanted);
   return withTemporal(context, (temporal) =>
     printStatus(context, temporal, { config, targets }, options.last),
   );

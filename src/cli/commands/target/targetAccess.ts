@@ -33,6 +33,16 @@ export async function chooseTargetSpec(
   return { name, settings, spec, workflowId: targetWorkflowId(spec) };
 }
 
+/** The named target as {@link chooseTargetSpec} does, or every target of the file. */
+export async function chooseTargetSpecs(
+  context: CommandContext,
+  config: Config,
+  wanted: string | undefined,
+): Promise<readonly ChosenTarget[]> {
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  return Promise.all(names.map((name) => chooseTargetSpec(context, config, name)));
+}
+
 async function deploymentName(context: CommandContext, { target }: ReleaseSettings): Promise<string> {
   return (await withControlPlane(context, target, (client) => findDeployment(client, target))).name;
 }
