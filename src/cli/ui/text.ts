@@ -75,7 +75,7 @@ export function tableLines(
     if (widest <= SHRUNK_MIN) break;
     widths[widths.indexOf(widest)] = widest - 1;
   }
-  widths[last] = Math.max(columns - before(), LAST_MIN);
+  widths[last] = Math.max(columns - before(), 1);
   return all.map((row) =>
     row
       .map(({ text, paint }, index) => {
