@@ -36,7 +36,9 @@ export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   }
   if (state.hold !== null) return { tone: 'warn', words: 'on hold' };
   if (frozenOf(snapshot, now) !== null) return { tone: 'quiet', words: 'frozen' };
-  return { tone: 'good', words: state.activeRevisionId === null ? 'never released' : 'serving' };
+  return state.activeRevisionId === null
+    ? { tone: 'quiet', words: 'never released' }
+    : { tone: 'good', words: 'serving' };
 }
 
 /** How many events wait for approval. One with several rules counts once, because one answer is for all of them. */

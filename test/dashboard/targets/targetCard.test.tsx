@@ -48,6 +48,7 @@ it('is red only if a person is needed', () => {
   for (const what of ['approval', 'resume', 'freeze'] as const) expect(tones(waits(what))).toBe('warn');
   expect(tones(target({ hold: { since, by: ADA } }))).toBe('warn');
   expect(tones(target({ activeRevisionId: 'r' }))).toBe('good');
+  expect(tones(target({ activeRevisionId: null }))).toBe('quiet');
   expect(card(target({ needsPerson }))).toContain('Do this.');
 });
 
