@@ -13,7 +13,7 @@ Every command takes these options, too:
 | \`--json\`       | print one JSON object per line: [\`--json\`](json.md)          |
 | \`-q, --quiet\`  | print only the result and errors |
 | \`--verbose\`    | show stacks and causes of errors                             |
-| \`--home <dir>\` | the folder for state (default: \`SLIPWAY_HOME\`, or \`.slipway\`) |
+| \`--home <dir>\` | the folder for state (default: \`SLIPWAY_HOME\`, or \`.slipway\` beside \`slipway.yaml\`) |
 | \`--help\`       | show the help of the command                                 |
 `;
 

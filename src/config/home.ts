@@ -1,12 +1,24 @@
+import { existsSync } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { CONFIG_FILE } from './findConfig.ts';
 
-/** The absolute path of Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` here. It need not exist. */
-export function slipwayHome(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+/**
+ * The absolute path of Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` beside the `slipway.yaml` of this folder or
+ * of one above it, or `.slipway` here. It need not exist.
+ */
+export function slipwayHome(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  from: string = process.cwd(),
+): string {
   const configured = environment['SLIPWAY_HOME'];
-  return resolve(configured === undefined || configured === '' ? DEFAULT_NAME : configured);
+  if (configured !== undefined && configured !== '') return resolve(from, configured);
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, CONFIG_FILE))) return join(folder, DEFAULT_NAME);
+    if (dirname(folder) === folder) return resolve(from, DEFAULT_NAME);
+  }
 }
 
 const DEFAULT_NAME = '.slipway';

@@ -18,6 +18,11 @@ describe('the home', () => {
     expect(slipwayHome({ SLIPWAY_HOME: '/var/lib/slipway' })).toBe('/var/lib/slipway');
   });
 
+  it('is beside slipway.yaml, also for a command in a folder below', async () => {
+    await writeFile(join(folder, 'slipway.yaml'), '');
+    expect(slipwayHome({}, join(folder, 'src', 'deep'))).toBe(join(folder, '.slipway'));
+  });
+
   it('is ignored by git, because it contains keys', async () => {
     const home = join(folder, '.slipway');
     await makeHome(home);

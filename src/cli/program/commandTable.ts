@@ -37,7 +37,7 @@ export function commandTable(
   const command: CommandTable['command'] = (name, description, ...examples) => {
     const made = withOutputOptions(program.command(name).description(description)).option(
       '--home <dir>',
-      'the folder for state (default: SLIPWAY_HOME, or .slipway)',
+      'the folder for state (default: SLIPWAY_HOME, or .slipway beside slipway.yaml)',
     );
     return withExamples(made, ...examples);
   };
