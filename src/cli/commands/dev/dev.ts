@@ -93,7 +93,7 @@ function tellReady(
 
 async function tellNextStep(output: Output, home: string): Promise<void> {
   output.print('');
-  const place = { home, usualHome: home === slipwayHome({}), hasConfig: await isConfigured() };
+  const place = { home, usualHome: home === slipwayHome({}), targets: await configuredTargets() };
   for (const line of nextStep(place)) output.print(line);
   output.print(output.style.faint('Ctrl-C stops everything.'));
 }
@@ -106,6 +106,13 @@ async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'p
   // The page starts beside the control plane, which alone knows the names of deployments with an id.
   const hasNames = Object.values(config.targets).every(({ deployment }) => deployment !== undefined);
   return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
+}
+
+/** The targets of the `slipway.yaml` that the other commands find; `undefined` if there is none, `[]` if it is not valid. */
+async function configuredTargets(): Promise<readonly string[] | undefined> {
+  if (!(await isConfigured())) return undefined;
+  const { config } = await lintConfig();
+  return Object.keys(config?.targets ?? {});
 }
 
 function isConfigured(): Promise<boolean> {
@@ -139,13 +146,20 @@ interface DevPlace {
   readonly home: string;
   /** Whether every other command that is started in the same folder has that home, too. */
   readonly usualHome: boolean;
-  readonly hasConfig: boolean;
+  readonly targets: readonly string[] | undefined;
 }
 
-export function nextStep({ home, usualHome, hasConfig }: DevPlace): readonly string[] {
-  if (hasConfig && usualHome) {
-    return ['Next, release in another terminal in this folder:', '  slipway release'];
+export function nextStep({ home, usualHome, targets }: DevPlace): readonly string[] {
+  const [first, ...others] = targets ?? [];
+  const command = first === undefined || others.length === 0 ? 'slipway release' : `slipway release ${first}`;
+  if (targets !== undefined && usualHome) {
+    return ['Next, release in another terminal in this folder:', `  ${command}`];
   }
-  const where = hasConfig ? 'this folder' : `an agent's folder ("slipway init" writes its ${CONFIG_FILE})`;
-  return [`Next, release in another terminal in ${where}:`, `  SLIPWAY_HOME=${home} slipway release`];
+  const where =
+    targets === undefined ? `an agent's folder ("slipway init" writes its ${CONFIG_FILE})` : 'this folder';
+  return [`Next, release in another terminal in ${where}:`, `  SLIPWAY_HOME=${shellWord(home)} ${command}`];
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
