@@ -67,7 +67,7 @@ const REASONS: Readonly<Partial<Record<string, string>>> = {
   EACCES: 'this user may not read it',
 };
 
-const NAME_ANOTHER = 'write one with "slipway init", or name it with --config';
+const NAME_ANOTHER = 'write one with "slipway init", or name it: --config FILE, or slipway lint FILE';
 
 function notFound(message: string, place: string, options: SlipwayErrorOptions): SlipwayError {
   return new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', message, { place, ...options });
