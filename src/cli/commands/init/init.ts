@@ -105,6 +105,8 @@ async function answersOf(
       // readline handles Ctrl-C and Ctrl-D on a terminal, so the process gets no signal.
       const isLeft = error instanceof Error && error.name === 'AbortError';
       if (!isLeft && !signal.aborted) throw error;
+      // The cursor is behind the question.
+      terminal.output.write('\n');
       throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
     } finally {
       questions.close();

@@ -148,11 +148,14 @@ describe('slipway init', () => {
     // What a terminal sends for Ctrl-C to a program that reads its keys.
     Object.assign(output, { isTTY: true });
     output.once('data', () => input.write('\u0003'));
+    let screen = '';
+    output.on('data', (text: string) => (screen += text));
     await expect(init({}, { input, output })).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       exitCode: 1,
       message: 'stopped; nothing was written',
     });
+    expect(screen.endsWith('\n')).toBe(true);
     expect(await readdir(folder)).toEqual([]);
   });
 
