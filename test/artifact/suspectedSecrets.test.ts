@@ -75,4 +75,11 @@ describe('a suspected secret', () => {
     await source({ 'agent.ts': 'export {};' });
     await expect(suspected(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });
+
+  it('is searched for without a timer for each rule, which all later ones would be compared with', async () => {
+    await source({ 'agent.ts': 'export {};' });
+    const before = performance.getEntriesByType('mark').length;
+    await suspected();
+    expect(performance.getEntriesByType('mark')).toHaveLength(before);
+  });
 });
