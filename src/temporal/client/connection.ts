@@ -17,7 +17,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
-import { temporalError, unreachable } from './temporalError.ts';
+import { isUnknownCall, temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 export interface TemporalConnection {
@@ -101,6 +101,8 @@ export async function connectTemporal(
     };
   } catch (error) {
     await connection?.close();
+    if (isUnknownCall(error))
+      throw unreachable(settings, error, `what answers at ${settings.address} is not Temporal`);
     throw temporalError(error, settings);
   }
 }

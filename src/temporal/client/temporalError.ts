@@ -13,6 +13,7 @@ const GRPC = {
   permissionDenied: 7,
   resourceExhausted: 8,
   failedPrecondition: 9,
+  unimplemented: 12,
   unavailable: 14,
   unauthenticated: 16,
 } as const;
@@ -45,6 +46,11 @@ export function isOutOfTime(error: unknown): boolean {
 /** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
+}
+
+/** Whether the server does not know the call. */
+export function isUnknownCall(error: unknown): boolean {
+  return grpcStatus(error) === GRPC.unimplemented;
 }
 
 /** Whether Temporal rejected the request as invalid. */

@@ -51,6 +51,19 @@ describe('connecting to Temporal', () => {
     silent.close();
   });
 
+  it('fails if the server is not Temporal', async () => {
+    const other = createHttp2Server().on('stream', (stream) => {
+      stream.respond({ ':status': 404 });
+      stream.end();
+    });
+    const address = new URL(await listen(other)).host;
+    await expect(connectTemporal(settingsFor(address))).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: `what answers at ${address} is not Temporal`,
+    });
+    other.close();
+  });
+
   it('that is closed ends a call that waits for a retry', async () => {
     const temporal = await leavingTemporal();
     const connected = await connectTemporal(settingsFor(temporal.address));
