@@ -172,8 +172,10 @@ function resolveSecrets(target: TargetSpec): { name: string; value: string }[] |
 function noListOfDeployments(target: TargetSpec): SlipwayError {
   return new SlipwayError(
     'SLIPWAY_NOT_FOUND',
-    `the control plane offers no list of deployments, so "${target.deployment}" cannot be found by name`,
-    { hint: `create the deployment once and set targets.${target.name}.deploymentId` },
+    `${target.controlPlane} offers no list of deployments, so "${target.deployment}" cannot be found by name`,
+    {
+      hint: `check targets.${target.name}.controlPlane; if it is right, create the deployment once and set targets.${target.name}.deploymentId`,
+    },
   );
 }
 
