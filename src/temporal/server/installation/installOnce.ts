@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -118,22 +118,21 @@ async function tryEach<Origin extends string>(
 
 type Failing = Pick<Installable<string>, 'failure'>;
 
-async function createCache(installable: Failing, directory: string): Promise<void> {
+async function createCache({ failure: { code, message } }: Failing, directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK);
   } catch (cause) {
     const why = errorText(cause);
-    throw failed(installable, [`the cache directory ${directory} cannot be written: ${why}`], cause);
+    const hint = 'Make it writable, or set XDG_CACHE_HOME to a folder that is.';
+    const place = directory;
+    throw new SlipwayError(code, `${message}: the cache cannot be written: ${why}`, { place, hint, cause });
   }
 }
 
-function failed(
-  { failure: { code, message, hint } }: Failing,
-  tried: readonly string[],
-  cause?: unknown,
-): SlipwayError {
+function failed({ failure: { code, message, hint } }: Failing, tried: readonly string[]): SlipwayError {
   const lines = tried.map((line) => `  - ${line}`).join('\n');
-  return new SlipwayError(code, `${message}. Tried:\n${lines}`, { hint, cause });
+  return new SlipwayError(code, `${message}. Tried:\n${lines}`, { hint });
 }
 
 const TOUCH_EVERY_MS = 5_000;

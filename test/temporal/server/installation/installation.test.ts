@@ -78,6 +78,15 @@ describe('finding Temporal', () => {
 });
 
 describe('installing Temporal', () => {
+  it('names the cache folder if that cannot be written, and how to choose another', async () => {
+    await writeFile(join(root, 'cache'), 'a file');
+    await expect(installTemporal({ env })).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED',
+      place: dirname(cachedTemporalPath(env)),
+      hint: 'Make it writable, or set XDG_CACHE_HOME to a folder that is.',
+    });
+  });
+
   it('builds it with Go if the download cannot be reached, and leaves only the executable in the cache', async () => {
     await goThatBuilds(STAND_IN);
     const lines: string[] = [];
