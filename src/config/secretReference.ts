@@ -21,7 +21,10 @@ export function resolveSecret(reference: SecretReference, environment: Environme
   if (value === undefined || value === '') {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" is not set`, {
       place: from,
-      hint: 'set it in the worker’s environment',
+      hint:
+        'variable' in place
+          ? `set ${place.variable} in the worker’s environment`
+          : 'write it into the file on the worker’s machine',
     });
   }
   return value;

@@ -18,7 +18,12 @@ describe('a reference to a secret', () => {
   });
 
   it('that is not set is reported by its name', () => {
-    expect(() => resolveSecret({ from: 'env:KEY' }, {})).toThrow('the secret "env:KEY" is not set');
+    expect(() => resolveSecret({ from: 'env:KEY' }, {})).toThrow(
+      expect.objectContaining({
+        message: 'the secret "env:KEY" is not set',
+        hint: 'set KEY in the worker’s environment',
+      }),
+    );
     expect(() => resolveSecret({ from: 'env:KEY' }, { KEY: '' })).toThrow('the secret "env:KEY" is not set');
     expect(() => resolveSecret({ from: 'file:/nowhere/key' })).toThrow('could not be read');
   });

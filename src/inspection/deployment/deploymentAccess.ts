@@ -112,7 +112,7 @@ async function keyOf(
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_SECRET_MISSING') throw error;
     throw new SlipwayError(error.code, error.message, {
       place: reference.from,
-      hint: `set it here: this process calls ${url} itself`,
+      hint: `set ${reference.from} here: this process calls ${url} itself`,
       cause: error,
     });
   }

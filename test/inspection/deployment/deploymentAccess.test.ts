@@ -20,7 +20,7 @@ it('a key that the command needs is reported as missing where the command runs',
   await expect(called).rejects.toMatchObject({
     code: 'SLIPWAY_SECRET_MISSING',
     place: 'env:SOME_KEY',
-    hint: 'set it here: this process calls http://127.0.0.1:4700 itself',
+    hint: 'set env:SOME_KEY here: this process calls http://127.0.0.1:4700 itself',
   });
 });
 
