@@ -41,11 +41,10 @@ export async function readSource(environment: Environment, git: Git): Promise<So
 
 /** Git's commit, with `-dirty` and without its time if files differ from it. */
 async function ownCommit(git: Git): Promise<Omit<Source, 'ref'>> {
-  const [head, changes] = await Promise.all([
-    readCommit(git, 'HEAD'),
-    git('status', '--porcelain', '--', '.', ':!.slipway'),
-  ]);
-  if (head === undefined || changes === undefined) return { ...head };
+  const head = await readCommit(git, 'HEAD');
+  if (head === undefined) return {};
+  const changes = await git('status', '--porcelain', '--', '.', ':!.slipway');
+  if (changes === undefined) return head;
   return { commit: `${head.commit}-dirty` };
 }
 
