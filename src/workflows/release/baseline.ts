@@ -21,10 +21,8 @@ export async function recordBaseline(
   const revisionId = deployment.activeRevisionId;
   // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
   if (created || revisionId === null) return { revisionId: null, verified: false };
-  const wasVerified = (id: string): boolean =>
-    knownBefore.some((revision) => revision.revisionId === id && revision.verified);
   const instead = baselineInstead(input.late, deployment);
-  if (instead !== undefined) return { revisionId: instead, verified: wasVerified(instead) };
+  if (instead !== undefined) return { revisionId: instead, verified: isVerified(knownBefore, instead) };
   const known = knownBefore.find((revision) => revision.revisionId === revisionId);
   const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;

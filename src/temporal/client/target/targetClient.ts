@@ -219,7 +219,7 @@ export async function setHold(
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
 
-/** Temporal answers but the target does not: no worker runs, none can continue it, or it cannot read its earlier state. */
+/** No worker runs, none can continue the target, or it cannot read its earlier state. */
 const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
   'SLIPWAY_NO_WORKER',
   'SLIPWAY_WORKFLOW_STUCK',
