@@ -1,5 +1,6 @@
 import { shortArtifact, shortCommit } from '../artifact/artifact.ts';
 import type { KnownRevision } from '../release/release.ts';
+import { isVerified } from '../restore/restoreDecision.ts';
 import type { Instant } from '../scalars.ts';
 
 /** What identifies a revision to people. */
@@ -113,10 +114,6 @@ function wordsOfAll({ known, history }: SeenRevisions): readonly RevisionWords[]
     };
   });
   return [...unknown, ...words];
-}
-
-function isVerified(known: readonly KnownRevision[], revisionId: string): boolean {
-  return known.some((other) => other.verified && other.revisionId === revisionId);
 }
 
 /** Newest first. */
