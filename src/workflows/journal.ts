@@ -85,6 +85,12 @@ export class Journal {
     });
   }
 
+  /** The longest run of a check on a revision, in milliseconds; `undefined` if none ran. */
+  answersWithinMs(revisionId: string): number | undefined {
+    const of = this.#progress.verdicts.filter((verdict) => verdict.revisionId === revisionId);
+    return of.length === 0 ? undefined : Math.ceil(Math.max(...of.map(({ latencyMs }) => latencyMs)));
+  }
+
   /** Records what the workflow waits for; `null` if it no longer waits. */
   waiting(waiting: Waiting | null): void {
     const before = this.#progress.waiting;

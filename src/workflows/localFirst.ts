@@ -9,37 +9,41 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities, Attempted } from '../activities/activities.ts';
+import type { CheckInput } from '../activities/check/checkInput.ts';
+import { isOneRun } from '../domain/check/check.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 import { perWorkflow } from './perWorkflow.ts';
 import type { LocalStepOptions, StepActivityOptions } from './traces.ts';
 
 /**
- * Idempotent reads, small records and small uploads. Each is first tried as a local activity, in the worker that runs the
- * workflow. That leaves one event instead of three and needs no extra workflow task.
+ * Idempotent reads, small records, small uploads, and checks that are quick. Each is first tried as a local activity, in
+ * the worker that runs the workflow. That leaves one event instead of three and needs no extra workflow task.
  *
- * Never in a target. A local activity delays the target's messages. A query during one splits the workflow task in
- * two, and a replay may merge them, but a target makes decisions from its history length (`target/runLength.ts`).
+ * Each has the limit for one try, in milliseconds: the workflow's messages wait for it. In a target only while nothing else
+ * runs: a replay may deliver the result before a timer that fired earlier, and a target decides by both when its run ends.
  */
-const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
-  'findDeployment',
-  'claimDeployment',
-  'readDeployment',
-  'readRevision',
-  'listRevisions',
-  'askAgent',
-  'lookAtFreezes',
-  'uploadArtifact',
-  'awaitDeployed',
-  'confirmServing',
-  'readChecks',
-  'recordRelease',
-]);
+const LOCAL_FIRST: { readonly [Name in keyof Activities]?: number } = {
+  recallTarget: 1_000,
+  findDeployment: 1_000,
+  claimDeployment: 1_000,
+  readDeployment: 1_000,
+  readRevision: 1_000,
+  listRevisions: 1_000,
+  askAgent: 1_000,
+  lookAtFreezes: 1_000,
+  uploadArtifact: 1_000,
+  awaitDeployed: 1_000,
+  confirmServing: 1_000,
+  runCheck: 300,
+  readChecks: 1_000,
+  recordRelease: 1_000,
+};
 
-/** The limit for one local activity, in milliseconds: a signal waits for it. */
-const TRY_MS = 1_000;
 /** The total time after which a workflow task starts no further local activity, in milliseconds. */
 const TRIED_MAX_MS = 500;
+
+type UploadInput = Parameters<Activities['uploadArtifact']>[0];
 
 const tries = perWorkflow('tries', () => ({
   /** The time of this task's local activities, in milliseconds. The workflow's clock differs in a replay. */
@@ -64,8 +68,22 @@ export function localFirst<Name extends keyof Activities>(
   name: Name,
   options: StepActivityOptions,
 ): Activities[Name] {
-  if (!LOCAL_FIRST.has(name)) return throughServer(name, options);
-  return ((input: unknown) => tryLocally(name, options, input)) as Activities[Name];
+  const limitMs = LOCAL_FIRST[name];
+  if (limitMs === undefined) return throughServer(name, options);
+  return ((input: object) =>
+    isShort(input)
+      ? tryLocally(name, options, limitMs, input)
+      : (throughServer(name, options) as Call)(input)) as Activities[Name];
+}
+
+/** A larger upload and a slower check go through the server at once: they could take longer than a try may. */
+const UPLOAD_MAX_BYTES = 1_000_000;
+const CHECK_MAX_MS = 100;
+
+function isShort(input: Partial<UploadInput & CheckInput>): boolean {
+  const { artifact, check, expectedMs = Infinity } = input;
+  if (check !== undefined) return expectedMs <= CHECK_MAX_MS && isOneRun(check);
+  return artifact === undefined || artifact.sizeBytes <= UPLOAD_MAX_BYTES;
 }
 
 /** Runs an activity through the server. */
@@ -79,7 +97,8 @@ export function throughServer<Name extends keyof Activities>(
 async function tryLocally(
   name: keyof Activities,
   options: StepActivityOptions,
-  input: unknown,
+  limitMs: number,
+  input: object,
 ): Promise<unknown> {
   const began = Date.now();
   const ordinary = (changed = options) => (throughServer(name, changed) as Call)(input);
@@ -89,8 +108,8 @@ async function tryLocally(
     summary,
     cancellationType,
     step,
-    startToCloseTimeout: TRY_MS,
-    scheduleToCloseTimeout: TRY_MS,
+    startToCloseTimeout: limitMs,
+    scheduleToCloseTimeout: limitMs,
     retry: { maximumAttempts: 1 },
   };
   const local = proxyLocalActivities<Activities>(localOptions);
@@ -120,4 +139,4 @@ async function tryLocally(
 /** A poll that found nothing yet is not a failure. */
 const NOT_YET = ApplicationFailureCategory.BENIGN;
 
-type Call = (input: unknown) => Promise<Attempted<object>>;
+type Call = (input: object) => Promise<Attempted<object>>;

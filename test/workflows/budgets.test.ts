@@ -17,8 +17,8 @@ const ATTEMPTS = 4;
 
 describeWorkflows('the cost in Temporal', (harness) => {
   it.each<[string, (target: TargetUnderTest) => Promise<string>, Cost]>([
-    ['a release', release(1), { events: 30, activities: 2, workflowTasks: 3 }],
-    ['a release with a further check', release(2), { events: 36, activities: 3, workflowTasks: 4 }],
+    ['a release', release(1), { events: 22, activities: 1, workflowTasks: 2 }],
+    ['a release with a further check', release(2), { events: 23, activities: 1, workflowTasks: 2 }],
     ['a rollback', rollBack, { events: 26, activities: 2, workflowTasks: 3 }],
   ])('of %s are within budget', async (_, live, budget) => {
     await withinBudget(harness, budget, async (target) => {

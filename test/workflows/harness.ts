@@ -238,6 +238,7 @@ function betweenWorlds(
   const { watchRevision } = watchActivities(inWorlds);
   const line = lineActivities(inWorlds, neverShutDown, place);
   const hooks = hookActivities();
+  const recovery = recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown);
   return track({
     ...line,
     ...revisionPollerActivities(polled, new RequestRates(), pause, never),
@@ -252,7 +253,9 @@ function betweenWorlds(
         hooks.carryOutOrder(input),
       ),
     ...previewActivities(),
-    ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
+    ...recovery,
+    recallTarget: (input: Parameters<typeof recovery.recallTarget>[0]) =>
+      worldAt(callingTarget()).faulty('recallTarget', () => recovery.recallTarget(input)),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),
   });

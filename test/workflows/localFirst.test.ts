@@ -1,11 +1,12 @@
 import { Context } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
-import type { ReleaseRequest } from '../../src/domain/release/release.ts';
+import type { Check } from '../../src/domain/check/check.ts';
+import type { CheckVerdict, ReleaseRequest } from '../../src/domain/release/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused } from './faults.ts';
 import { triedIn } from './recordedHistory.ts';
-import { tarball } from './requests.ts';
+import { GREETS, tarball } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
 
@@ -15,9 +16,9 @@ const tooSlow: Fault = () => Context.current().cancelled;
 /** What a release tries locally until it has identified the revision of its PATCH. */
 const UNTIL_PATCHED = ['findDeployment', 'claimDeployment', 'askAgent', 'uploadArtifact', 'readRevision'];
 
-/** Which activities of a release ran within its workflow tasks, and which through the server. */
-async function carriedOut(target: TargetUnderTest, releaseId: string) {
-  const { events } = await target.child(releaseId).fetchHistory();
+/** Which activities of a release, or of its target, ran within its workflow tasks, and which through the server. */
+async function carriedOut(target: TargetUnderTest, releaseId?: string) {
+  const { events } = await (releaseId === undefined ? target.handle : target.child(releaseId)).fetchHistory();
   return {
     locally: (events ?? []).flatMap((event) => triedIn(event) ?? []),
     throughServer: (events ?? []).flatMap(
@@ -45,6 +46,51 @@ describeWorkflows('a repeatable activity', (harness) => {
     const { releaseId } = await target.release('a', { artifact });
     const { throughServer } = await carriedOut(target, releaseId);
     expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'runCheck']);
+  });
+
+  it('is executed within the workflow task if it is a check that was quick on the revision before', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('a');
+    const { releaseId } = await target.release('b');
+    const { locally, throughServer } = await carriedOut(target, releaseId);
+    expect(locally).toContain('runCheck');
+    expect(throughServer).toEqual(['patchDeployment']);
+    const { requestId } = await target.rollback();
+    const rollback = await carriedOut(target, (await target.ended(requestId)).releaseId);
+    expect(rollback.throughServer).toEqual(['redeployRevision']);
+  });
+
+  it.each<[string, Partial<Check>, number]>([
+    ['was slow on the revision before', {}, 101],
+    ['has several runs', { repeat: 2 }, 1],
+    ['is a conversation', { turns: [{ input: { messages: [] }, expect: {} }] }, 1],
+  ])('is executed through the server if it is a check that %s', async (_, check, latencyMs) => {
+    const { target } = harness.newServingTarget();
+    target.world.next('runCheck', async (perform) => {
+      const answer = (await perform()) as { readonly verdict: CheckVerdict };
+      return { ...answer, verdict: { ...answer.verdict, latencyMs } };
+    });
+    await target.release('a');
+    const { releaseId } = await target.release('b', { checks: [{ ...GREETS, ...check }] });
+    expect((await carriedOut(target, releaseId)).throughServer).toEqual(['patchDeployment', 'runCheck']);
+  });
+
+  it('is executed within the workflow task of a new target if it reads the earlier state', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    await target.idle();
+    expect(await carriedOut(target)).toMatchObject({
+      locally: ['recallTarget'],
+      throughServer: ['keepTarget'],
+    });
+  });
+
+  it('is executed through the server if a new target’s read of the earlier state takes too long', async () => {
+    const target = harness.newTarget();
+    target.world.next('recallTarget', tooSlow);
+    await target.release('a');
+    await target.idle();
+    expect(await carriedOut(target)).toMatchObject({ throughServer: ['recallTarget', 'keepTarget'] });
   });
 
   it('is executed through the server if the local try fails', async () => {

@@ -3,9 +3,11 @@ import { expect, inject, it } from 'vitest';
 
 import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, progressQuery } from '../../src/messages/release.ts';
+import { holdSignal, unholdUpdate, viewQuery } from '../../src/messages/target.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { unansweredAndLost } from './faults.ts';
 import { replayFailures } from './harness.ts';
+import { BO } from './lives/life.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName, Fault } from './world.ts';
 
@@ -16,12 +18,14 @@ const TRIED = [
   'readRevision',
   'awaitDeployed',
   'confirmServing',
+  'runCheck',
   'listRevisions',
   'recordRelease',
 ] as const satisfies readonly ActivityName[];
 const INTERVENTIONS = ['pause', 'resume', 'pause', 'resume', 'abort'] as const;
 const ROUNDS = 84;
 const TRY_MAX_MS = 60;
+const HOLDS = 6;
 
 describeWorkflows('a release that gets queries and messages while local activities run', (harness) => {
   // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
@@ -30,10 +34,13 @@ describeWorkflows('a release that gets queries and messages while local activiti
 
   it.concurrent.each(rounds)('replays: round %i', async (round) => {
     const { target } = harness.newServingTarget();
+    const from = TRIED[round % TRIED.length]!;
+    // A check is tried locally only if it was quick before.
+    if (from === 'runCheck') await target.release('before');
     for (const name of TRIED) target.world.nextTries(name, slow);
     const { releaseId } = await target.submit('a');
     const asking = askUntilClosed(target, releaseId);
-    const intervening = interveneFrom(target, releaseId, TRIED[round % TRIED.length]!, round % 3 === 0);
+    const intervening = interveneFrom(target, releaseId, from, round % 3 === 0);
     await target.result(releaseId);
     await Promise.all([asking, intervening]);
     await expectReplay(target);
@@ -50,6 +57,35 @@ describeWorkflows('a release that gets queries and messages while local activiti
     patch.open();
     await target.result(releaseId);
     await asking;
+    await expectReplay(target);
+  });
+});
+
+describeWorkflows('a target that gets queries and messages while it reads its earlier state', (harness) => {
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
+
+  it.concurrent.each(rounds)('replays: round %i', async (round) => {
+    const target = harness.newTarget({ continueAsNewAfterEvents: 20 + round });
+    target.world.next('recallTarget', slow);
+    const releasing = target.release('a');
+    const told = new AbortController();
+    const ask = async (): Promise<void> => {
+      while (!told.signal.aborted) {
+        await target.handle.query(viewQuery).catch(() => undefined);
+        await atMost(15);
+      }
+    };
+    const asking = Promise.all([ask(), ask(), ask()]);
+    await releasing;
+    for (let hold = 0; hold < HOLDS; hold++) {
+      await target.handle.signal(holdSignal, BO);
+      await atMost(TRY_MAX_MS);
+      await target.handle.executeUpdate(unholdUpdate, { args: [BO] });
+      await atMost(TRY_MAX_MS);
+    }
+    told.abort();
+    await asking;
+    await target.idle();
     await expectReplay(target);
   });
 });

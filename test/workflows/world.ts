@@ -77,8 +77,8 @@ export interface MetricAsked {
   readonly until: number;
 }
 
-/** The calls that can fail. A promotion's submission and a hook's order belong to the world of their target. */
-type FaultyName = ActivityName | 'submitToTarget' | 'carryOutOrder';
+/** The calls that can fail. Those that are no calls to a world belong to the world of their target. */
+type FaultyName = ActivityName | 'submitToTarget' | 'carryOutOrder' | 'recallTarget';
 
 /** What happens to one call instead of, before, or after its effect. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;

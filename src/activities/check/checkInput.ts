@@ -12,6 +12,8 @@ export interface CheckedAt {
 /** A check to run. Rows of a dataset count as repetitions; the artifact store has their results. */
 export interface CheckInput extends CheckedAt {
   readonly check: Check;
+  /** How long a run of a check took on the revision before, in milliseconds. Absent: that is not known. */
+  readonly expectedMs?: number | undefined;
   /** What the check may spend. Absent: no limit. */
   readonly budget?: ChecksBudget;
   /** When the workflow first began this check over a dataset. It may begin again, and continues the results then. */

@@ -54,6 +54,11 @@ export function runsOfOne({ turns }: Pick<Check, 'turns'>): WholeNumber {
   return turns?.length ?? 1;
 }
 
+/** Whether a check is decided by one run, without other services. */
+export function isOneRun({ turns, repeat = 1, dataset, evaluators }: Check): boolean {
+  return turns === undefined && repeat === 1 && dataset === undefined && evaluators === undefined;
+}
+
 /** What is wrong with the order of turns: which one, and why; `undefined` if nothing is. */
 export function turnProblem(
   turns: readonly Turn[],

@@ -150,6 +150,8 @@ export interface KnownRevision {
   readonly artifact?: string;
   /** The digest of the checks that it passed, if they were stored. */
   readonly checks?: string;
+  /** The longest run of a check that it passed, in milliseconds. */
+  readonly answersWithinMs?: WholeNumber;
   /** A person skipped some of its checks, so passing the others does not verify it. */
   readonly skipped?: true;
   /** Its release; for a copy, its original's. Absent: the target did not make it. */

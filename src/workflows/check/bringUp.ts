@@ -22,15 +22,18 @@ export interface Subject {
 export class Asked {
   subject: Subject;
   readonly agentUrl: string;
+  /** How long a run took on the revision before, in milliseconds. */
+  readonly expectedMs: number | undefined;
   /** The budget left for all its checks. `undefined`: they have no budget. */
   budget: ChecksBudget | undefined;
   #answered = false;
   #failedCheck: string | null = null;
 
-  constructor(subject: Subject, agentUrl: string, budget?: ChecksBudget) {
+  constructor(subject: Subject, agentUrl: string, budget?: ChecksBudget, expectedMs?: number) {
     this.subject = subject;
     this.agentUrl = agentUrl;
     this.budget = budget;
+    this.expectedMs = expectedMs;
   }
 
   /** The check that failed; `null`: none. */
@@ -120,13 +123,14 @@ export async function runCheck(
   check: Check,
   step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
-  const { subject, agentUrl, budget } = asked;
+  const { subject, agentUrl, budget, expectedMs } = asked;
   const run = async (activities: Activities): Promise<StepDone<undefined>> => {
     const { verdict, spent, attempt } = await activities.runCheck({
       ...subject,
       agentUrl,
       store: journal.store,
       check,
+      expectedMs,
       budget,
       begunAt: check.dataset && now(),
       restoring: (journal.restoring && (check.evaluators ?? check.dataset) !== undefined) || undefined,

@@ -49,7 +49,12 @@ export async function recordBaseline(
       if (asked.finding?.silent === true) silent = message;
     }
   }
-  knownRevisions.push({ revisionId, verified, at: now() });
+  knownRevisions.push({
+    revisionId,
+    verified,
+    answersWithinMs: journal.answersWithinMs(revisionId),
+    at: now(),
+  });
   return { revisionId, verified, silent: silent ?? undefined };
 }
 

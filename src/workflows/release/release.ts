@@ -83,7 +83,8 @@ async function goForward(run: Run): Promise<void> {
   const subject = { target: request.target, deploymentId, revisionId };
   const agentUrl = await interventions.go(() => bringUp(journal, subject));
   run.agentUrl = agentUrl;
-  const asked = new Asked(subject, agentUrl, request.checksBudget);
+  const baseline = run.known.find((known) => known.revisionId === run.baseline?.revisionId);
+  const asked = new Asked(subject, agentUrl, request.checksBudget, baseline?.answersWithinMs);
   run.asked = asked;
   for (const check of request.checks) {
     await interventions.goOrSkip(check.name, () => runCheck(journal, asked, check));
@@ -180,12 +181,13 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
 
 /** Records that the release's own revision passed its checks, except those that a person skipped. */
 function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): void {
-  const { input, request } = run;
+  const { input, request, journal } = run;
   const skipped = checks.length < request.checks.length;
   run.passed.push({ revisionId, checks });
   run.knownRevisions.push({
     revisionId,
     verified: !skipped,
+    answersWithinMs: journal.answersWithinMs(revisionId),
     skipped: skipped || undefined,
     artifact: artifactIdentity(request.artifact),
     release: input.releaseId,

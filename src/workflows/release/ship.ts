@@ -82,9 +82,6 @@ async function create(
   );
 }
 
-/** A larger upload goes through the server at once: it could take longer than a local activity may. */
-const LOCAL_UPLOAD_MAX_BYTES = 1_000_000;
-
 /**
  * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
  * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
@@ -95,11 +92,7 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   if (artifact.kind !== 'tarball') return null;
   const name = describeArtifact(artifact);
   return journal.step('upload', name, async (activities) => {
-    const isSmall = artifact.sizeBytes <= LOCAL_UPLOAD_MAX_BYTES;
-    const through = isSmall
-      ? activities
-      : activitiesOf('upload', journal.overrides, `upload ${name}`, { neverLocal: true });
-    const { objectPath, attempt } = await through.uploadArtifact({ target, deploymentId, artifact });
+    const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
     return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
   });
 }

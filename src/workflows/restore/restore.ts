@@ -285,7 +285,9 @@ async function restoreRevision(
     bringUp(journal, { target, deploymentId, revisionId }, attempt.overtakers),
   );
   attempt.stage = 'served';
-  const asked = new Asked({ target: settings.current, deploymentId, revisionId }, agentUrl);
+  const before = order.known.find((known) => known.revisionId === candidate.revisionId);
+  const subject = { target: settings.current, deploymentId, revisionId };
+  const asked = new Asked(subject, agentUrl, undefined, before?.answersWithinMs);
   attempt.asked = asked;
   if (!candidate.verified && candidate.revisionId !== to) return { verified: false, unchecked: null };
   const own = await ownChecks(journal, order, candidate.revisionId);

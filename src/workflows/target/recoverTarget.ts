@@ -4,7 +4,7 @@ import { EMPTY_TARGET, type NextWork, type TargetState } from '../../domain/targ
 import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
-import { throughServer } from '../localFirst.ts';
+import { localFirst } from '../localFirst.ts';
 import { doorway } from './doorway.ts';
 import type { TargetCore } from './targetCore.ts';
 
@@ -57,7 +57,7 @@ export async function recoverTarget(
 ): Promise<NextWork | undefined> {
   if (doorway().door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
-    const recallTarget = throughServer('recallTarget', { ...options, summary: 'read the earlier state' });
+    const recallTarget = localFirst('recallTarget', { ...options, summary: 'read the earlier state' });
     // Only the activity's input is the same in every replay. Do not read the current door here.
     const { runId, originalExecutionRunId } = workflowInfo();
     const isReset = runId !== originalExecutionRunId;

@@ -6,6 +6,7 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { type Harness, openHarness } from '../harness.ts';
 import { BO } from '../lives/life.ts';
 import { identity } from '../requests.ts';
+import { triedIn } from '../recordedHistory.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
@@ -169,10 +170,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     const target = harness.newTarget();
     await target.release('a');
     const { events } = await target.handle.fetchHistory();
-    const looks = (events ?? []).filter(
-      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'recallTarget',
-    );
-    expect(looks).toHaveLength(1);
+    expect((events ?? []).filter((event) => triedIn(event) === 'recallTarget')).toHaveLength(1);
   });
 });
 
