@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -133,17 +133,18 @@ async function writeAll(
       hint: 'overwrite it with --force, or check it: slipway lint',
     });
   }
-  const begun: string[] = [];
+  const undo: (() => Promise<void>)[] = [];
   for (const { path, text } of files) {
     const file = join(folder, path);
     try {
       await mkdir(dirname(file), { recursive: true });
+      const earlier = there.includes(path) ? await readFile(file) : undefined;
       // `wx`: a file that has appeared meanwhile is not overwritten.
-      const handle = await open(file, force ? 'w' : 'wx');
-      begun.push(file);
+      const handle = await open(file, earlier === undefined ? 'wx' : 'w');
+      undo.push(() => (earlier === undefined ? rm(file) : writeFile(file, earlier)));
       await handle.writeFile(text).finally(() => handle.close());
     } catch (error) {
-      if (!force) await Promise.all(begun.map((each) => rm(each)));
+      await Promise.all(undo.map((each) => each()));
       throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${systemReason(error)}`, {
         place: resolve(folder, path),
         hint: 'make the folder writable, or free space; then run the command again',

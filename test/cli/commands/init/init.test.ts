@@ -159,13 +159,19 @@ describe('slipway init', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('names the file that it cannot write, and writes no other', async () => {
+  it('names the file that it cannot write, and changes no other', async () => {
     await writeFile(join(folder, '.github'), '');
     await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       message: expect.stringMatching(/^\.github\/workflows\/release\.yml could not be written: E/) as string,
     });
     expect(await readdir(folder)).toEqual(['.github']);
+    await init({ yes: true, target: 'first' });
+    const before = await written();
+    await expect(init({ yes: true, ci: 'github', force: true })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+    });
+    expect(await written()).toBe(before);
   });
 
   it('gives advice if there is no terminal for questions', async () => {
