@@ -133,7 +133,8 @@ function askedOf({ asked }: PromotionRequest): Asked | undefined {
 function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly sizeBytes: number }> {
   return run.journal.step('candidate', artifact, async (activities) => {
     const { sizeBytes, attempt } = await activities.findArtifact({ store: run.request.store, artifact });
-    return { result: { sizeBytes }, attempt };
+    const detail = artifact.startsWith('sha256:') ? `${sizeBytes} bytes` : 'not looked for in its registry';
+    return { result: { sizeBytes }, attempt, detail };
   });
 }
 

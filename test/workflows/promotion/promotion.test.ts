@@ -39,6 +39,11 @@ describePromotions('a promotion', (under) => {
       'bake done',
       'record done',
     ]);
+    const [, found, , confirmed] = result.steps;
+    expect([found?.detail, confirmed?.detail]).toEqual([
+      expect.stringMatching(/^\d+ bytes$/),
+      expect.stringMatching(/ serves on canary$/),
+    ]);
     // It was verified for longer before.
     expect(result.steps.find(({ step }) => step === 'soak')?.subject).toBe('canary');
   });
