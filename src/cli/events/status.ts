@@ -77,13 +77,15 @@ export interface StatusSections {
       readonly workflowUrl: string | null;
       /** The promotion's page. `null`: no address of the page is set, or the promotion has never run. */
       readonly dashboardUrl: string | null;
-      /** `stopped`: its workflow was terminated in Temporal. */
-      readonly state: 'none' | 'running' | 'ended' | 'stopped';
+      /** `stopped`: its workflow was terminated in Temporal. `unreadable`: see `problem`. */
+      readonly state: 'none' | 'running' | 'ended' | 'stopped' | 'unreadable';
       /** With `running`. */
       readonly progress: Progress | null;
       /** With `ended`: the whole record. */
       readonly last: PromotionResult | null;
       readonly schedule: ScheduleStatus | null;
+      /** With `unreadable`: the key of its payloads is missing, and an `error` follows. */
+      readonly problem?: { readonly code: string; readonly message: string };
     };
   };
 

@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { onSlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -22,9 +22,15 @@ export interface PromotionStatus extends Pick<
   EventOf<'promotion_status'>,
   'name' | 'from' | 'to' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'
 > {
-  readonly view: PromotionView;
+  readonly view: PromotionView | Unreadable;
   /** Absent: Temporal has none. */
   readonly schedule?: ExistingSchedule;
+}
+
+/** The key of its payloads is missing. */
+interface Unreadable {
+  readonly state: 'unreadable';
+  readonly problem: SlipwayError;
 }
 
 /**
@@ -42,9 +48,11 @@ export async function promotionStatuses(
     const spec = specs.get(to);
     if (spec === undefined) continue;
     const workflowId = promotionWorkflowId({ name, to: spec });
-    const view = await viewPromotion(temporal, workflowId, answering);
     const none = onSlipwayError(() => undefined, 'SLIPWAY_SCHEDULE_UNKNOWN');
-    const schedule = declared && (await readSchedule(temporal, workflowId).catch(none));
+    const [view, schedule] = await Promise.all([
+      viewPromotion(temporal, workflowId, answering),
+      declared && readSchedule(temporal, workflowId).catch(none),
+    ]).catch(unreadable);
     statuses.push({
       name,
       from,
@@ -59,6 +67,11 @@ export async function promotionStatuses(
   }
   return statuses;
 }
+
+const unreadable = onSlipwayError(
+  (problem): [Unreadable, undefined] => [{ state: 'unreadable', problem }, undefined],
+  'SLIPWAY_PAYLOAD_KEY_MISSING',
+);
 
 const REASON_MAX_CHARACTERS = 160;
 
@@ -75,8 +88,15 @@ export function promotionLines(
   ];
 }
 
-function viewLines(name: string, view: PromotionView, now: number, style: Style): readonly string[] {
+function viewLines(
+  name: string,
+  view: PromotionStatus['view'],
+  now: number,
+  style: Style,
+): readonly string[] {
   switch (view.state) {
+    case 'unreadable':
+      return [`  ${style.warn(view.problem.message)}`];
     case 'none':
       return ['  has never run, or Temporal no longer keeps it'];
     case 'stopped':

@@ -37,7 +37,7 @@ export async function runStatusCommand(
   );
 }
 
-/** @throws SlipwayError after the status of all targets, if one does not answer. */
+/** @throws SlipwayError after the status of all targets and promotions, if one does not answer. */
 export async function printStatus(
   context: CommandContext,
   temporal: TemporalConnection,
@@ -64,6 +64,7 @@ export async function printStatus(
   for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
     output.event(promotionEvent(status));
     print(promotionLines(status, Date.now(), output.style));
+    if (status.view.state === 'unreadable') problem ??= status.view.problem;
   }
   const failed = silence ?? problem;
   if (failed !== undefined) throw failed;
@@ -165,5 +166,6 @@ function promotionEvent({ view, schedule, ...status }: PromotionStatus): EventOf
       schedule === undefined
         ? null
         : { ...schedule.schedule, paused: schedule.paused, note: schedule.note, next: schedule.next },
+    problem: view.state === 'unreadable' ? pick(view.problem, 'code', 'message') : undefined,
   };
 }

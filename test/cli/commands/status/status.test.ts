@@ -4,7 +4,7 @@ import { printStatus } from '../../../../src/cli/commands/status/status.ts';
 import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
 import type { Config } from '../../../../src/config/configSchema.ts';
 import type { TargetView } from '../../../../src/messages/target.ts';
-import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
+import { keyMissing, PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../../testOutput.ts';
@@ -15,7 +15,7 @@ const ENCRYPTED = {
 const STARTED = { workflowExecutionStartedEventAttributes: { input: { payloads: [ENCRYPTED] } } };
 const NO_POLLER = Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} });
 const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
-const CONFIG = { promotions: {} } as unknown as Config;
+const TO_NEW = { from: 'old', to: 'new' };
 
 /** A Temporal with the targets "old", whose payloads' key is not here, "new", and "recovering". */
 function temporalWith({ silent = false } = {}) {
@@ -25,7 +25,16 @@ function temporalWith({ silent = false } = {}) {
       getHandle: (id: string) => {
         return {
           describe: () =>
-            Promise.resolve({ runId: 'run', status: { name: 'RUNNING' }, memo: { serves: 'r1' }, raw: {} }),
+            Promise.resolve({
+              runId: 'run',
+              status: { name: id.startsWith('promotion:') ? 'COMPLETED' : 'RUNNING' },
+              memo: { serves: 'r1' },
+              raw: {},
+            }),
+          result: () =>
+            id.endsWith(':sealed')
+              ? Promise.reject(keyMissing(ENCRYPTED))
+              : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
             silent
@@ -38,14 +47,15 @@ function temporalWith({ silent = false } = {}) {
   return { ...temporal, settings: { ...temporal.settings, codec: new PayloadCipher([]) } };
 }
 
-async function statusOf(names: readonly string[], temporal = temporalWith()) {
+async function statusOf(names: readonly string[], temporal = temporalWith(), promotions: object = {}) {
   const output = testOutput();
+  const config = { promotions } as Config;
   const context = { output, home: '/nowhere', environment: { KEY: 'key' } };
   const targets = names.map((name): ChosenTarget => {
     const spec = { name, controlPlane: 'http://127.0.0.1:1', deployment: name, apiKey: { from: 'env:KEY' } };
     return { name, spec, workflowId: name } as unknown as ChosenTarget;
   });
-  const error = await printStatus(context, temporal, { config: CONFIG, targets }, 3).catch(
+  const error = await printStatus(context, temporal, { config, targets }, 3).catch(
     (failure: unknown) => failure,
   );
   return { error, text: output.said.join('\n') };
@@ -66,5 +76,13 @@ describe('the status of several targets', () => {
       /^recovering\n.*cannot answer yet.*\n {2}serves {3}revision r1, as the target last knew/,
     );
     expect(text).toMatch(/\nnew\n {2}serves .*\n.*\n {2}running {2}nothing/);
+  });
+
+  it('shows the promotions after one whose key is missing, and says so', async () => {
+    const promotions = { sealed: TO_NEW, later: TO_NEW };
+    const { error, text } = await statusOf(['new'], temporalWith(), promotions);
+    expect(error).toMatchObject({ code: 'SLIPWAY_PAYLOAD_KEY_MISSING', exitCode: 1 });
+    expect(text).toMatch(/\nsealed: old → new\n.*encrypted with the key "old".*\n/);
+    expect(text).toMatch(/\nlater: old → new\n.*released.*: all is well/);
   });
 });
