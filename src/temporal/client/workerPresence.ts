@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
+
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { exactText } from '../../domain/scalars.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -10,6 +11,7 @@ const SEEN_WITHIN_MS = 75_000;
 /** A worker that has just started appears a moment later. */
 const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
+const LOOK_MS = 10;
 
 /**
  * The identities of the workers that poll the task queue and also the queues of waiting activities. If a worker version
@@ -17,11 +19,31 @@ const RETRY_MS = 100;
  */
 export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
   const { taskQueue } = temporal.settings;
-  const [all, ...others] = await Promise.all([
-    pollers(temporal, taskQueue, WORKFLOWS),
-    ...pollQueues(taskQueue).map((queue) => pollers(temporal, queue, ACTIVITIES)),
+  const queues = await Promise.all([
+    describePollers(temporal, taskQueue, WORKFLOWS),
+    ...pollQueues(taskQueue).map((queue) => describePollers(temporal, queue, ACTIVITIES)),
   ]);
-  return all.filter((identity) => others.every((polling) => polling.includes(identity)));
+  const workers = pollingAt(Date.now(), queues);
+  if (workers.length > 0 || queues.some(({ pollers }) => pollers.length === 0)) return workers;
+  // This machine's clock may be ahead.
+  return pollingAt(await temporalTime(temporal), queues);
+}
+
+/** Those that polled all the queues lately. `now`: milliseconds since 1970. */
+function pollingAt(now: number, queues: readonly PolledQueue[]): readonly string[] {
+  const [all = new Set<string>(), ...others] = queues.map(
+    ({ pollers, versions }) =>
+      new Set(
+        pollers
+          .filter(
+            (poller) =>
+              now - polledAt(poller) < SEEN_WITHIN_MS &&
+              (versions.length === 0 || versions.includes(poller.deploymentOptions?.buildId ?? '')),
+          )
+          .map(({ identity }) => identity ?? 'unknown'),
+      ),
+  );
+  return [...all].filter((identity) => others.every((polling) => polling.has(identity)));
 }
 
 /** Temporal's `TaskQueueType`, which none of our dependencies exports. */
@@ -37,14 +59,33 @@ export async function lastPoll(temporal: TemporalConnection): Promise<number> {
   return Math.max(0, ...seen.map(polledAt));
 }
 
-async function pollers(temporal: TemporalConnection, name: string, type: object): Promise<readonly string[]> {
-  const { pollers: seen, versions } = await describePollers(temporal, name, type);
-  const recent = seen.filter(
-    (poller) =>
-      Date.now() - polledAt(poller) < SEEN_WITHIN_MS &&
-      (versions.length === 0 || versions.includes(poller.deploymentOptions?.buildId ?? '')),
-  );
-  return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
+/**
+ * The time by Temporal's clock, in milliseconds since 1970: that of a poll which is only sent for this, on a queue of its
+ * own. This machine's time if Temporal takes no poll from this process.
+ */
+async function temporalTime(temporal: TemporalConnection): Promise<number> {
+  const { connection, settings } = temporal;
+  const { namespace, taskQueue } = settings;
+  const queue = { namespace, taskQueue: { name: `${taskQueue}-clock` }, identity: randomUUID() };
+  const ended = new AbortController();
+  const poll = () => connection.workflowService.pollActivityTaskQueue(queue);
+  connection
+    // Temporal rejects a poll without a deadline.
+    .withAbortSignal(ended.signal, () =>
+      connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, poll),
+    )
+    .catch(() => ended.abort());
+  try {
+    for (;;) {
+      const { pollers } = await describePollers(temporal, queue.taskQueue.name, ACTIVITIES);
+      const own = pollers.find(({ identity }) => identity === queue.identity);
+      if (own !== undefined) return polledAt(own);
+      if (ended.signal.aborted) return Date.now();
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  } finally {
+    ended.abort();
+  }
 }
 
 async function describePollers(temporal: TemporalConnection, name: string, type: object) {
@@ -58,7 +99,8 @@ async function describePollers(temporal: TemporalConnection, name: string, type:
   return { pollers, versions: routed };
 }
 
-type Poller = Awaited<ReturnType<typeof describePollers>>['pollers'][number];
+type PolledQueue = Awaited<ReturnType<typeof describePollers>>;
+type Poller = PolledQueue['pollers'][number];
 
 function polledAt({ lastAccessTime }: Poller): number {
   return Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1_000_000;
@@ -82,18 +124,13 @@ export async function requireWorker(
       const [current] = (await describePollers(temporal, taskQueue, WORKFLOWS)).versions;
       const of = current === undefined ? '' : ` of version ${current}, which is current,`;
       const what = `no worker${of} polls the task queue "${taskQueue}"`;
-      throw noWorker(temporal.settings, `${what}${lastPollText(await lastPoll(temporal), Date.now())}`);
+      const at = await lastPoll(temporal);
+      const agoMs = at === 0 ? 0 : (await temporalTime(temporal)) - at;
+      const last = agoMs < SEEN_WITHIN_MS ? '' : `; one did ${formatDuration(agoMs)} ago`;
+      throw noWorker(temporal.settings, `${what}${last}`);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
-}
-
-/** Names both clocks, because only their difference makes a worker that polls look gone. */
-function lastPollText(at: number, now: number): string {
-  if (at === 0 || now - at < SEEN_WITHIN_MS) return '';
-  const ago = formatDuration(now - at);
-  const [polled, here] = [at, now].map((time) => exactText(new Date(time).toISOString()));
-  return `; one did ${ago} ago, at ${polled} by Temporal's clock (it is ${here} by this machine's)`;
 }
 
 export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {

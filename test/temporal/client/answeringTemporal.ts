@@ -14,7 +14,9 @@ export function answeringTemporal({
     client: { withDeadline, ...client },
     connection: {
       withDeadline,
+      withAbortSignal: (_signal: AbortSignal, call: () => unknown) => call(),
       workflowService: {
+        pollActivityTaskQueue: () => Promise.reject(new Error('no poll from here')),
         describeTaskQueue: () => Promise.resolve({ pollers: [{ identity: 'worker', ...worker }] }),
       },
     },
