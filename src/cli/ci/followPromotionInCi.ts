@@ -7,8 +7,9 @@ import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { lastResult } from '../../temporal/client/promotion/promotionClient.ts';
+import { type PromotionView, viewPromotion } from '../../temporal/client/promotion/promotionClient.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
+import { refuseStuck } from '../../temporal/client/stuckTask.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
@@ -126,16 +127,17 @@ export async function followPromotion(
   const until = Date.now() + timeoutMs;
   try {
     while (!signal.aborted && Date.now() < until) {
-      const progress = await readProgress(temporal, workflowId);
+      const seen = await viewPromotion(temporal, workflowId);
+      const progress = seen.state === 'running' ? seen.progress : await readProgress(temporal, workflowId);
       if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
-      if (progress?.outcome !== null) {
-        const result = await lastResult(temporal, workflowId);
-        if (result !== undefined) {
-          view.close();
-          onEnd?.();
-          return { exitCode: tellEnding(output, result, dashboardUrl), result };
-        }
+      if (seen.state === 'ended') {
+        const { result } = seen;
+        view.close();
+        onEnd?.();
+        return { exitCode: tellEnding(output, result, dashboardUrl), result };
       }
+      if (seen.state !== 'running') throw endedWithoutResult(seen);
+      if (progress === undefined) await refuseStuck(temporal, workflowId);
       await setTimeout(LOOK_MS);
     }
   } catch (error) {
@@ -147,6 +149,13 @@ export async function followPromotion(
   const said = why === 'stopped' ? await onStopped?.() : undefined;
   const gaveUp = tellGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
+}
+
+function endedWithoutResult(seen: PromotionView): SlipwayError {
+  const how = seen.state === 'stopped' ? `its workflow is ${seen.status}` : 'Temporal no longer keeps it';
+  return new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `the promotion ended without a result: ${how}`, {
+    hint: 'its release on the target may run or have ended: slipway status',
+  });
 }
 
 function tellEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {

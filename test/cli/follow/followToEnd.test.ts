@@ -15,6 +15,7 @@ const temporal = {
   client: {
     workflow: {
       getHandle: () => ({
+        describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
         query: () =>
           Promise.reject(
             new SlipwayError('SLIPWAY_PAYLOAD_KEY_MISSING', 'the key "2026-12" is missing', {
@@ -54,10 +55,56 @@ it.each(['release', 'rollback'] as const)(
   },
 );
 
+const promotion = { name: 'up', workflowId: 'promotion:up', dashboardUrl: null, timeoutMs: 60_000 };
+
 it('so does a followed promotion', async () => {
-  const promotion = { name: 'up', workflowId: 'promotion:up', dashboardUrl: null, timeoutMs: 60_000 };
   await expect(followPromotion(output, temporal, promotion, signal)).rejects.toMatchObject({
     exitCode: 5,
     message: 'the key "2026-12" is missing; the promotion continues',
+  });
+});
+
+/** A Temporal with one promotion, whose workflow no worker answers for. */
+function temporalWith(status: string, attempt: number): TemporalConnection {
+  const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'it does not replay' } } };
+  return {
+    client: {
+      workflow: {
+        getHandle: () => ({
+          describe: () =>
+            Promise.resolve({
+              runId: 'run',
+              status: { name: status },
+              raw: { pendingWorkflowTask: { attempt } },
+            }),
+          query: () =>
+            Promise.reject(Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} })),
+        }),
+      },
+      withDeadline: (_deadline: number, call: () => unknown) => call(),
+    },
+    connection: {
+      workflowService: {
+        getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history: { events: [failed] } }),
+      },
+    },
+    settings: {},
+  } as unknown as TemporalConnection;
+}
+
+it.each([
+  [
+    'that workers cannot continue',
+    'SLIPWAY_WORKFLOW_STUCK',
+    'RUNNING',
+    /3 times in a row: it does not replay/,
+  ],
+  ['that was terminated', 'SLIPWAY_OUTCOME_UNKNOWN', 'TERMINATED', /its workflow is terminated$/],
+])('a promotion %s is not followed any longer', async (_, code, status, message) => {
+  const asked = { ...promotion, timeoutMs: 2_000 };
+  await expect(followPromotion(output, temporalWith(status, 3), asked, signal)).rejects.toMatchObject({
+    code,
+    exitCode: 3,
+    message: expect.stringMatching(message) as string,
   });
 });
