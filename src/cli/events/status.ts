@@ -84,7 +84,7 @@ export interface StatusSections {
       /** With `ended`: the whole record. */
       readonly last: PromotionResult | null;
       readonly schedule: ScheduleStatus | null;
-      /** With `unreadable`: the key of its payloads is missing, and an `error` follows. */
+      /** With `unreadable`: `SLIPWAY_PAYLOAD_KEY_MISSING` or `SLIPWAY_WORKFLOW_STUCK`. An `error` follows. */
       readonly problem?: { readonly code: string; readonly message: string };
     };
   };

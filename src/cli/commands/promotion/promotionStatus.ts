@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
+import { type ErrorCode, onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -12,6 +12,7 @@ import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { type PromotionView, viewPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { type ExistingSchedule, readSchedule } from '../../../temporal/client/schedule/schedules.ts';
+import { refuseStuck } from '../../../temporal/client/stuckTask.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
@@ -27,7 +28,7 @@ export interface PromotionStatus extends Pick<
   readonly schedule?: ExistingSchedule;
 }
 
-/** The key of its payloads is missing. */
+/** The key of its payloads is missing, or workers cannot continue it. */
 interface Unreadable {
   readonly state: 'unreadable';
   readonly problem: SlipwayError;
@@ -50,7 +51,7 @@ export async function promotionStatuses(
     const workflowId = promotionWorkflowId({ name, to: spec });
     const none = onSlipwayError(() => undefined, 'SLIPWAY_SCHEDULE_UNKNOWN');
     const [view, schedule] = await Promise.all([
-      viewPromotion(temporal, workflowId, answering),
+      readView(temporal, workflowId, answering),
       declared && readSchedule(temporal, workflowId).catch(none),
     ]).catch(unreadable);
     statuses.push({
@@ -68,10 +69,26 @@ export async function promotionStatuses(
   return statuses;
 }
 
-const unreadable = onSlipwayError(
-  (problem): [Unreadable, undefined] => [{ state: 'unreadable', problem }, undefined],
+async function readView(
+  temporal: TemporalConnection,
+  workflowId: string,
+  answering: boolean,
+): Promise<PromotionView> {
+  const view = await viewPromotion(temporal, workflowId, answering);
+  if (answering && view.state === 'running' && view.progress === undefined)
+    await refuseStuck(temporal, workflowId);
+  return view;
+}
+
+const UNREADABLE: ReadonlySet<string> = new Set<ErrorCode>([
   'SLIPWAY_PAYLOAD_KEY_MISSING',
-);
+  'SLIPWAY_WORKFLOW_STUCK',
+]);
+
+const unreadable = onSlipwayError((problem): [Unreadable, undefined] => {
+  if (!UNREADABLE.has(problem.code)) throw problem;
+  return [{ state: 'unreadable', problem }, undefined];
+});
 
 const REASON_MAX_CHARACTERS = 160;
 

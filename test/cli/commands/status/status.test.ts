@@ -27,9 +27,9 @@ function temporalWith({ silent = false } = {}) {
           describe: () =>
             Promise.resolve({
               runId: 'run',
-              status: { name: id.startsWith('promotion:') ? 'COMPLETED' : 'RUNNING' },
+              status: { name: /^promotion:.*:(sealed|later)$/.test(id) ? 'COMPLETED' : 'RUNNING' },
               memo: { serves: 'r1' },
-              raw: {},
+              raw: id.endsWith(':stuck') ? { pendingWorkflowTask: { attempt: 3 } } : {},
             }),
           result: () =>
             id.endsWith(':sealed')
@@ -37,13 +37,16 @@ function temporalWith({ silent = false } = {}) {
               : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
-            silent
+            silent || id.endsWith(':stuck')
               ? Promise.reject(NO_POLLER)
               : Promise.resolve(id === 'new' ? { state: EMPTY_TARGET, running: null } : RECOVERING),
         };
       },
     },
   });
+  const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'it does not replay' } } };
+  const getWorkflowExecutionHistoryReverse = () => Promise.resolve({ history: { events: [failed] } });
+  Object.assign(temporal.connection.workflowService, { getWorkflowExecutionHistoryReverse });
   return { ...temporal, settings: { ...temporal.settings, codec: new PayloadCipher([]) } };
 }
 
@@ -78,11 +81,14 @@ describe('the status of several targets', () => {
     expect(text).toMatch(/\nnew\n {2}serves .*\n.*\n {2}running {2}nothing/);
   });
 
-  it('shows the promotions after one whose key is missing, and says so', async () => {
-    const promotions = { sealed: TO_NEW, later: TO_NEW };
+  it.each([
+    ['whose key is missing', 'sealed', 'SLIPWAY_PAYLOAD_KEY_MISSING', 1, 'encrypted with the key "old"'],
+    ['that is stuck', 'stuck', 'SLIPWAY_WORKFLOW_STUCK', 3, 'in a row: it does not replay'],
+  ])('shows the promotions after one %s, and says so', async (_, name, code, exitCode, problem) => {
+    const promotions = { [name]: TO_NEW, later: TO_NEW };
     const { error, text } = await statusOf(['new'], temporalWith(), promotions);
-    expect(error).toMatchObject({ code: 'SLIPWAY_PAYLOAD_KEY_MISSING', exitCode: 1 });
-    expect(text).toMatch(/\nsealed: old → new\n.*encrypted with the key "old".*\n/);
+    expect(error).toMatchObject({ code, exitCode });
+    expect(text).toMatch(new RegExp(`\\n${name}: old → new\\n.*${problem}.*\\n`));
     expect(text).toMatch(/\nlater: old → new\n.*released.*: all is well/);
   });
 });
