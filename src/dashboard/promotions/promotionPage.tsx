@@ -1,6 +1,6 @@
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import { renderText } from '../page/layout.tsx';
@@ -10,7 +10,7 @@ import { SaidByPeople, TimeBar, Timeline } from '../releases/timeline.tsx';
 import { JudgeDetails, type JudgementShown } from './judgement.tsx';
 import { Flow, promotionHeadline, type PromotionsProps } from './promotionsPage.tsx';
 
-interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
+interface PromotionProps extends Omit<PromotionsProps, keyof ListedPromotions> {
   readonly promotion: ListedPromotion;
   /** `null`: there was no judgement, or the store does not have the report. */
   readonly judged: JudgementShown | null;

@@ -29,6 +29,12 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     );
     return (await watches.targets()).filter(({ workflowId }) => ids.has(workflowId));
   };
+  const find = async (id: string): Promise<ListedPromotion | undefined> => {
+    const { promotions, sealed } = await watch.promotions();
+    const problem = sealed.get(id);
+    if (problem !== undefined) throw problem;
+    return promotions.find(({ workflowId }) => workflowId === id);
+  };
   const withPromotions = (page: LivePage): LivePage => ({
     fragments: page.fragments,
     subscribe: (changed) => {
@@ -41,23 +47,24 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
 
   routes.get('/promotions', async (c) => {
     const viewer = c.get('viewer');
-    const promotions = await watch.promotions();
-    const snapshots = await watches.snapshots(await targetsOf(promotions));
-    return c.render(
-      <Promotions promotions={promotions} snapshots={snapshots} viewer={viewer} now={Date.now()} />,
-      { title: 'Promotions', part: 'Promotions', live: '/live/promotions' },
-    );
+    const listed = await watch.promotions();
+    const snapshots = await watches.snapshots(await targetsOf(listed.promotions));
+    return c.render(<Promotions {...listed} snapshots={snapshots} viewer={viewer} now={Date.now()} />, {
+      title: 'Promotions',
+      part: 'Promotions',
+      live: '/live/promotions',
+    });
   });
   routes.get('/live/promotions', (c) =>
     rooms.open('/promotions', c.get('viewer'), async () => {
-      const targets = await targetsOf(await watch.promotions());
+      const targets = await targetsOf((await watch.promotions()).promotions);
       return withPromotions(
         await liveTargets(
           watches,
           targets,
           (snapshots, viewer) =>
-            promotionsFragments({ promotions: watch.current, snapshots, viewer, now: Date.now() }),
-          () => targetsOf(watch.current),
+            promotionsFragments({ ...watch.current, snapshots, viewer, now: Date.now() }),
+          () => targetsOf(watch.current.promotions),
         ),
       );
     }),
@@ -78,7 +85,7 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
   });
   routes.get('/promotions/:id', async (c) => {
     const id = c.req.param('id');
-    const promotion = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
+    const promotion = await find(id);
     if (promotion === undefined) return c.notFound();
     const snapshots = await watches.snapshots(await targetsOf([promotion]));
     return c.render(
@@ -96,13 +103,13 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
   });
   routes.get('/live/promotions/:id', async (c) => {
     const id = c.req.param('id');
-    const first = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
+    const first = await find(id);
     if (first === undefined) return c.notFound();
     const targets = await targetsOf([first]);
     return rooms.open(promotionAddress(id), c.get('viewer'), async () =>
       withPromotions(
         await liveTargets(watches, targets, async (snapshots, viewer) => {
-          const promotion = watch.current.find(({ workflowId }) => workflowId === id) ?? first;
+          const promotion = watch.current.promotions.find(({ workflowId }) => workflowId === id) ?? first;
           return promotionFragments(await propsOf(promotion, snapshots, viewer));
         }),
       ),

@@ -1,6 +1,6 @@
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import {
-  type ListedPromotion,
+  type ListedPromotions,
   listPromotions,
   readPromotion,
 } from '../../temporal/client/promotion/listPromotions.ts';
@@ -15,7 +15,7 @@ const KEPT_MS = 3_000;
 export class PromotionWatch {
   readonly #temporal: TemporalConnection;
   readonly #listeners = new Set<() => void>();
-  #promotions: readonly ListedPromotion[] = [];
+  #listed: ListedPromotions = { promotions: [], sealed: new Map() };
   #read: { readonly at: number; readonly done: Promise<void> } | undefined;
   #watching: AbortController | undefined;
   readonly #followed = new Set<string>();
@@ -24,14 +24,14 @@ export class PromotionWatch {
     this.#temporal = temporal;
   }
 
-  async promotions(): Promise<readonly ListedPromotion[]> {
+  async promotions(): Promise<ListedPromotions> {
     if (this.#watching === undefined || this.#read === undefined) await this.#list(KEPT_MS);
     else await this.#read.done;
-    return this.#promotions;
+    return this.#listed;
   }
 
-  get current(): readonly ListedPromotion[] {
-    return this.#promotions;
+  get current(): ListedPromotions {
+    return this.#listed;
   }
 
   /** Calls the listener at each change. @returns a function that unsubscribes. */
@@ -65,14 +65,14 @@ export class PromotionWatch {
 
   async #list(maxAgeMs: number): Promise<void> {
     if (this.#read !== undefined && Date.now() - this.#read.at < maxAgeMs) return this.#read.done;
-    const done = listPromotions(this.#temporal).then((promotions) => this.#change(promotions));
+    const done = listPromotions(this.#temporal).then((listed) => this.#change(listed));
     this.#read = { at: Date.now(), done };
     done.catch(() => (this.#read = undefined));
     return done;
   }
 
   #followRunning(signal: AbortSignal): void {
-    for (const { workflowId, view } of this.#promotions) {
+    for (const { workflowId, view } of this.#listed.promotions) {
       if (view.state === 'running' && !this.#followed.has(workflowId)) void this.#follow(workflowId, signal);
     }
   }
@@ -81,14 +81,17 @@ export class PromotionWatch {
     this.#followed.add(workflowId);
     const news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
     const runs = (): boolean =>
-      this.#promotions.some((each) => each.workflowId === workflowId && each.view.state === 'running');
+      this.#listed.promotions.some((each) => each.workflowId === workflowId && each.view.state === 'running');
     try {
       while (!signal.aborted && runs()) {
         await news.wait(LIST_EVERY_MS, signal);
-        const schedules = this.#promotions.flatMap(({ schedule }) => schedule ?? []);
+        const schedules = this.#listed.promotions.flatMap(({ schedule }) => schedule ?? []);
         const fresh = await readPromotion(this.#temporal, workflowId, schedules);
         if (fresh === undefined) return;
-        this.#change(this.#promotions.map((each) => (each.workflowId === workflowId ? fresh : each)));
+        this.#change({
+          ...this.#listed,
+          promotions: this.#listed.promotions.map((each) => (each.workflowId === workflowId ? fresh : each)),
+        });
       }
     } catch {
       // The list is read again, and shows the promotion's new state.
@@ -97,10 +100,14 @@ export class PromotionWatch {
     }
   }
 
-  #change(promotions: readonly ListedPromotion[]): void {
-    const isSame = JSON.stringify(promotions) === JSON.stringify(this.#promotions);
-    this.#promotions = promotions;
+  #change(listed: ListedPromotions): void {
+    const isSame = shown(listed) === shown(this.#listed);
+    this.#listed = listed;
     if (isSame) return;
     for (const listener of this.#listeners) listener();
   }
+}
+
+function shown({ promotions, sealed }: ListedPromotions): string {
+  return JSON.stringify([promotions, [...sealed.keys()]]);
 }

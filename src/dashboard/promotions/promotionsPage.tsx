@@ -4,7 +4,7 @@ import type { Progress } from '../../domain/release/release.ts';
 import { describeTimes } from '../../domain/schedule/schedule.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
 import type { Viewer } from '../access/session.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
@@ -13,19 +13,18 @@ import { Chip, Commit, Elapsed, Moment, Until, Verified } from '../page/marks.ts
 import { StepStrip, Wait } from '../releases/underWay.tsx';
 import { type Headline, headlineOf, servingOf } from '../targets/targetTexts.ts';
 
-export interface PromotionsProps {
-  readonly promotions: readonly ListedPromotion[];
+export interface PromotionsProps extends ListedPromotions {
   readonly snapshots: readonly TargetSnapshot[];
   readonly viewer: Viewer;
   readonly now: number;
 }
 
 export function Promotions(props: PromotionsProps) {
-  const { promotions } = props;
+  const { promotions, sealed } = props;
   return (
     <div id="promotions" class="stack" data-announce={announced(props)}>
       <h1>Promotions</h1>
-      {promotions.length === 0 ? (
+      {promotions.length === 0 && sealed.size === 0 ? (
         <p class="empty">
           No promotion has run. <code>slipway promote</code> runs one, <code>slipway schedule apply</code>{' '}
           schedules them.
@@ -33,6 +32,11 @@ export function Promotions(props: PromotionsProps) {
       ) : null}
       {inFlowOrder(promotions).map((promotion) => (
         <Flow promotion={promotion} {...props} />
+      ))}
+      {[...sealed].map(([workflowId, { message, hint }]) => (
+        <p class="condition">
+          {`${workflowId.slice(workflowId.lastIndexOf(':') + 1)}: ${message}; ${hint ?? ''}`}
+        </p>
       ))}
     </div>
   );

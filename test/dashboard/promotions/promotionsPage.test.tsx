@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
-import { Flow } from '../../../src/dashboard/promotions/promotionsPage.tsx';
+import { Flow, Promotions } from '../../../src/dashboard/promotions/promotionsPage.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { keyMissing } from '../../../src/temporal/codec/payloadCipher.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 
 const { target: to } = request('a');
@@ -22,6 +23,15 @@ it('a target that does not answer is not said to serve nothing', () => {
 it('the page of a promotion says who asked for it, from where, and why', () => {
   const page = renderText(<PromotionDetails {...shown([])} judged={null} temporalPage={null} />);
   expect(page).toContain('by bo (claimed), from cli: faster answers');
+});
+
+it('the promotions page names a promotion whose payload key is missing, after the others', () => {
+  const { promotion, ...props } = shown([]);
+  const sealed = new Map([['promotion:http://x:greeter:down', keyMissing({ metadata: {} })]]);
+  const page = renderText(<Promotions promotions={[promotion]} sealed={sealed} {...props} />);
+  expect(page).toMatch(
+    />up<.*down: a payload in Temporal is encrypted with the key .*; add the key, as every/s,
+  );
 });
 
 function flow(snapshot: TargetSnapshot): string {

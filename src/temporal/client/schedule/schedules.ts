@@ -18,7 +18,7 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { isGone, temporalError, unansweredRequest } from '../temporalError.ts';
+import { isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
@@ -35,13 +35,24 @@ export interface ExistingSchedule extends DeclaredSchedule {
 const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
-export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
+/**
+ * @param sealed - takes the ids of the schedules whose payload key is missing. Default: the first one is an error.
+ */
+export async function listSchedules(
+  temporal: TemporalConnection,
+  sealed?: Map<string, SlipwayError>,
+): Promise<readonly ExistingSchedule[]> {
   return asking(temporal, async () => {
     const found: ExistingSchedule[] = [];
     for await (const { scheduleId } of temporal.client.schedule.list()) {
       if (!scheduleId.startsWith(PREFIX)) continue;
-      const existing = read(await temporal.client.schedule.getHandle(scheduleId).describe());
-      if (existing !== undefined) found.push(existing);
+      try {
+        const existing = read(await temporal.client.schedule.getHandle(scheduleId).describe());
+        if (existing !== undefined) found.push(existing);
+      } catch (error) {
+        if (sealed === undefined || !isSealed(error)) throw error;
+        sealed.set(scheduleId, error);
+      }
     }
     return found;
   });
