@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 
 import type { Actor } from '../../../domain/actor.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import {
   type PreviewAnswer,
   type PreviewResult,
@@ -109,15 +110,25 @@ export async function removePreview(
   }
 }
 
-/** Waits until a preview is removed. @returns the result; `undefined`: the removal has not ended. */
+/**
+ * Waits until a preview is removed.
+ * @returns the result; `undefined`: the removal has not ended.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if a push during the removal made the preview stay, or created it again.
+ */
 export async function awaitRemoval(
-  { client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   workflowId: string,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<PreviewResult | undefined> {
+  const { client, settings } = temporal;
   const until = Date.now() + timeoutMs;
-  while (Date.now() < until && !signal.aborted) {
+  for (let looks = 0; Date.now() < until && !signal.aborted; looks++) {
+    if (looks > 0 && (await viewPreview(temporal, workflowId))?.removal === null) {
+      const why = 'a push arrived during the removal, so the preview stays or was created again';
+      const hint = 'see it: slipway preview list; to remove it, run the command again';
+      throw new SlipwayError('SLIPWAY_WRONG_MOMENT', why, { hint });
+    }
     try {
       const waitMs = Math.min(until - Date.now(), LONGEST_POLL_MS);
       // Not a deadline: Temporal answers a second before it, and the SDK would repeat the call at once, hundreds of times.
