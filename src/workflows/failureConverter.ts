@@ -5,19 +5,16 @@ import {
   type ProtoFailure,
 } from '@temporalio/common';
 
-import { QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
-
 /**
  * Moves the message and the stack trace of each failure into a payload, which the worker's codec encrypts.
  *
  * The SDK's own class also does so, but modifies the original failure: an error that is converted twice would lose
- * its message. The message of a rejected query stays readable: it is no secret, and clients recognize it by its text.
+ * its message.
  */
 class EncodingFailureConverter extends DefaultFailureConverter {
   override errorToFailure(error: unknown, converter: PayloadConverter): ProtoFailure {
     const failure = this.errorToFailureInner(error, converter);
     const { message, stackTrace } = failure;
-    if (message === QUERY_TOO_EARLY) return failure;
     return {
       ...failure,
       message: 'Encoded failure',
