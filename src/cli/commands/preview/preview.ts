@@ -1,3 +1,4 @@
+import { CodedError } from '@slipway/contract/codedError';
 import { pick } from '@slipway/contract/pick';
 
 import { judgeSettings } from '../../../config/judgeSchema.ts';
@@ -31,7 +32,7 @@ import {
 } from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
-import { interruptible } from '../../interruption.ts';
+import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
 import { type Cell, type Style, tableLines } from '../../ui/text.ts';
@@ -179,7 +180,11 @@ async function releasePreview(
         workflowId = previewWorkflowId(request.target);
         const judge = await prepareJudge(context, loaded, wanted);
         await evict(context, temporal, loaded, wanted, workflowId);
-        return (answer = await pushPreview(temporal, { ...terms, judge }, request));
+        try {
+          return (answer = await pushPreview(temporal, { ...terms, judge }, request, signal));
+        } catch (error) {
+          throw signal.aborted ? stoppedBeforeItsAnswer(error) : error;
+        }
       },
     },
     signal,
@@ -201,6 +206,14 @@ async function releasePreview(
   );
   if (commentProblem !== null) output.warn(`no comment was written: ${commentProblem}`);
   return exitCode;
+}
+
+/** A push that was sent cannot be withdrawn. */
+function stoppedBeforeItsAnswer(cause: unknown): CodedError {
+  return new CodedError('SLIPWAY_USAGE', INTERRUPTED, 'stopped; the push may still be released', {
+    hint: 'see it: slipway preview list',
+    cause,
+  });
 }
 
 async function prepareJudge(

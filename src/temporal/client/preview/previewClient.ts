@@ -55,19 +55,21 @@ const PUSH_TIMEOUT_MS = 180_000;
 /**
  * Sends a push to its preview, and starts the preview if it is new, with one Update-with-Start. After the preview accepts it,
  * the release, the deadline and the removal need no CI.
+ * @param signal - ends the wait for its acceptance. The push may still be accepted.
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE if the preview rejects the push.
  */
 export async function pushPreview(
   temporal: TemporalConnection,
   terms: PreviewTerms,
   asked: ReleaseRequest,
+  signal: AbortSignal,
 ): Promise<PreviewAnswer> {
   const { client, settings } = temporal;
   const { target, recordStore } = asked;
   const spec: PreviewSpec = { ...terms, target, recordStore };
   await requireWorker(temporal);
   try {
-    return await client.withDeadline(Date.now() + PUSH_TIMEOUT_MS, async () => {
+    const push = async (): Promise<PreviewAnswer> => {
       const update = await client.workflow.startUpdateWithStart(pushPreviewUpdate, {
         startWorkflowOperation: new WithStartWorkflowOperation<PreviewWorkflow>(
           WORKFLOW_TYPES.preview,
@@ -78,7 +80,9 @@ export async function pushPreview(
         args: [{ terms, request: { ...asked, trace: currentTrace() } }],
       });
       return update.result();
-    });
+    };
+    const until = Date.now() + PUSH_TIMEOUT_MS;
+    return await client.withAbortSignal(signal, () => client.withDeadline(until, push));
   } catch (error) {
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
       const waited = `the push was not queued within ${PUSH_TIMEOUT_MS / 1_000} s, and may still be`;

@@ -1,6 +1,8 @@
+import { WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 
-import { awaitRemoval } from '../../../../src/temporal/client/preview/previewClient.ts';
+import { awaitRemoval, pushPreview } from '../../../../src/temporal/client/preview/previewClient.ts';
+import { request } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 it('a removal is not awaited any longer once a push has created the preview again', async () => {
@@ -20,4 +22,28 @@ it('a removal is not awaited any longer once a push has created the preview agai
     exitCode: 4,
     message: expect.stringContaining('a push arrived during the removal') as string,
   });
+});
+
+it('an interrupt ends the wait for a worker that does not accept a push', async () => {
+  const stop = new AbortController();
+  const temporal = answeringTemporal({
+    workflow: {
+      startUpdateWithStart: () => {
+        stop.abort();
+        return new Promise(() => undefined);
+      },
+    },
+  });
+  const canceled = new WorkflowUpdateRPCTimeoutOrCancelledError('canceled');
+  const withAbortSignal = (signal: AbortSignal, call: () => Promise<unknown>) =>
+    Promise.race([
+      call(),
+      new Promise((_, reject) => {
+        if (signal.aborted) reject(canceled);
+        else signal.addEventListener('abort', () => reject(canceled));
+      }),
+    ]);
+  Object.assign(temporal.client, { withAbortSignal });
+  const terms = { name: 'pr', pr: 7, ttlMs: 1_000 } as unknown as Parameters<typeof pushPreview>[1];
+  await expect(pushPreview(temporal, terms, request('a'), stop.signal)).rejects.toThrow('was not queued');
 });
