@@ -68,6 +68,7 @@ export async function pushPreview(
   const { target, recordStore } = asked;
   const spec: PreviewSpec = { ...terms, target, recordStore };
   await requireWorker(temporal);
+  const from = Date.now();
   try {
     const push = async (): Promise<PreviewAnswer> => {
       const update = await client.workflow.startUpdateWithStart(pushPreviewUpdate, {
@@ -81,12 +82,11 @@ export async function pushPreview(
       });
       return update.result();
     };
-    const until = Date.now() + PUSH_TIMEOUT_MS;
-    return await client.withAbortSignal(signal, () => client.withDeadline(until, push));
+    return await client.withAbortSignal(signal, () => client.withDeadline(from + PUSH_TIMEOUT_MS, push));
   } catch (error) {
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
-      const waited = `the push was not queued within ${PUSH_TIMEOUT_MS / 1_000} s, and may still be`;
-      throw noWorker(settings, waited, error);
+      const waitedS = Math.round((Date.now() - from) / 1_000);
+      throw noWorker(settings, `the push was not queued within ${waitedS} s, and may still be`, error);
     }
     throw refusal(error) ?? unansweredRequest(error, settings, 'the push may still be released');
   }

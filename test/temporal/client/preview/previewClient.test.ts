@@ -45,5 +45,7 @@ it('an interrupt ends the wait for a worker that does not accept a push', async 
     ]);
   Object.assign(temporal.client, { withAbortSignal });
   const terms = { name: 'pr', pr: 7, ttlMs: 1_000 } as unknown as Parameters<typeof pushPreview>[1];
-  await expect(pushPreview(temporal, terms, request('a'), stop.signal)).rejects.toThrow('was not queued');
+  await expect(pushPreview(temporal, terms, request('a'), stop.signal)).rejects.toThrow(
+    'was not queued within 0 s',
+  );
 });
