@@ -12,7 +12,7 @@ export interface CodedErrorOptions {
 const MARK = Symbol.for('@slipway/contract/CodedError');
 
 /**
- * Any failure that Slipway or its platform reports on purpose. `message` says what happened, in one sentence. Each of
+ * Any failure that Slipway or its platform reports on purpose. `message` says what happened, without a final period. Each of
  * the two packages has its own catalogue of codes and error class; commands print both through this class.
  */
 export class CodedError<Code extends string = string> extends Error {

@@ -13,7 +13,7 @@ export class Networks {
       const maxPrefix = family === 4 ? 32 : 128;
       const prefixBits = Number(prefix ?? maxPrefix);
       if (family === 0 || prefixBits > maxPrefix)
-        throw new RangeError(`"${entry}" is neither an address nor a network.`);
+        throw new RangeError(`"${entry}" is neither an address nor a network`);
       this.#list.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
     }
   }

@@ -107,7 +107,7 @@ function requireKeyBeyondLoopback(
   apiKey: string | undefined,
 ) {
   if (isOpen || apiKey !== undefined || isLoopback(host)) return;
-  throw new PlatformError('SLIPWAY_AGENT_OPEN', `Every client that reaches ${host} could run this agent.`, {
+  throw new PlatformError('SLIPWAY_AGENT_OPEN', `Every client that reaches ${host} could run this agent`, {
     place: host,
     hint: 'Set a key, SLIPWAY_AGENT_API_KEY="$(openssl rand -hex 24)", or allow it: --without-key',
   });
@@ -136,7 +136,7 @@ function changeDirectory(dir: string): void {
   try {
     process.chdir(dir);
   } catch (error) {
-    throw new PlatformError('SLIPWAY_USAGE', `${dir} is not a folder that can be entered.`, {
+    throw new PlatformError('SLIPWAY_USAGE', `${dir} is not a folder that can be entered`, {
       place: dir,
       hint: 'Name the folder that holds the agent and its graph.json.',
       cause: error,
@@ -194,7 +194,7 @@ function describeError(error: unknown): string {
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   const { code, message, hint } = error;
   if (hint === undefined) return `${code}: ${message}`;
-  return `${code}: ${message}${/[.!?]$/.test(message) ? '' : ':'} ${hint}`;
+  return `${code}: ${message}${/[.!?]$/.test(message) ? '' : '.'} ${hint}`;
 }
 
 /** An agent's code called `process.exit`: its run ends with this error, and the server keeps serving. */

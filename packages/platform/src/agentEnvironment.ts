@@ -71,7 +71,7 @@ function takeNumber(name: string, minimum: number): number | undefined {
   if (value === undefined) return undefined;
   const number = Number(value);
   if (Number.isFinite(number) && number >= minimum) return number;
-  throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name} is "${value}".`, {
+  throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name} is "${value}"`, {
     place: name,
     hint: `Give a number of at least ${minimum}, or leave it out.`,
   });

@@ -11,7 +11,7 @@ export class PlatformError extends CodedError<PlatformErrorCode> {
 
 /** An environment variable of the platform has an invalid value. `expected` completes "not …". */
 export function invalidVariable(name: string, value: string, expected: string): PlatformError {
-  return new PlatformError('SLIPWAY_USAGE', `${name} is ${JSON.stringify(value)}, not ${expected}.`, {
+  return new PlatformError('SLIPWAY_USAGE', `${name} is ${JSON.stringify(value)}, not ${expected}`, {
     place: name,
     hint: `Correct ${name} in the environment of the platform, or remove it.`,
   });

@@ -84,7 +84,7 @@ function metricsAddress(address: string | undefined): PlatformOptions['metrics']
     /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^\s:/[\]]+)):(?<port>\d{1,5})$/iu.exec(address)?.groups ?? {};
   const host = v6 ?? name;
   if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
-  throw new PlatformError('SLIPWAY_USAGE', `"${address}" is not a host and a port to serve metrics on.`, {
+  throw new PlatformError('SLIPWAY_USAGE', `"${address}" is not a host and a port to serve metrics on`, {
     place: '--metrics, SLIPWAY_METRICS_ADDRESS',
     hint: 'Give a host and a port: slipway platform --metrics 127.0.0.1:9465',
   });

@@ -11,7 +11,7 @@ it('an agent reachable from other machines does not start without a key', async 
   expect(await exited).toEqual({ code: 1, signal: null });
   expect(JSON.parse(stdout())).toMatchObject({
     code: 'SLIPWAY_AGENT_OPEN',
-    message: expect.stringContaining('Every client that reaches 0.0.0.0'),
+    message: 'Every client that reaches 0.0.0.0 could run this agent',
     hint: expect.stringContaining('--without-key'),
   });
 });

@@ -75,7 +75,7 @@ function mismatch(
   const databaseText = `the database (${idText(databaseId)}) has ${countText(databaseDeployments.size)}`;
   return new PlatformError(
     'SLIPWAY_INSTANCE_MISMATCH',
-    `${homeText}, and ${databaseText}, ${knownInHome} of them in this home. They do not belong together. Nothing was changed.`,
+    `${homeText}, and ${databaseText}, ${knownInHome} of them in this home. They do not belong together. Nothing was changed`,
     {
       place: home.root,
       hint: `Start with the right --home or DATABASE_URL. To use this database with this home on purpose: slipway platform --home ${home.root} --adopt-database. Files that the database does not list are then kept in ${home.trash} for ${TRASH_RETENTION_DAYS} days.`,

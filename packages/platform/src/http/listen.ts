@@ -50,7 +50,7 @@ function portUnavailable(
 ): PlatformError {
   const place = `${host}:${port}`;
   const message =
-    cause.code === 'EADDRINUSE' ? `Another process listens on ${place}.` : `${place} cannot be listened on.`;
+    cause.code === 'EADDRINUSE' ? `Another process listens on ${place}` : `${place} cannot be listened on`;
   return new PlatformError('SLIPWAY_PORT_UNAVAILABLE', message, {
     place,
     hint: `Choose another port with ${option}; 0 takes a free one.`,

@@ -118,7 +118,7 @@ async function createRole<S>(kysely: Kysely<S>, role: string, password: string):
 function createRoleNotPermitted(): PlatformError {
   return new PlatformError(
     'SLIPWAY_USAGE',
-    'The platform’s database role cannot create roles, but each deployment needs its own role.',
+    'The platform’s database role cannot create roles, but each deployment needs its own role',
     {
       place: 'DATABASE_URL',
       hint: 'As a superuser of the server: ALTER ROLE <the role of DATABASE_URL> CREATEROLE',

@@ -58,7 +58,7 @@ export async function ownDatabase(connectionString: string, onConnectionError: (
       acquireLock().then(
         (taken) => {
           if (taken === undefined)
-            onLost(databaseInUse('Another platform took this database over. This one ends.'));
+            onLost(databaseInUse('Another platform took this database over. This one ends'));
           else if (released) void taken.client.end();
           else lockSession = taken;
         },
@@ -73,7 +73,7 @@ export async function ownDatabase(connectionString: string, onConnectionError: (
   lockSession = await acquireLock().catch((error: unknown) => {
     throw unreachable(error, withoutPassword(connectionString));
   });
-  if (lockSession === undefined) throw databaseInUse('Another platform works on this database.');
+  if (lockSession === undefined) throw databaseInUse('Another platform works on this database');
   return {
     /** Resolves when another platform has taken the database: this one must end. */
     lost,
@@ -168,7 +168,7 @@ export async function openDatabase(options: {
 }
 
 function unreachable(cause: unknown, place: string): PlatformError {
-  return new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened.', {
+  return new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened', {
     place,
     hint: 'Check that the server answers, accepts the user, and allows it to create tables.',
     cause,

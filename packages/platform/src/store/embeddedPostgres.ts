@@ -44,7 +44,7 @@ export async function openEmbeddedPostgres(
       await createDataDirectory(directory);
       return await startPgliteThread({ directory, password, port });
     } catch (error) {
-      throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The embedded database could not be opened.', {
+      throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The embedded database could not be opened', {
         place: directory,
         hint: 'Check that the directory is writable and the disk is not full.',
         cause: error,

@@ -89,7 +89,7 @@ async function acquireLock(path: string, draftPath: string, home: string): Promi
     if (await isHeld(path, found.holder)) {
       throw new PlatformError(
         'SLIPWAY_HOME_IN_USE',
-        `${home} is in use by process ${describe(found.holder)}.`,
+        `${home} is in use by process ${describe(found.holder)}`,
         {
           place: path,
           hint: 'Stop that process, or give this one another home with --home (or SLIPWAY_HOME).',

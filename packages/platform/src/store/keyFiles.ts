@@ -49,7 +49,7 @@ function decodeKey(text: string, place: string): MasterKey {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   if (key.length !== 32) {
-    throw new PlatformError('SLIPWAY_MASTER_KEY_INVALID', 'The master key is not 32 bytes.', {
+    throw new PlatformError('SLIPWAY_MASTER_KEY_INVALID', 'The master key is not 32 bytes', {
       place,
       hint: 'Give 64 hexadecimal digits, for example from: openssl rand -hex 32',
     });

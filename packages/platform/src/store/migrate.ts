@@ -62,7 +62,7 @@ export async function tableExists<S>(kysely: Kysely<S>, table: string): Promise<
 function databaseNewerError(unknown: readonly string[]): PlatformError {
   return new PlatformError(
     'SLIPWAY_DATABASE_NEWER',
-    `A newer version of Slipway has changed this database: this version does not have the migrations "${unknown.join('", "')}".`,
+    `A newer version of Slipway has changed this database: this version does not have the migrations "${unknown.join('", "')}"`,
     { hint: 'Start that version or a newer one. Nothing was changed.' },
   );
 }

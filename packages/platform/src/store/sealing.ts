@@ -49,7 +49,7 @@ export function createSealing(key: Buffer): Sealing {
 function wrongKeyError(cause?: unknown): PlatformError {
   return new PlatformError(
     'SLIPWAY_MASTER_KEY_WRONG',
-    'A stored secret cannot be decrypted with this master key.',
+    'A stored secret cannot be decrypted with this master key',
     { hint: 'Start the platform with the master key that it was first started with.', cause },
   );
 }

@@ -54,7 +54,7 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
   const failureOf = ({ stdout }: Pick<ReturnType<typeof launchAgent>, 'stdout'>) => {
     const { event, code, message, hint, exitCode } = JSON.parse(stdout()) as Record<string, unknown>;
     expect({ event, exitCode }).toEqual({ event: 'error', exitCode: 1 });
-    return `${String(code)}: ${String(message)} ${String(hint)}`;
+    return `${String(code)}: ${String(message)}. ${String(hint)}`;
   };
 
   it.each<[string, Record<string, string>, string, Record<string, string>, RegExp]>([

@@ -44,7 +44,7 @@ export async function loadGraphs(agentDir: string, graphConfigPath: string | und
   const root = dirname(file);
   if (!satisfiesNodeVersion(config.node_version, process.versions.node)) {
     throw graphNotLoaded(
-      `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
+      `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}`,
       file,
     );
   }
