@@ -123,15 +123,17 @@ describe('state written by hand', () => {
   });
 
   it('by a node is refused, with the reason, if its thread is unknown or busy', async () => {
-    const [thread, other] = [await api.thread(), await api.thread()];
-    await api.wait(other, { assistant_id: 'ask', ...input('x') });
+    const thread = await api.thread();
+    const { thread_id: other } = await api.json('POST', '/threads', { metadata: { graph_id: 'byHand' } });
     const update = (text: string) => api.wait(thread, { assistant_id: 'updateElsewhere', ...input(text) });
     await update(other);
-    expect((await api.state(other)).values.log).toEqual(['before', 'from elsewhere']);
+    expect((await api.state(other)).values.log).toEqual(['from elsewhere']);
     const { __error__: busy } = await update(thread);
     expect(busy.message).toBe(`Thread ${thread} is busy with a run.`);
-    const { __error__: unknown } = await update(UNKNOWN);
-    expect(unknown.message).toBe(`Thread ${UNKNOWN} not found.`);
+    for (const unknown of [UNKNOWN, 'of another service', String(other).toUpperCase()]) {
+      const { __error__: error } = await update(unknown);
+      expect(error.message).toBe(`Thread ${unknown} not found.`);
+    }
   });
 
   it('under the namespace of no subgraph answers 404', async () => {

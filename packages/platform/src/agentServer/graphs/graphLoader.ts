@@ -20,6 +20,8 @@ import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledG
 export interface LoadedGraph {
   readonly name: string;
   readonly description: string | undefined;
+  /** The graph, if it does not depend on a configuration. */
+  readonly compiled: CompiledGraph | undefined;
   /** The compiled graph for a run's configuration. @throws what the agent's own function throws */
   resolve(config: Record<string, unknown>): Promise<CompiledGraph>;
 }
@@ -54,7 +56,7 @@ export async function loadGraphs(agentDir: string, graphConfigPath: string | und
   const graphs = new Map<string, LoadedGraph>();
   // One at a time: two graphs of one file must not see it half evaluated, and the first failure is reported.
   for (const [name, { path, description }] of entries)
-    graphs.set(name, { name, description, resolve: await loadGraph(name, path, root) });
+    graphs.set(name, { name, description, ...(await loadGraph(name, path, root)) });
   return { graphs, cors: config.http?.cors ?? undefined };
 }
 
@@ -117,7 +119,11 @@ async function registerTypeScript(root: string): Promise<void> {
   esm.register({ tsconfig: existsSync(tsconfig) ? tsconfig : false });
 }
 
-async function loadGraph(name: string, path: string, root: string): Promise<LoadedGraph['resolve']> {
+async function loadGraph(
+  name: string,
+  path: string,
+  root: string,
+): Promise<Pick<LoadedGraph, 'compiled' | 'resolve'>> {
   const graphName = `Graph "${name}" (${path})`;
   const fail = (reason: string, cause?: unknown) =>
     graphNotLoaded(`${graphName} could not be loaded: ${reason}`, path, cause);
@@ -135,11 +141,12 @@ async function loadGraph(name: string, path: string, root: string): Promise<Load
     }
     if (typeof exported === 'function') {
       const make = exported as (config: Record<string, unknown>) => unknown;
-      return async (config) => {
+      const resolve = async (config: Record<string, unknown>) => {
         const made = toCompiled(await make(config));
         if (made !== undefined) return made;
         throw new TypeError(`${graphName} is a function that did not return a graph.`);
       };
+      return { compiled: undefined, resolve };
     }
     graph = toCompiled(await Promise.resolve(exported));
   } catch (error) {
@@ -148,7 +155,7 @@ async function loadGraph(name: string, path: string, root: string): Promise<Load
   if (graph === undefined)
     throw fail('the export is neither a compiled graph, nor a StateGraph, nor a function that returns one');
   const compiled = graph;
-  return () => Promise.resolve(compiled);
+  return { compiled, resolve: () => Promise.resolve(compiled) };
 }
 
 function toCompiled(value: unknown): CompiledGraph | undefined {

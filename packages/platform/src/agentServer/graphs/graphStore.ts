@@ -109,6 +109,8 @@ export function withStores(
     if (graph.store === undefined || isInMemoryStore(graph.store)) graph.store = longTerm;
     return graph;
   };
+  // Now, because a node may use another graph before that one has run.
+  for (const { compiled } of graphs.values()) if (compiled !== undefined) attachTo(compiled);
   const attached = [...graphs].map(([name, loaded]): [string, LoadedGraph] => [
     name,
     { ...loaded, resolve: async (config) => attachTo(await loaded.resolve(config)) },

@@ -13,6 +13,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
+import { Uuid } from '@slipway/contract/scalars';
 import type { Pool } from 'pg';
 
 import { UnserializableValue } from '../runs/wireJson.ts';
@@ -165,6 +166,8 @@ export class CheckpointStore extends PostgresSaver {
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
     const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
+      // A graph may give any text as the id of a thread.
+      if (Uuid.safeParse(rows.threadId).data !== rows.threadId) throw threadNotFound(rows.threadId);
       if (await writeCheckpoints(this.#pool, this.#deploymentId, rows, undefined)) return;
       const { rowCount } = await this.#pool.query(
         'SELECT 1 FROM slipway_agent.threads WHERE deployment_id = $1 AND thread_id = $2',
