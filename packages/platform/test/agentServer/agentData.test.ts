@@ -74,7 +74,10 @@ it('deleting a deployment removes its agents’ data from every table, and no ot
     );
     await checkpoints.putWrites(put, [['text', 'y']], randomUUID());
     const runs = new RunStore({ db: agents.kysely, deploymentId, processId: processes.processId });
-    expect(await runs.begin(run)).toMatchObject({ run: { attempt: 1 }, hasSavedWrites: true });
+    expect(await runs.begin(run, { origin: '{}', config: '{}' })).toMatchObject({
+      run: { attempt: 1 },
+      hasSavedWrites: true,
+    });
   }
   const counts = async (): Promise<number[]> =>
     Promise.all(

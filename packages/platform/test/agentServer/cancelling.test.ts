@@ -106,9 +106,13 @@ describe('on a busy thread', () => {
     expect(await api.json('POST', `/threads/${thread}/history`, {})).toEqual([]);
   });
 
-  it.each([0, 60])(
-    'a rollback of a run of another graph, begun after %d s, restores the thread, which that graph does not read',
-    async (after_seconds) => {
+  it.each([
+    [0, ROLLBACK],
+    [60, ROLLBACK],
+    [60, ''],
+  ])(
+    'a run of another graph, begun after %d s, leaves the thread as it was if it is cancelled (%s)',
+    async (after_seconds, query) => {
       const thread = await api.thread();
       const asked = {
         assistant_id: 'ask',
@@ -122,11 +126,34 @@ describe('on a busy thread', () => {
       const other = { assistant_id: 'odd', input: { text: 'hang' }, after_seconds };
       const run = await create(thread, other);
       if (after_seconds === 0) await api.untilStatus(thread, run.run_id, 'running');
-      await api.cancel(thread, run.run_id, ROLLBACK);
+      else expect(await api.state(thread)).toEqual(state);
+      await api.cancel(thread, run.run_id, query);
       expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
       expect(await api.state(thread)).toEqual(state);
     },
   );
+
+  it.each(['', ROLLBACK])(
+    'the error of the last run stays if another one ends without effect (%s)',
+    async (query) => {
+      const thread = await api.thread();
+      await api.wait(thread, { assistant_id: 'odd', input: { text: 'throw' } });
+      const before = await api.threadOf(thread);
+      expect(before).toMatchObject({ status: 'error', error: { error: 'RangeError' } });
+      const run = await create(thread, query === '' ? { ...echo, after_seconds: 60 } : steps('60000'));
+      if (query !== '') await api.untilLogged(thread, 1);
+      await api.cancel(thread, run.run_id, query);
+      expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
+    },
+  );
+
+  it('a new thread has no graph yet if its run has not begun', async () => {
+    const thread = await api.thread();
+    const before = await api.threadOf(thread);
+    const run = await create(thread, { ...echo, after_seconds: 60 });
+    await api.cancel(thread, run.run_id);
+    expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
+  });
 
   it('a rejected run, the default, leaves no trace', async () => {
     const { thread, run } = await busy();

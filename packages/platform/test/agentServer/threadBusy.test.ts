@@ -35,16 +35,16 @@ const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
   runId: randomUUID(),
   threadId,
   assistantId: randomUUID(),
-  graphId: 'g',
   metadata: {},
   kwargs: {},
-  threadConfig: {},
+  marks: MARKS,
   multitaskStrategy,
   stateless: false,
   createsThread: false,
   delaySeconds: 0,
 });
-const IDLE = { status: 'idle', values: '{}', interrupts: '{}' } as const;
+const IDLE = { status: 'idle', state: { values: '{}', interrupts: '{}' } } as const;
+const MARKS = { origin: '{"graph_id":"g"}', config: '{}' };
 const ended = { status: 'success', thread: IDLE };
 
 describe('a thread', () => {
@@ -113,12 +113,12 @@ describe('a thread', () => {
     const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const { run: delayed } = await runs.accept({ ...newRun(threadId, 'enqueue'), delaySeconds: 60 });
     const { run: next } = await runs.accept(newRun(threadId, 'enqueue'));
-    expect(await runs.begin(next)).toBeDefined();
+    expect(await runs.begin(next, MARKS)).toBeDefined();
     const due = await runs.endDelay(delayed);
     expect(BigInt(due!.sequence)).toBeGreaterThan(BigInt(next.sequence));
-    expect(await runs.begin(due!)).toBeUndefined();
+    expect(await runs.begin(due!, MARKS)).toBeUndefined();
     expect(await ends.finish({ ...next, attempt: 1 }, ended)).toBe(true);
-    expect(await runs.begin(due!)).toBeDefined();
+    expect(await runs.begin(due!, MARKS)).toBeDefined();
   });
 
   it('is not released by a run to be cancelled, nor by another process’s run', async () => {

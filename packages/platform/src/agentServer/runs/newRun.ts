@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { disconnectMode, type FollowQuery, type RunCreate } from '@slipway/contract/runApi/run';
 import type { RunRecord } from '../store/agentDatabase.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
+import type { ThreadMarks } from '../store/runEnds.ts';
 import type { NewRun } from '../store/runStore.ts';
 
 /** A run to accept, with the options of its request. */
@@ -31,15 +32,17 @@ export function planRun(options: {
   const isThreadNew = options.threadId === undefined;
   const stateless = isThreadNew && body.on_completion !== 'keep';
   const threadId = options.threadId ?? randomUUID();
-  const { assistant_id: assistantId, graph_id: graphId } = assistant;
+  const { assistant_id: assistantId } = assistant;
   const newRun: NewRun = {
     runId,
     threadId,
     assistantId,
-    graphId,
     metadata: { ...body.metadata },
     kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
-    threadConfig: presetOf(body, assistant),
+    marks: {
+      origin: originOf(assistant.graph_id, assistantId),
+      config: JSON.stringify(presetOf(body, assistant)),
+    },
     multitaskStrategy: body.multitask_strategy,
     stateless,
     createsThread: !stateless && (isThreadNew || body.if_not_exists === 'create'),
@@ -89,12 +92,12 @@ function kwargsOf(
   };
 }
 
-/** The configuration that a stored run gave its thread: {@link presetOf}, from what {@link kwargsOf} made of it. */
-export function threadConfigOf({ kwargs, metadata }: Pick<RunRecord, 'kwargs' | 'metadata'>) {
+/** What a stored run gives its thread: {@link presetOf}, from what {@link kwargsOf} made of it. */
+export function marksOf({ kwargs, metadata, assistant_id: assistantId }: RunRecord): ThreadMarks {
   const { config } = kwargs as Kwargs;
   const omit = (record: Record<string, unknown>, names: readonly string[]) =>
     Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
-  return {
+  const preset = {
     ...config,
     metadata: omit(config.metadata, ['created_by', ...Object.keys(metadata)]),
     configurable: omit(config.configurable, [
@@ -110,6 +113,14 @@ export function threadConfigOf({ kwargs, metadata }: Pick<RunRecord, 'kwargs' | 
       ...(config.configurable['user_id'] === '' ? ['user_id'] : []),
     ]),
   };
+  return {
+    origin: originOf(String(config.configurable['graph_id']), assistantId),
+    config: JSON.stringify(preset),
+  };
+}
+
+function originOf(graphId: string, assistantId: string): string {
+  return JSON.stringify({ graph_id: graphId, assistant_id: assistantId });
 }
 
 /** The assistant's configuration, overridden by the request's. */

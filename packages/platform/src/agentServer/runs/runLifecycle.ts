@@ -7,9 +7,9 @@ import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { RunEnds } from '../store/runEnds.ts';
-import { type BegunRun, originOf, type RunStore } from '../store/runStore.ts';
+import type { BegunRun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
-import { type Kwargs, threadConfigOf } from './newRun.ts';
+import { marksOf } from './newRun.ts';
 import type { RunExecution } from './runExecution.ts';
 import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
 import type { RunSlots } from './runSlots.ts';
@@ -82,7 +82,7 @@ export class RunLifecycle {
       if (releaseSlot === undefined) return this.#endWithoutExecuting(live);
       try {
         live.isExecuting = true;
-        const begun = await this.#retry(() => runs.begin(live.record));
+        const begun = await this.#retry(() => runs.begin(live.record, marksOf(live.record)));
         if (begun !== undefined) {
           live.record = begun.run;
           return await this.#execute(live, begun);
@@ -126,6 +126,8 @@ export class RunLifecycle {
     const outcome = await this.#parts.outcomes.readOutcome(
       live,
       live.stopReason === undefined ? attemptsFailure : undefined,
+      undefined,
+      attempt > 0 ? undefined : await this.#newestBegun(live),
     );
     return this.#storeOutcome(live, outcome, attempt > 0);
   }
@@ -169,22 +171,13 @@ export class RunLifecycle {
   }
 
   async #rollBack(live: LiveRun): Promise<RunEnding> {
-    const { runs, ends, footprint, outcomes } = this.#parts;
+    const { ends, footprint, outcomes } = this.#parts;
     // A run that has not begun changed nothing. What is pending on the thread belongs to others.
     const hasFootprint = !live.stateless && live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
-    const newestRuns = await this.#retry(() => runs.list(live.threadId, { limit: 2, offset: 0 }));
-    const newest = newestRuns.find((run) => run.run_id !== live.runId);
-    const { ending, thread } = await outcomes.readOutcome(live, undefined, undefined, newest);
-    const previous = newest && {
-      runId: newest.run_id,
-      origin: originOf({
-        graphId: String((newest.kwargs as Kwargs).config.configurable['graph_id']),
-        assistantId: newest.assistant_id,
-      }),
-      config: JSON.stringify(threadConfigOf(newest)),
-    };
-    const finish = () => ends.finishRolledBack(live.record, thread, previous);
+    const previous = await this.#newestBegun(live);
+    const { ending, thread } = await outcomes.readOutcome(live, undefined, undefined, previous);
+    const finish = () => ends.finishRolledBack(live.record, thread, previous && marksOf(previous));
     if (!(await this.#retry(finish))) return LOST_ENDING;
     await this.#removeLeftovers(live, false);
     return ending;
@@ -200,6 +193,10 @@ export class RunLifecycle {
     } catch (error) {
       log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be removed');
     }
+  }
+
+  async #newestBegun(besides: LiveRun): Promise<RunRecord | undefined> {
+    return this.#retry(() => this.#parts.runs.newestBegun(besides.record));
   }
 
   #isExhausted(live: LiveRun): boolean {

@@ -37,7 +37,7 @@ export class RunOutcomes {
 
   /**
    * The ending of a run and the state of its thread, read from the thread's newest checkpoint by the graph of
-   * `reader`: the run itself, or if it was rolled back, the thread's newest other run.
+   * `reader`: the run itself, or if it changed nothing, the newest other run that has begun on the thread.
    */
   async readOutcome(
     live: LiveRun,
@@ -74,7 +74,11 @@ export class RunOutcomes {
       problem ??= toRunFailure(error);
     }
     const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
-    return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot), result };
+    const changesThread = live.record.attempt > 0 && live.stopReason !== 'rollback';
+    const outcome = changesThread
+      ? threadOutcome(ending, snapshot)
+      : { status: restingStatus(snapshot), state: undefined };
+    return { ending, thread: live.stateless ? undefined : outcome, result };
   }
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
@@ -137,8 +141,10 @@ function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): 
   const values: unknown = snapshot?.createdAt === undefined ? null : snapshot.values;
   return {
     status: failed ? 'error' : restingStatus(snapshot),
-    values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
-    interrupts: interruptsByTask(snapshot),
+    state: {
+      values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
+      interrupts: interruptsByTask(snapshot),
+    },
   };
 }
 

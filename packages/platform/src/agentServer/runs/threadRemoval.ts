@@ -1,8 +1,10 @@
 import { HttpProblem } from '../../http/problem.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
+import { ACTIVE } from '../store/agentDatabase.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
+import type { Kwargs } from './newRun.ts';
 import type { RunService } from './runService.ts';
 
 const BATCH = 100;
@@ -34,8 +36,10 @@ export class ThreadRemoval {
     await this.#parts.checkpoints.deleteThread(threadId);
   }
 
-  /** Removes every thread that was last used with an assistant. */
+  /** Removes every thread on which a run of an assistant is active, or was the last to begin. */
   async removeThreadsOf(assistantId: string): Promise<void> {
+    for (const { thread_id: threadId, assistant_id: id, kwargs } of await this.#parts.runs.withStatus(ACTIVE))
+      if (id === assistantId && !(kwargs as Kwargs).temporary) await ignoreNotFound(this.remove(threadId));
     const search = { metadata: { assistant_id: assistantId }, limit: BATCH, offset: 0 };
     for (let found = await this.#parts.threads.search(search); found.length > 0;) {
       for (const { thread_id: threadId } of found) await ignoreNotFound(this.remove(threadId));

@@ -5,10 +5,23 @@ import { DeploymentStore, type RunFailure, type RunRecord } from './agentDatabas
 /** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {
   readonly status: 'idle' | 'interrupted' | 'error';
-  /** JSON text of the values; `undefined` leaves them as they are. */
-  readonly values: string | undefined;
-  /** JSON text: the pending interrupts, by task. */
-  readonly interrupts: string;
+  /** `undefined`: the run changed nothing. The thread keeps its values, interrupts and error, which overrides the status. */
+  readonly state:
+    | {
+        /** JSON text of the values; `undefined` leaves them as they are. */
+        readonly values: string | undefined;
+        /** JSON text: the pending interrupts, by task. */
+        readonly interrupts: string;
+      }
+    | undefined;
+}
+
+/** What a thread has from the newest run that has begun on it, as JSON texts. */
+export interface ThreadMarks {
+  /** Graph and assistant, as a part of its metadata. */
+  readonly origin: string;
+  /** Its configuration: the run's, without its ids. */
+  readonly config: string;
 }
 
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
@@ -41,22 +54,18 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  /** `newest`: the thread's newest other run. While it is, the thread has its graph and configuration again. */
+  /** `marks`: those of the thread from now on, if other runs have begun on it. */
   async finishRolledBack(
     run: RunRecord,
     thread: ThreadOutcome | undefined,
-    newest?: { readonly runId: string; readonly origin: string; readonly config: string },
+    marks?: ThreadMarks,
   ): Promise<boolean> {
-    const isNewest = sql`${newest?.runId ?? null}::uuid = (
-      SELECT run_id FROM slipway_agent.runs WHERE ${this.threadCondition(run.thread_id)} AND run_id <> ${run.run_id}
-      ORDER BY sequence DESC LIMIT 1)`;
     return this.#end(
       run,
       thread,
       undefined,
       (condition) => sql`DELETE FROM slipway_agent.runs WHERE ${condition}`,
-      sql`, metadata = CASE WHEN ${isNewest} THEN metadata || ${newest?.origin ?? null}::jsonb ELSE metadata END,
-        config = CASE WHEN ${isNewest} THEN ${newest?.config ?? null}::json ELSE config END`,
+      marks && sql`, ${setMarks(marks)}`,
     );
   }
 
@@ -76,6 +85,14 @@ export class RunEnds extends DeploymentStore {
     const threadCondition = this.threadCondition(run.thread_id);
     const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
+    const { status, state } = thread;
+    const stored = state?.values === undefined ? sql`"values"` : sql`${state.values}::json`;
+    const changed =
+      state === undefined
+        ? sql`, status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' WHEN error IS NOT NULL THEN 'error' ELSE ${status} END`
+        : sql`, status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' ELSE ${status} END,
+            interrupts = ${state.interrupts}::json, "values" = ${stored},
+            error = ${status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json`;
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
     // thread has changed since, it does nothing and is repeated.
     for (;;) {
@@ -86,12 +103,7 @@ export class RunEnds extends DeploymentStore {
         ), ended AS (
           ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING run_id
         ), left_behind AS (
-          UPDATE slipway_agent.threads
-          SET status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' ELSE ${thread.status} END, updated_at = now(),
-            interrupts = ${thread.interrupts}::json,
-            error = ${thread.status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json,
-            "values" = ${thread.values === undefined ? sql`"values"` : sql`${thread.values}::json`}
-            ${threadChange}
+          UPDATE slipway_agent.threads SET updated_at = now() ${changed} ${threadChange}
           WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended
@@ -104,3 +116,8 @@ export class RunEnds extends DeploymentStore {
 
 /** The record of a stateless run can be read for an hour after its end, because no thread keeps it. */
 const STATELESS_EXPIRY = sql`now() + interval '1 hour'`;
+
+/** The SQL assignments that give a thread its marks. */
+export function setMarks({ origin, config }: ThreadMarks): RawBuilder<unknown> {
+  return sql`metadata = threads.metadata || ${origin}::jsonb, config = ${config}::json`;
+}

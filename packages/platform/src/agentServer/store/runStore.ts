@@ -8,6 +8,7 @@ import {
   type ProcessOfDeployment,
   type RunRecord,
 } from './agentDatabase.ts';
+import { setMarks, type ThreadMarks } from './runEnds.ts';
 import { isThreadEmpty, savePendingWrites } from './runFootprint.ts';
 
 /** The fields of a new run. */
@@ -15,11 +16,9 @@ export interface NewRun {
   readonly runId: string;
   readonly threadId: string;
   readonly assistantId: string;
-  readonly graphId: string;
   readonly metadata: Record<string, unknown>;
   readonly kwargs: Record<string, unknown>;
-  /** The thread's configuration from now on: the run's, without its ids. */
-  readonly threadConfig: Record<string, unknown>;
+  readonly marks: ThreadMarks;
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
@@ -136,16 +135,17 @@ export class RunStore extends DeploymentStore {
     // of its start, so if the thread has changed since, the run begins in a later one.
     const isFree = sql`threads.status <> 'busy'
       AND threads.updated_at = (SELECT t.updated_at FROM slipway_agent.threads t WHERE ${threadCondition})`;
+    const threadUpdate = sql`status = 'busy', updated_at = now() ${begins ? sql`, ${setMarks(run.marks)}` : sql``}`;
     const free = run.createsThread
-      ? sql`${this.#threadInsert(run)}
-          ON CONFLICT (deployment_id, thread_id) DO UPDATE SET ${this.#threadUpdate(run)} WHERE ${isFree} RETURNING 1`
-      : sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)} WHERE ${threadCondition} AND ${isFree} RETURNING 1`;
+      ? sql`${this.#threadInsert(run, begins)}
+          ON CONFLICT (deployment_id, thread_id) DO UPDATE SET ${threadUpdate} WHERE ${isFree} RETURNING 1`
+      : sql`UPDATE slipway_agent.threads SET ${threadUpdate} WHERE ${threadCondition} AND ${isFree} RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
     if (accepted !== undefined)
       return { run: accepted.run, earlierRuns: [], ...(begins && { begunRun: accepted }) };
     return this.db.transaction().execute(async (db) => {
       // The update locks the thread. If the run is rejected after all, the transaction undoes it.
-      const thread = await sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
+      const thread = await sql`UPDATE slipway_agent.threads SET status = 'busy', updated_at = now()
         WHERE ${threadCondition} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
       const earlierRuns = await this.#activeOfThread(run.threadId, db).execute();
@@ -190,10 +190,11 @@ export class RunStore extends DeploymentStore {
 
   /**
    * Moves a run from `pending` to `running` as the next attempt. `undefined`: not owned as pending, or not its turn.
-   * Runs whose delay has not ended do not count.
+   * Runs whose delay has not ended do not count. `marks`: its thread's from now on. If this process dies before they are
+   * stored, the next attempt stores them.
    */
-  async begin(run: RunRecord): Promise<BegunRun | undefined> {
-    return this.#beginRun(
+  async begin(run: RunRecord, marks: ThreadMarks): Promise<BegunRun | undefined> {
+    const begun = await this.#beginRun(
       this.db,
       sql`
         UPDATE slipway_agent.runs r
@@ -205,6 +206,21 @@ export class RunStore extends DeploymentStore {
         RETURNING *`,
       run.thread_id,
     );
+    if (begun !== undefined)
+      await sql`UPDATE slipway_agent.threads SET ${setMarks(marks)} WHERE ${this.threadCondition(run.thread_id)}`.execute(
+        this.db,
+      );
+    return begun;
+  }
+
+  /** A thread's newest run that has begun, besides the given one. */
+  async newestBegun(besides: RunRecord): Promise<RunRecord | undefined> {
+    return this.#ofThread(besides.thread_id)
+      .where('run_id', '<>', besides.run_id)
+      .where('attempt', '>', 0)
+      .orderBy('sequence', 'desc')
+      .limit(1)
+      .executeTakeFirst();
   }
 
   async owned(): Promise<string[]> {
@@ -338,20 +354,11 @@ export class RunStore extends DeploymentStore {
     return { run, hasSavedWrites: run.attempt > 1 || Number(kept) > 0, isThreadEmpty: blank };
   }
 
-  #threadInsert(run: NewRun): RawBuilder<unknown> {
+  #threadInsert(run: NewRun, begins: boolean): RawBuilder<unknown> {
+    const { origin, config } = begins ? run.marks : { origin: '{}', config: '{}' };
     return sql`INSERT INTO slipway_agent.threads (deployment_id, thread_id, status, metadata, config)
-      VALUES (${this.deploymentId}, ${run.threadId}, 'busy', ${originOf(run)}, ${JSON.stringify(run.threadConfig)})`;
+      VALUES (${this.deploymentId}, ${run.threadId}, 'busy', ${origin}, ${config})`;
   }
-
-  #threadUpdate(run: NewRun): RawBuilder<unknown> {
-    return sql`status = 'busy', updated_at = now(), metadata = threads.metadata || ${originOf(run)}::jsonb,
-      config = ${JSON.stringify(run.threadConfig)}::json`;
-  }
-}
-
-/** JSON text: the metadata that a thread gets from its newest run. */
-export function originOf(run: Pick<NewRun, 'graphId' | 'assistantId'>): string {
-  return JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
 }
 
 /** Stores a cancel. A rollback overrides an interrupt, but an interrupt does not override a rollback. */

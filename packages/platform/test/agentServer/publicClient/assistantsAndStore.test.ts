@@ -50,9 +50,13 @@ describe('the public client', () => {
       assistant_id: id,
     });
 
+    const waiting = await threads.create();
+    await runs.create(waiting.thread_id, id, { input: {}, afterSeconds: 60 });
+
     await assistants.delete(id, { deleteThreads: true });
     await expect(assistants.get(id)).rejects.toThrow('404');
     await expect(threads.get(thread.thread_id)).rejects.toThrow('404');
+    await expect(threads.get(waiting.thread_id)).rejects.toThrow('404');
     await expect(assistants.delete(id)).rejects.toThrow('404');
   });
 
