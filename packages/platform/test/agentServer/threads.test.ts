@@ -148,6 +148,15 @@ describe('state written by hand', () => {
   });
 });
 
+it('a thread’s history shows what nodes wrote, also if a filter leaves out the states before', async () => {
+  const thread = await api.thread();
+  await api.wait(thread, { assistant_id: 'steps', ...input('0') });
+  const history = (metadata: object) => api.json('POST', `/threads/${thread}/history`, { metadata });
+  const states = await history({});
+  expect(states[1].metadata.writes).toEqual({ first: { log: ['first'] } });
+  expect(await history({ step: 1 })).toEqual([states[1]]);
+});
+
 it('a checkpoint’s id is accepted in upper case, like every other id', async () => {
   const thread = await api.thread();
   await api.wait(thread, { assistant_id: 'echo', ...input('one') });

@@ -50,17 +50,19 @@ export class ThreadStates {
     const snapshots: StateSnapshot[] = [];
     const filtered = options.metadata !== undefined && Object.keys(options.metadata).length > 0;
     const listing = graph.getStateHistory(configOf(threadId, options), {
-      // One more than requested, because a state's writes are in its parent.
-      limit: filtered ? options.limit : options.limit + 1,
+      limit: options.limit,
       ...(options.before !== undefined && { before: configOf(threadId, { checkpoint_id: options.before }) }),
       ...(filtered && { filter: options.metadata }),
     });
     for await (const snapshot of listing) snapshots.push(snapshot);
     const byId = new Map(snapshots.map((snapshot) => [checkpointIdOf(snapshot.config), snapshot]));
-    const states = snapshots
-      .slice(0, options.limit)
-      .map((snapshot) => wireState(snapshot, byId.get(checkpointIdOf(snapshot.parentConfig))));
-    return encode(states);
+    const states = snapshots.map(async (snapshot) => {
+      // A state's writes are in its parent, which may be on another page, or may not match the filter.
+      const { parentConfig } = snapshot;
+      const parent = byId.get(checkpointIdOf(parentConfig)) ?? (parentConfig && graph.getState(parentConfig));
+      return wireState(snapshot, await parent);
+    });
+    return encode(await Promise.all(states));
   }
 
   /**
