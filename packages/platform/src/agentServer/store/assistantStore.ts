@@ -43,13 +43,13 @@ export class AssistantStore extends DeploymentStore {
     return this.get(assistantId);
   }
 
-  async find(assistantId: string): Promise<AssistantRecord | undefined> {
-    return this.#current().where('a.assistant_id', '=', assistantId).executeTakeFirst();
+  async find(assistantId: string, db = this.db): Promise<AssistantRecord | undefined> {
+    return this.#current(db).where('a.assistant_id', '=', assistantId).executeTakeFirst();
   }
 
   /** @throws HttpProblem 404 */
-  async get(assistantId: string): Promise<AssistantRecord> {
-    const found = await this.find(assistantId);
+  async get(assistantId: string, db = this.db): Promise<AssistantRecord> {
+    const found = await this.find(assistantId, db);
     if (found === undefined) throw assistantNotFound(assistantId);
     return found;
   }
@@ -58,7 +58,7 @@ export class AssistantStore extends DeploymentStore {
   async revise(assistantId: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
     const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
     const mine = this.#mine(assistantId);
-    await this.db.transaction().execute(async (db) => {
+    return this.db.transaction().execute(async (db) => {
       const locked = await sql`SELECT 1 FROM slipway_agent.assistants WHERE ${mine} FOR UPDATE`.execute(db);
       if (locked.rows.length === 0) throw assistantNotFound(assistantId);
       await sql`
@@ -75,20 +75,23 @@ export class AssistantStore extends DeploymentStore {
         )
         UPDATE slipway_agent.assistants SET version = (SELECT version FROM added), updated_at = now()
         WHERE ${mine}`.execute(db);
+      return this.get(assistantId, db);
     });
-    return this.get(assistantId);
   }
 
   /** Makes an earlier version the current one. @throws HttpProblem 404 for an unknown assistant or version. */
   async setVersion(assistantId: string, version: number): Promise<AssistantRecord> {
     const mine = this.#mine(assistantId);
-    const { rows } = await sql`
-      UPDATE slipway_agent.assistants SET version = ${version}, updated_at = now()
-      WHERE ${mine} AND EXISTS (
-        SELECT 1 FROM slipway_agent.assistant_versions WHERE ${mine} AND version = ${version})
-      RETURNING 1`.execute(this.db);
-    if (rows.length === 0) throw new HttpProblem(404, `Assistant ${assistantId} has no version ${version}.`);
-    return this.get(assistantId);
+    return this.db.transaction().execute(async (db) => {
+      const { rows } = await sql`
+        UPDATE slipway_agent.assistants SET version = ${version}, updated_at = now()
+        WHERE ${mine} AND EXISTS (
+          SELECT 1 FROM slipway_agent.assistant_versions WHERE ${mine} AND version = ${version})
+        RETURNING 1`.execute(db);
+      if (rows.length === 0)
+        throw new HttpProblem(404, `Assistant ${assistantId} has no version ${version}.`);
+      return this.get(assistantId, db);
+    });
   }
 
   async versions(assistantId: string, query: VersionQuery): Promise<AssistantRecord[]> {
@@ -137,12 +140,12 @@ export class AssistantStore extends DeploymentStore {
     return { found: merged.slice(query.offset, end), total: matchingSystem.length + Number(count) };
   }
 
-  #current() {
-    return this.#versions().whereRef('a.version', '=', 'v.version').select('a.updated_at');
+  #current(db = this.db) {
+    return this.#versions(db).whereRef('a.version', '=', 'v.version').select('a.updated_at');
   }
 
-  #versions() {
-    return this.db
+  #versions(db = this.db) {
+    return db
       .selectFrom('slipway_agent.assistants as a')
       .innerJoin('slipway_agent.assistant_versions as v', (join) =>
         join.onRef('a.deployment_id', '=', 'v.deployment_id').onRef('a.assistant_id', '=', 'v.assistant_id'),

@@ -60,6 +60,17 @@ describe('the public client', () => {
     await expect(assistants.delete(id)).rejects.toThrow('404');
   });
 
+  it('answers each of several concurrent changes with the version that it made', async () => {
+    const { assistants } = publicClient();
+    const { assistant_id: id } = await assistants.create({ graphId: 'made' });
+    const names = Array.from({ length: 6 }, (_, index) => `change ${index}`);
+    const changed = await Promise.all(names.map((name) => assistants.update(id, { name })));
+    expect(changed.map(({ name }) => name)).toEqual(names);
+    const versions = [1, 2, 3, 4, 5, 6];
+    const chosen = await Promise.all(versions.map((version) => assistants.setLatest(id, version)));
+    expect(chosen.map(({ version }) => version)).toEqual(versions);
+  });
+
   it('creates versions of assistants, and returns to an earlier one', async () => {
     const { assistants } = publicClient();
     const { assistant_id: id } = await assistants.create({ graphId: 'made', metadata: { a: 1, b: 1 } });
