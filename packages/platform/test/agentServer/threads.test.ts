@@ -229,6 +229,14 @@ it('a copy of a busy thread has the state of the last completed step, and contin
   expect((await api.join(thread, run.run_id)).log).toEqual(['first', 'second']);
 });
 
+it('a copy of a failed thread shows its error', async () => {
+  const thread = await api.thread();
+  await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
+  const { status, error } = await api.threadOf(thread);
+  const copy = await api.json('POST', `/threads/${thread}/copy`);
+  expect(copy).toMatchObject({ status, error });
+});
+
 describe('a graph that is a function of the configuration', () => {
   it('is built with the configuration of its thread’s last run, and reports if that fails', async () => {
     const thread = await api.thread();

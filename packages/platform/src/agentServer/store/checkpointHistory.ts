@@ -32,9 +32,9 @@ export class CheckpointHistory extends DeploymentStore {
         writes AS (${copyOf(WRITES, 'checkpoint_id, task_id, idx, channel, type, blob')}),
         checkpoints AS (${copyOf(CHECKPOINTS, 'checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata')}),
         thread AS (
-          INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata, config, "values", interrupts, status)
-          SELECT deployment_id, ${copyId}::uuid, metadata, config, "values", interrupts,
-            CASE status WHEN 'interrupted' THEN status ELSE 'idle' END ${source}
+          INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata, config, "values", interrupts, error, status)
+          SELECT deployment_id, ${copyId}::uuid, metadata, config, "values", interrupts, error,
+            CASE status WHEN 'busy' THEN 'idle' ELSE status END ${source}
         )
       SELECT status ${source}`.execute(this.db);
     const [copied] = rows;
