@@ -43,7 +43,7 @@ const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
   createsThread: false,
   delaySeconds: 0,
 });
-const IDLE = { status: 'idle', state: { values: '{}', interrupts: '{}' } } as const;
+const IDLE = { status: 'idle', keepsError: false, state: { values: '{}', interrupts: '{}' } } as const;
 const MARKS = { origin: '{"graph_id":"g"}', config: '{}' };
 const ended = { status: 'success', thread: IDLE };
 
@@ -131,6 +131,22 @@ describe('a thread', () => {
     expect(await ends.finish(run, { ...ended, status: 'interrupted' })).toBe(true);
     expect((await threads.get(threadId)).status).toBe('idle');
     expect(await ends.finish(run, ended)).toBe(false);
+  });
+
+  it('keeps the newest of several states that are stored by hand at the same time', async () => {
+    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const state = (text: string) => ({ values: JSON.stringify({ text }), interrupts: '{}', status: 'idle' });
+    const newest = ['older', 'newest'];
+    await threads.setState(threadId, async () => {
+      const [text = 'unread'] = newest.splice(0, 1);
+      if (text === 'older') await threads.setState(threadId, () => Promise.resolve(state('newer')));
+      return state(text);
+    });
+    const isNewest = { status: 'idle', values: { text: 'newest' } };
+    expect(await threads.get(threadId)).toMatchObject(isNewest);
+    await runs.accept(newRun(threadId, 'reject'));
+    await threads.setState(threadId, () => Promise.resolve(state('of a run')));
+    expect(await threads.get(threadId)).toMatchObject({ ...isNewest, status: 'busy' });
   });
 
   it('is removed with the runs that come while its run is stopped', async () => {

@@ -124,12 +124,14 @@ export class ThreadStates {
   }
 
   async #storeState(threadId: string, graph: CompiledGraph): Promise<void> {
-    const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
-    if (snapshot.createdAt === undefined) return;
-    await this.#threads.setState(threadId, {
-      values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
-      interrupts: interruptsByTask(snapshot),
-      status: restingStatus(snapshot),
+    await this.#threads.setState(threadId, async () => {
+      const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
+      if (snapshot.createdAt === undefined) return undefined;
+      return {
+        values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
+        interrupts: interruptsByTask(snapshot),
+        status: restingStatus(snapshot),
+      };
     });
   }
 

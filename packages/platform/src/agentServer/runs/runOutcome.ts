@@ -74,11 +74,7 @@ export class RunOutcomes {
       problem ??= toRunFailure(error);
     }
     const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
-    const changesThread = live.record.attempt > 0 && live.stopReason !== 'rollback';
-    const outcome = changesThread
-      ? threadOutcome(ending, snapshot)
-      : { status: restingStatus(snapshot), state: undefined };
-    return { ending, thread: live.stateless ? undefined : outcome, result };
+    return { ending, thread: live.stateless ? undefined : threadOutcome(live, ending, snapshot), result };
   }
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
@@ -135,12 +131,15 @@ function stoppedFailure({ stopReason }: LiveRun): RunFailure | undefined {
   return undefined;
 }
 
-function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
+function threadOutcome(live: LiveRun, ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
+  if (live.record.attempt === 0)
+    return { status: restingStatus(snapshot), keepsError: true, state: undefined };
   const failed = ending.status === 'error' || ending.status === 'timeout';
   // A thread without a checkpoint has no values: null, as at creation.
   const values: unknown = snapshot?.createdAt === undefined ? null : snapshot.values;
   return {
     status: failed ? 'error' : restingStatus(snapshot),
+    keepsError: ending.status === 'rolled_back',
     state: {
       values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
       interrupts: interruptsByTask(snapshot),

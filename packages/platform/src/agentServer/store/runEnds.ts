@@ -5,7 +5,9 @@ import { DeploymentStore, type RunFailure, type RunRecord } from './agentDatabas
 /** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {
   readonly status: 'idle' | 'interrupted' | 'error';
-  /** `undefined`: the run changed nothing. The thread keeps its values, interrupts and error, which overrides the status. */
+  /** Whether the run changed nothing, or no longer: the thread keeps its error, which overrides the status. */
+  readonly keepsError: boolean;
+  /** `undefined` leaves it as it is. */
   readonly state:
     | {
         /** JSON text of the values; `undefined` leaves them as they are. */
@@ -85,14 +87,8 @@ export class RunEnds extends DeploymentStore {
     const threadCondition = this.threadCondition(run.thread_id);
     const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
-    const { status, state } = thread;
-    const stored = state?.values === undefined ? sql`"values"` : sql`${state.values}::json`;
-    const changed =
-      state === undefined
-        ? sql`, status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' WHEN error IS NOT NULL THEN 'error' ELSE ${status} END`
-        : sql`, status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' ELSE ${status} END,
-            interrupts = ${state.interrupts}::json, "values" = ${stored},
-            error = ${status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json`;
+    const { status, keepsError, state } = thread;
+    const ownError = sql`${status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json`;
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
     // thread has changed since, it does nothing and is repeated.
     for (;;) {
@@ -103,7 +99,14 @@ export class RunEnds extends DeploymentStore {
         ), ended AS (
           ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING run_id
         ), left_behind AS (
-          UPDATE slipway_agent.threads SET updated_at = now() ${changed} ${threadChange}
+          UPDATE slipway_agent.threads
+          SET status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy'
+              WHEN ${keepsError} AND error IS NOT NULL THEN 'error' ELSE ${status} END,
+            updated_at = now(),
+            error = ${keepsError ? sql`error` : ownError},
+            interrupts = ${state === undefined ? sql`interrupts` : sql`${state.interrupts}::json`},
+            "values" = ${state?.values === undefined ? sql`"values"` : sql`${state.values}::json`}
+            ${threadChange}
           WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended

@@ -48,16 +48,28 @@ export class ThreadStore extends DeploymentStore {
     return found(rows, threadId);
   }
 
-  /** Stores a manually updated state, as JSON texts. */
+  /**
+   * Stores a manually updated state, as JSON texts. If the thread changes meanwhile, the state is read again. Stores
+   * nothing while a run is active: the end of the run stores the state.
+   */
   async setState(
     threadId: string,
-    state: { values: string; interrupts: string; status: string },
+    read: () => Promise<{ values: string; interrupts: string; status: string } | undefined>,
   ): Promise<void> {
-    await sql`
-      UPDATE slipway_agent.threads
-      SET "values" = ${state.values}, interrupts = ${state.interrupts}, error = null, updated_at = now(),
-        status = CASE WHEN status = 'busy' THEN status ELSE ${state.status} END
-      WHERE ${this.threadCondition(threadId)}`.execute(this.db);
+    const isResting = sql`${this.threadCondition(threadId)} AND status <> 'busy'`;
+    for (let isStored = false; !isStored;) {
+      const resting = await sql<{ version: string }>`
+        SELECT updated_at::text AS version FROM slipway_agent.threads WHERE ${isResting}`.execute(this.db);
+      const [thread] = resting.rows;
+      const state = thread && (await read());
+      if (state === undefined) return;
+      const { rows } = await sql`
+        UPDATE slipway_agent.threads
+        SET "values" = ${state.values}, interrupts = ${state.interrupts}, error = null, status = ${state.status},
+          updated_at = now()
+        WHERE ${isResting} AND updated_at::text = ${thread?.version} RETURNING 1`.execute(this.db);
+      isStored = rows.length > 0;
+    }
   }
 
   /** Removes a thread and the records of its runs. False if runs are active on it. @throws HttpProblem 404 */
