@@ -145,6 +145,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       lease,
       checkpoints,
       footprint,
+      states,
       remoteRunEnds: pollRunEnds(runs, log),
       outcomes,
       execution: new RunExecution({ assistants, outcomes, checkpoints, footprint, events, lease }),

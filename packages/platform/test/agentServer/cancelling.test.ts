@@ -147,12 +147,27 @@ describe('on a busy thread', () => {
     },
   );
 
-  it('a new thread has no graph yet if its run has not begun', async () => {
+  it('the graph that a client has set stays if a run that has not begun is rolled back', async () => {
     const thread = await api.thread();
-    const before = await api.threadOf(thread);
+    await api.wait(thread, echo);
     const run = await create(thread, { ...echo, after_seconds: 60 });
-    await api.cancel(thread, run.run_id);
-    expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
+    await api.json('PATCH', `/threads/${thread}`, { metadata: { graph_id: 'steps' } });
+    await api.cancel(thread, run.run_id, ROLLBACK);
+    expect(await api.threadOf(thread)).toMatchObject({ metadata: { graph_id: 'steps' } });
+  });
+
+  it.each([
+    {},
+    {
+      metadata: { graph_id: 'steps' },
+      supersteps: [{ updates: [{ values: { log: ['by hand'] }, as_node: 'first' }] }],
+    },
+  ])('a new thread of %j stays as it is if its first run has not begun', async (body) => {
+    const before = (await api.json('POST', '/threads', body)) as { thread_id: string };
+    const run = await create(before.thread_id, { ...echo, after_seconds: 60 });
+    await api.cancel(before.thread_id, run.run_id);
+    const after = await api.threadOf(before.thread_id);
+    expect(after).toEqual({ ...before, updated_at: expect.any(String) });
   });
 
   it('a rejected run, the default, leaves no trace', async () => {

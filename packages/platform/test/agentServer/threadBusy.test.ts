@@ -136,16 +136,18 @@ describe('a thread', () => {
   it('keeps the newest of several states that are stored by hand at the same time', async () => {
     const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const state = (text: string) => ({ values: JSON.stringify({ text }), interrupts: '{}', status: 'idle' });
+    const store = (read: () => Promise<ReturnType<typeof state>>) =>
+      threads.setState(threadId, read, { keepsError: false });
     const newest = ['older', 'newest'];
-    await threads.setState(threadId, async () => {
+    await store(async () => {
       const [text = 'unread'] = newest.splice(0, 1);
-      if (text === 'older') await threads.setState(threadId, () => Promise.resolve(state('newer')));
+      if (text === 'older') await store(() => Promise.resolve(state('newer')));
       return state(text);
     });
     const isNewest = { status: 'idle', values: { text: 'newest' } };
     expect(await threads.get(threadId)).toMatchObject(isNewest);
     await runs.accept(newRun(threadId, 'reject'));
-    await threads.setState(threadId, () => Promise.resolve(state('of a run')));
+    await store(() => Promise.resolve(state('of a run')));
     expect(await threads.get(threadId)).toMatchObject({ ...isNewest, status: 'busy' });
   });
 

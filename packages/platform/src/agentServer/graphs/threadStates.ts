@@ -90,7 +90,7 @@ export class ThreadStates {
       if (createdAt === undefined) throw checkpointNotFound(threadId, id);
     }
     const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
-    await this.#storeState(threadId, graph);
+    await this.refresh(threadId, { keepsError: false });
     const checkpoint = addressOf(next);
     return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
   }
@@ -114,25 +114,22 @@ export class ThreadStates {
     }));
     const config = { ...configOf(threadId, {}), metadata: { graph_id: thread.metadata['graph_id'] } };
     await translateUpdateError(graph.bulkUpdateState(config, steps));
-    await this.#storeState(threadId, graph);
+    await this.refresh(threadId, { keepsError: false });
   }
 
-  /** Sets a thread's values and status as its newest checkpoint is, if it has one. @throws HttpProblem 404, 409 */
-  async refresh(threadId: string): Promise<void> {
-    const graph = await this.#graphOf(await this.#threads.get(threadId));
-    if (graph !== undefined) await this.#storeState(threadId, graph);
-  }
-
-  async #storeState(threadId: string, graph: CompiledGraph): Promise<void> {
-    await this.#threads.setState(threadId, async () => {
+  /** Sets a thread's values and status as its newest checkpoint is. @throws HttpProblem 404, 409 */
+  async refresh(threadId: string, options: { keepsError: boolean }): Promise<void> {
+    const read = async () => {
+      const graph = await this.#graphOf(await this.#threads.get(threadId));
+      if (graph === undefined) return undefined;
       const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
-      if (snapshot.createdAt === undefined) return undefined;
       return {
-        values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
+        values: toWireJson(valuesOf(snapshot), { strict: false, root: 'values' }),
         interrupts: interruptsByTask(snapshot),
         status: restingStatus(snapshot),
       };
-    });
+    };
+    await this.#threads.setState(threadId, read, options);
   }
 
   /** The thread's graph, or the agent's only one. */
@@ -260,6 +257,11 @@ function isInvalidUpdate(error: unknown): error is Error {
     error instanceof Error &&
     ['InvalidUpdateError', 'GraphValueError', 'EmptyInputError'].includes(error.name)
   );
+}
+
+/** A thread's values: null without a checkpoint, as at creation. */
+export function valuesOf({ createdAt, values }: StateSnapshot): unknown {
+  return createdAt === undefined ? null : values;
 }
 
 /** JSON text: a thread's `interrupts`, by task. */

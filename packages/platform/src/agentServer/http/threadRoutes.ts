@@ -66,7 +66,7 @@ export function threadRoutes(options: {
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
   serve(ENDPOINTS.copyThread, async ({ params }) => {
     const { copyId, wasBusy } = await history.copy(params.thread_id);
-    if (wasBusy) await states.refresh(copyId);
+    if (wasBusy) await states.refresh(copyId, { keepsError: false });
     return wireThread(await threads.get(copyId));
   });
   return app;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
+import type { ThreadStates } from '../graphs/threadStates.ts';
 import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
@@ -25,6 +26,7 @@ export interface RunParts {
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
   readonly outcomes: RunOutcomes;
+  readonly states: ThreadStates;
   /** How many attempts a run may lose before it fails. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
   readonly log: Logger;
@@ -148,7 +150,7 @@ export class RunLifecycle {
       ends.finish(live.record, { status, thread, error: failure, output }),
     );
     if (stored) {
-      await this.#removeLeftovers(live, hasSavedWrites);
+      await this.#tidyUp(live, hasSavedWrites);
       return ending;
     }
     const cancelAction = await this.#findStoredCancel(live);
@@ -172,26 +174,31 @@ export class RunLifecycle {
 
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
-    // A run that has not begun changed nothing. What is pending on the thread belongs to others.
+    // A run that has not begun changed nothing. What is pending on the thread, and its marks, belong to others.
     const hasFootprint = !live.stateless && live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const previous = await this.#newestBegun(live);
     const { ending, thread } = await outcomes.readOutcome(live, undefined, undefined, previous);
-    const finish = () => ends.finishRolledBack(live.record, thread, previous && marksOf(previous));
+    const marks = hasFootprint && previous !== undefined ? marksOf(previous) : undefined;
+    const finish = () => ends.finishRolledBack(live.record, thread, marks);
     if (!(await this.#retry(finish))) return LOST_ENDING;
-    await this.#removeLeftovers(live, false);
+    await this.#tidyUp(live, false);
     return ending;
   }
 
-  /** Removes what an ended run leaves behind. Because the run has ended, a failure is only logged. */
-  async #removeLeftovers(live: LiveRun, hasSavedWrites: boolean): Promise<void> {
-    const { checkpoints, footprint, log } = this.#parts;
+  /**
+   * Removes what an ended run leaves behind. While a run waited to begin, other runs may have changed the thread, so its
+   * state is read again. Because the run has ended, a failure is only logged.
+   */
+  async #tidyUp(live: LiveRun, hasSavedWrites: boolean): Promise<void> {
+    const { checkpoints, footprint, states, log } = this.#parts;
     try {
       if (live.stateless) {
         if (live.record.attempt > 0) await checkpoints.deleteThread(live.threadId);
-      } else if (hasSavedWrites) await footprint.dropSavedWrites(live.runId);
+      } else if (live.record.attempt === 0) await states.refresh(live.threadId, { keepsError: true });
+      else if (hasSavedWrites) await footprint.dropSavedWrites(live.runId);
     } catch (error) {
-      log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be removed');
+      log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be tidied up');
     }
   }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
 import type { ExecutionResult } from '../graphs/graphExecution.ts';
-import { interruptsByTask, restingStatus } from '../graphs/threadStates.ts';
+import { interruptsByTask, restingStatus, valuesOf } from '../graphs/threadStates.ts';
 import { isDatabaseUnavailable, type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
@@ -135,13 +135,11 @@ function threadOutcome(live: LiveRun, ending: RunEnding, snapshot: StateSnapshot
   if (live.record.attempt === 0)
     return { status: restingStatus(snapshot), keepsError: true, state: undefined };
   const failed = ending.status === 'error' || ending.status === 'timeout';
-  // A thread without a checkpoint has no values: null, as at creation.
-  const values: unknown = snapshot?.createdAt === undefined ? null : snapshot.values;
   return {
     status: failed ? 'error' : restingStatus(snapshot),
     keepsError: ending.status === 'rolled_back',
     state: {
-      values: snapshot && toWireJson(values, { strict: false, root: 'values' }),
+      values: snapshot && toWireJson(valuesOf(snapshot), { strict: false, root: 'values' }),
       interrupts: interruptsByTask(snapshot),
     },
   };

@@ -49,12 +49,14 @@ export class ThreadStore extends DeploymentStore {
   }
 
   /**
-   * Stores a manually updated state, as JSON texts. If the thread changes meanwhile, the state is read again. Stores
-   * nothing while a run is active: the end of the run stores the state.
+   * Stores the state that `read` returns, as JSON texts. If the thread changes meanwhile, the state is read again.
+   * Stores nothing while a run is active: the end of the run stores the state. `keepsError`: otherwise the error of the
+   * last run is removed.
    */
   async setState(
     threadId: string,
     read: () => Promise<{ values: string; interrupts: string; status: string } | undefined>,
+    { keepsError }: { keepsError: boolean },
   ): Promise<void> {
     const isResting = sql`${this.threadCondition(threadId)} AND status <> 'busy'`;
     for (let isStored = false; !isStored;) {
@@ -65,8 +67,9 @@ export class ThreadStore extends DeploymentStore {
       if (state === undefined) return;
       const { rows } = await sql`
         UPDATE slipway_agent.threads
-        SET "values" = ${state.values}, interrupts = ${state.interrupts}, error = null, status = ${state.status},
-          updated_at = now()
+        SET "values" = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(),
+          error = CASE WHEN ${keepsError} THEN error END,
+          status = CASE WHEN ${keepsError} AND error IS NOT NULL THEN 'error' ELSE ${state.status} END
         WHERE ${isResting} AND updated_at::text = ${thread?.version} RETURNING 1`.execute(this.db);
       isStored = rows.length > 0;
     }
