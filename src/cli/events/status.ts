@@ -84,7 +84,7 @@ export interface StatusSections {
       /** With `ended`: the whole record. */
       readonly last: PromotionResult | null;
       readonly schedule: ScheduleStatus | null;
-      /** With `unreadable`: `SLIPWAY_PAYLOAD_KEY_MISSING` or `SLIPWAY_WORKFLOW_STUCK`. An `error` follows. */
+      /** With `unreadable`: `SLIPWAY_PAYLOAD_KEY_MISSING`, `SLIPWAY_PAYLOAD_UNREADABLE` or `SLIPWAY_WORKFLOW_STUCK`. An `error` follows. */
       readonly problem?: { readonly code: string; readonly message: string };
     };
   };
@@ -93,7 +93,8 @@ export interface StatusSections {
    * `status`, if the target does not answer
    *
    * An `error` follows: `SLIPWAY_NO_WORKER` (no worker, exit code 6), `SLIPWAY_WORKFLOW_STUCK` (the workflow cannot
-   * continue, 3), `SLIPWAY_TARGET_UNREADABLE` (4) or `SLIPWAY_PAYLOAD_KEY_MISSING` (1).
+   * continue, 3), `SLIPWAY_TARGET_UNREADABLE` (4), `SLIPWAY_PAYLOAD_KEY_MISSING` or
+   * `SLIPWAY_PAYLOAD_UNREADABLE` (1).
    */
   readonly statusWithoutWorker: {
     /** What Temporal and the control plane know. */
@@ -112,7 +113,7 @@ export interface StatusSections {
         readonly who: string | null;
         readonly reason: string | null;
       }[];
-      /** The key of the target's payloads is missing: `SLIPWAY_PAYLOAD_KEY_MISSING`. Absent: it is there. */
+      /** The key of the target's payloads is missing or another one: `SLIPWAY_PAYLOAD_…`. Absent: it is there. */
       readonly problem?: { readonly code: string; readonly message: string };
       /** The fields that are left out because only a worker, or a process with the key, knows them. */
       readonly unknown: readonly string[];

@@ -1,5 +1,4 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
-import { onSlipwayError } from '../../domain/errors.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
@@ -11,6 +10,7 @@ import {
   setHold,
   viewTarget,
 } from '../../temporal/client/target/targetClient.ts';
+import { ifSealed } from '../../temporal/client/temporalError.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
@@ -73,9 +73,7 @@ async function freshView(
     if (!isUnanswered(error)) throw error;
     const silence = `The target does not answer (${error.message}). Temporal keeps your message until a worker runs. If none returns, use: slipway rollback --break-glass.`;
     if (last !== undefined) return { view: last, silence };
-    const kept = await readKeptTarget(temporal, workflowId, 1).catch(
-      onSlipwayError(() => undefined, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
-    );
+    const kept = await readKeptTarget(temporal, workflowId, 1).catch(ifSealed(() => undefined));
     if (kept === undefined) return { view: undefined, silence };
     return {
       view: { state: { ...EMPTY_TARGET, activeRevisionId: kept.servingRevisionId }, running: null },

@@ -32,9 +32,17 @@ export function isTemporalSilent(error: unknown): boolean {
   return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
 }
 
-/** Whether Temporal answered, but the answer is encrypted with a key that this process does not have. */
+/** Whether Temporal answered, but the answer is encrypted, and this process lacks its key or has another one of that id. */
 export function isSealed(error: unknown): error is SlipwayError {
   return error instanceof SlipwayError && error.code.startsWith('SLIPWAY_PAYLOAD_');
+}
+
+/** Handles an answer that cannot be decrypted; throws every other error. */
+export function ifSealed<T>(handle: (error: SlipwayError) => T): (error: unknown) => T {
+  return (error) => {
+    if (isSealed(error)) return handle(error);
+    throw error;
+  };
 }
 
 /** Whether a call timed out. The status depends on which side noticed first. */

@@ -1,11 +1,12 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
+import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
@@ -41,9 +42,7 @@ export async function printHistory(
   { name, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
   last: number,
 ): Promise<SlipwayError | undefined> {
-  const past = await pastReleases(temporal, workflowId).catch(
-    onSlipwayError((error) => error, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
-  );
+  const past = await pastReleases(temporal, workflowId).catch(ifSealed((error) => error));
   output.print(output.style.strong(name));
   if (past instanceof SlipwayError) {
     output.print(`  ${past.message}`);

@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { type ErrorCode, onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -13,6 +13,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { type PromotionView, viewPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { type ExistingSchedule, readSchedule } from '../../../temporal/client/schedule/schedules.ts';
 import { refuseStuck } from '../../../temporal/client/stuckTask.ts';
+import { isSealed } from '../../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
@@ -80,15 +81,11 @@ async function readView(
   return view;
 }
 
-const UNREADABLE: ReadonlySet<string> = new Set<ErrorCode>([
-  'SLIPWAY_PAYLOAD_KEY_MISSING',
-  'SLIPWAY_WORKFLOW_STUCK',
-]);
-
-const unreadable = onSlipwayError((problem): [Unreadable, undefined] => {
-  if (!UNREADABLE.has(problem.code)) throw problem;
-  return [{ state: 'unreadable', problem }, undefined];
-});
+function unreadable(problem: unknown): [Unreadable, undefined] {
+  const isStuck = problem instanceof SlipwayError && problem.code === 'SLIPWAY_WORKFLOW_STUCK';
+  if (isStuck || isSealed(problem)) return [{ state: 'unreadable', problem }, undefined];
+  throw problem;
+}
 
 const REASON_MAX_CHARACTERS = 160;
 

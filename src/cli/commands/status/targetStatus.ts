@@ -1,5 +1,5 @@
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
@@ -9,6 +9,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
 import type { CommandContext } from '../../context.ts';
@@ -120,4 +121,4 @@ async function askTarget(
   }
 }
 
-const sealed = onSlipwayError((error) => error, 'SLIPWAY_PAYLOAD_KEY_MISSING');
+const sealed = ifSealed((error) => error);

@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 
-import { onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
+import type { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type ListedTarget, listTargets } from '../target/listTargets.ts';
 import { isUnanswered, queryTarget } from '../target/targetClient.ts';
+import { ifSealed } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
 import { releasesOf } from './pastReleases.ts';
 
@@ -59,7 +60,7 @@ async function historyOf(
     if (!isUnanswered(error)) throw error;
     // A target whose payload key is not here must not hide the others.
     const kept = await readKeptTarget(temporal, target.workflowId, KEPT_READ).catch(
-      onSlipwayError(() => undefined, 'SLIPWAY_PAYLOAD_KEY_MISSING'),
+      ifSealed(() => undefined),
     );
     const releases = [...(kept?.ended ?? []), ...(kept?.running == null ? [] : [pastOfWork(kept.running)])];
     return { ...target, ...NOTHING, releases: releases.reverse(), unanswered: error };

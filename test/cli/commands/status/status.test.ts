@@ -4,6 +4,7 @@ import { printStatus } from '../../../../src/cli/commands/status/status.ts';
 import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
 import type { Config } from '../../../../src/config/configSchema.ts';
 import type { TargetView } from '../../../../src/messages/target.ts';
+import { SlipwayError } from '../../../../src/domain/errors.ts';
 import { keyMissing, PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
@@ -14,6 +15,7 @@ const ENCRYPTED = {
 };
 const STARTED = { workflowExecutionStartedEventAttributes: { input: { payloads: [ENCRYPTED] } } };
 const NO_POLLER = Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} });
+const OTHER_KEY = new SlipwayError('SLIPWAY_PAYLOAD_UNREADABLE', 'a payload could not be decrypted');
 const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
 const TO_NEW = { from: 'old', to: 'new' };
 
@@ -27,14 +29,16 @@ function temporalWith({ silent = false } = {}) {
           describe: () =>
             Promise.resolve({
               runId: 'run',
-              status: { name: /^promotion:.*:(sealed|later)$/.test(id) ? 'COMPLETED' : 'RUNNING' },
+              status: { name: /^promotion:.*:(sealed|other|later)$/.test(id) ? 'COMPLETED' : 'RUNNING' },
               memo: { serves: 'r1' },
               raw: id.endsWith(':stuck') ? { pendingWorkflowTask: { attempt: 3 } } : {},
             }),
           result: () =>
             id.endsWith(':sealed')
               ? Promise.reject(keyMissing(ENCRYPTED))
-              : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
+              : id.endsWith(':other')
+                ? Promise.reject(OTHER_KEY)
+                : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
             silent || id.endsWith(':stuck')
@@ -83,6 +87,7 @@ describe('the status of several targets', () => {
 
   it.each([
     ['whose key is missing', 'sealed', 'SLIPWAY_PAYLOAD_KEY_MISSING', 1, 'encrypted with the key "old"'],
+    ['whose key is another one', 'other', 'SLIPWAY_PAYLOAD_UNREADABLE', 1, 'could not be decrypted'],
     ['that is stuck', 'stuck', 'SLIPWAY_WORKFLOW_STUCK', 3, 'in a row: it does not replay'],
   ])('shows the promotions after one %s, and says so', async (_, name, code, exitCode, problem) => {
     const promotions = { [name]: TO_NEW, later: TO_NEW };
