@@ -19,7 +19,7 @@ describe('the limits of builds', () => {
 
   it.each(['0', '-1', '1.5', '15m', '1000000'])('reject a setting of %j', (value) => {
     expect(() => buildLimitsFrom({ SLIPWAY_BUILD_MEMORY_MB: value })).toThrow(
-      `SLIPWAY_BUILD_MEMORY_MB is "${value}", not a whole number from 1 to 999999.`,
+      `SLIPWAY_BUILD_MEMORY_MB is "${value}", not a whole number from 1 to 999999`,
     );
   });
 });
