@@ -217,10 +217,9 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
   const extraRevisionIds = await findExtraRevisions(run);
   const extras = extraRevisionIds.length === 0 ? '' : `; extra revisions: ${extraRevisionIds.join(', ')}`;
   const { skippedChecks } = run.interventions;
-  const checks =
-    skippedChecks.length === 0
-      ? 'passed its checks'
-      : `passed its checks but for ${skippedChecks.join(', ')}, left out by a person`;
+  const skipped =
+    skippedChecks.length === 0 ? '' : ` but for ${skippedChecks.join(', ')}, left out by a person`;
+  const checks = run.request.checks.length === 0 ? 'has no checks' : `passed its checks${skipped}`;
   return finish(run, {
     outcome: 'released',
     reason: `revision ${run.revisionId ?? ''} is deployed, serves, and ${checks}${extras}`,

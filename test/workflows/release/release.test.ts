@@ -261,6 +261,13 @@ describeWorkflows('a release', (harness) => {
     });
   });
 
+  it('without checks does not say that any passed', async () => {
+    const target = harness.newTarget();
+    const { outcome, reason } = await target.release('a', { checks: [] });
+    expect(outcome).toBe('released');
+    expect(reason).toMatch(/ is deployed, serves, and has no checks$/);
+  });
+
   it('ships an image without an upload', async () => {
     const target = harness.newTarget();
     const result = await target.release('a', { artifact: IMAGE, graphConfigPath: null });
