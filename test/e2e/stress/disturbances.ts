@@ -1,4 +1,7 @@
+import { createWriteStream } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -118,15 +121,17 @@ export class Disturbances {
     await Promise.all(this.#fleets.map((fleet) => fleet.kill()));
   }
 
-  /** @throws Error with Temporal's output, and where each of its goroutines is, if no worker can start any more. */
+  /** @throws Error that names a file with where each of Temporal's goroutines is, if no worker can start any more. */
   async #killWorker(): Promise<void> {
     try {
       await this.#fleets[Math.floor(Math.random() * this.#fleets.length)]?.killOne();
     } catch (error) {
-      const { temporal } = this.#on.stack;
-      temporal.child.kill('SIGQUIT');
-      await temporal.exited;
-      throw new Error(temporal.stderr, { cause: error });
+      const { child } = this.#on.stack.temporal;
+      const goroutines = join(tmpdir(), `temporal-goroutines-${Date.now()}.txt`);
+      const written = pipeline(child.stderr!, createWriteStream(goroutines));
+      child.kill('SIGQUIT');
+      await written;
+      throw new Error(`no worker can start; Temporal's goroutines are in ${goroutines}`, { cause: error });
     }
   }
 
