@@ -150,7 +150,7 @@ export interface KnownRevision {
   readonly artifact?: string;
   /** The digest of the checks that it passed, if they were stored. */
   readonly checks?: string;
-  /** The longest run of a check that it passed, in milliseconds. */
+  /** The longest run of its checks, in milliseconds. */
   readonly answersWithinMs?: WholeNumber;
   /** A person skipped some of its checks, so passing the others does not verify it. */
   readonly skipped?: true;
