@@ -9,7 +9,7 @@ import { observedActivity } from './activities/observedActivity.ts';
 import type { Measure } from './domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
 import { observersOf } from './metrics/meter.ts';
-import { queryAgain } from './temporal/client/connection.ts';
+import { askAgain } from './temporal/client/askAgain.ts';
 import { type PayloadCipher, workerCodec } from './temporal/codec/payloadCipher.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
@@ -99,7 +99,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     activities: outside.activities,
     workerDeploymentOptions: options.version && deploymentOptions(options.version),
     interceptors: {
-      client: { workflow: [queryAgain(connection.workflowService, namespace)] },
+      client: { workflow: [askAgain(connection.workflowService, namespace)] },
       activity: [observedActivity],
     },
   };

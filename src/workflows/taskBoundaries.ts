@@ -18,14 +18,16 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   on these events, with the clock of the previous task, and keeps the result. The task then runs only what is new,
  *   such as an update. A replay runs both together, the update first: its commands differ in order, and the workflow
  *   is stuck for good. Such an activation adds events but keeps the old clock. Its query is rejected, so that core
- *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`connection.ts`).
+ *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`connection.ts`). If the query
+ *   also brings the start of that task, core may lose the task: the next one then begins in a history without the
+ *   events of the commands given. It fails, with the same effect.
  * 2. A replay may merge two tasks if the first left no event (temporalio/sdk-rust#1146). So each task that delivers a
  *   history event leaves one.
  * 3. A query that comes with a task makes core complete the task during a local activity, or before the workflow has
- *   the activity's result. Then a message of the next task reaches the workflow before the result. A replay delivers
- *   both together, or the result first. So messages wait until no local activity runs. A task that delivers a result
- *   and something else fails, which makes core replay the workflow. A task that only starts a local activity leaves
- *   an event, as in 2.
+ *   the activity's result. Then an event of the next task (a message, a timer, the end of a child) reaches the workflow
+ *   before the result. A replay delivers both together, or the result first. So all others wait until no local activity
+ *   runs. A task that delivers a result and something else fails, which makes core replay the workflow. A task that only
+ *   starts a local activity leaves an event, as in 2.
  *
  * The SDK guards corrections of its own behavior with flags, and stores each with the first task that used it. In case 3,
  * a run may use a flag one task later than its replay, which then lacks it: a scope made in a shielded part of a canceled
@@ -37,15 +39,29 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   /** Whether the workflow has run on events whose workflow task is still to come. */
   let isAhead = false;
   let hasEvents = false;
+  /** How many events the commands of this task leave, at least. */
+  let eventsLeft = 0;
   /** Whether the last command was given. Core still delivers the ends of the activities that the same task canceled. */
   let isOver = false;
-  const whenTried = <T>(then: () => Promise<T>): Promise<T> =>
-    isTrying() ? condition(() => !isTrying()).then(then) : then();
   return {
     inbound: [
       {
         handleSignal: (input, next) => whenTried(() => next(input)),
         handleUpdate: (input, next) => whenTried(() => next(input)),
+      },
+    ],
+    outbound: [
+      {
+        startTimer: (input, next) => afterTries(next(input)),
+        scheduleActivity: (input, next) => afterTries(next(input)),
+        signalWorkflow: (input, next) => afterTries(next(input)),
+        async startChildWorkflowExecution(input, next) {
+          const [start, end] = await next(input);
+          const [started, ended] = [afterTries(start), afterTries(end)];
+          // The caller may wait for only one of them.
+          for (const event of [started, ended]) event.catch(() => undefined);
+          return [started, ended];
+        },
       },
     ],
     internals: [
@@ -54,15 +70,21 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           const { timestamp, historyLength, isReplaying, jobs } = input.activation;
           const query = jobs?.find(({ queryWorkflow }) => queryWorkflow != null)?.queryWorkflow;
           if (query == null) {
+            const isLive = isReplaying !== true;
             const now = `${String(timestamp?.seconds)}.${String(timestamp?.nanos)}`;
-            const isLonger = (historyLength ?? 0) > length;
-            if (isAhead && isLonger) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
-            isAhead ||= isReplaying !== true && isLonger && now === clock;
+            const grownBy = (historyLength ?? 0) - length;
+            if (grownBy > 0) {
+              const isTaskLost = eventsLeft > 0 && grownBy < eventsLeft + EVENTS_OF_TASK;
+              if (isLive && isTaskLost) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
+              isAhead ||= isLive && now === clock;
+              eventsLeft = 0;
+              length += grownBy;
+            }
             clock = now;
-            length = historyLength ?? 0;
-            const isTaskNew = jobs?.every(isLocalResult) !== true;
-            const bringsBoth = isTaskNew && jobs?.some(isLocalResult) === true;
-            if (bringsBoth && isReplaying !== true) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
+            const results = jobs?.filter(isLocalResult).length ?? 0;
+            eventsLeft += results;
+            const isTaskNew = results !== jobs?.length;
+            if (isLive && isTaskNew && results > 0) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (isTaskNew) beginTries();
             if (jobs?.some(({ initializeWorkflow }) => initializeWorkflow != null) === true) useShieldFlag();
             // A running local activity leaves an event when it ends.
@@ -79,14 +101,34 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           for (const { scheduleLocalActivity } of commands)
             if (scheduleLocalActivity != null) scheduleLocalActivity.includeArgumentsIntoMarker = true;
           isOver ||= commands.some(isLast);
-          const isTraceless = hasEvents && !isOver && !leaveEvent(commands);
+          const isTraceless = hasEvents && !isOver && eventsOf(commands) === 0;
           hasEvents = false;
-          return { commands: isTraceless ? [...commands, NOTHING] : commands };
+          const all = isTraceless ? [...commands, NOTHING] : commands;
+          eventsLeft += eventsOf(all);
+          return { commands: all };
         },
       },
     ],
   };
 };
+
+/** Waits until no local activity runs, also in a canceled scope. */
+function triesEnd(): Promise<void> {
+  return CancellationScope.nonCancellable(() => condition(() => !isTrying()));
+}
+
+function whenTried<T>(then: () => Promise<T>): Promise<T> {
+  return isTrying() ? triesEnd().then(then) : then();
+}
+
+/** Settles as `promise` does, but not while a local activity runs. */
+async function afterTries<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } finally {
+    if (isTrying()) await triesEnd();
+  }
+}
 
 /** Makes the SDK use its flag `NonCancellableScopesAreShieldedFromPropagation`. */
 function useShieldFlag(): void {
@@ -94,6 +136,9 @@ function useShieldFlag(): void {
   shield.cancel();
   new CancellationScope({ cancellable: true, parent: shield });
 }
+
+/** The end of one task, and the schedule and the start of the next. */
+const EVENTS_OF_TASK = 3;
 
 type Command = ConcludeActivationInput['commands'][number];
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
@@ -103,11 +148,11 @@ function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
-/** Whether commands leave an event in this task. Neither rejected updates nor started and canceled ones do. */
-function leaveEvent(commands: readonly Command[]): boolean {
+/** How many events commands leave at least in this task. Neither rejected updates nor started and canceled ones do. */
+function eventsOf(commands: readonly Command[]): number {
   const begun = new Set(commands.map(begins));
   const canceled = new Set(commands.map(cancels));
-  return commands.some((command) => {
+  return commands.filter((command) => {
     if (command.updateResponse != null) return command.updateResponse.rejected == null;
     return (
       command.respondToQuery == null &&
@@ -116,7 +161,7 @@ function leaveEvent(commands: readonly Command[]): boolean {
       !canceled.has(begins(command)) &&
       !begun.has(cancels(command))
     );
-  });
+  }).length;
 }
 
 /** Whether a command must be the last one of its task. */

@@ -19,7 +19,8 @@ import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
-import { createClient, queryAgain } from '../../src/temporal/client/connection.ts';
+import { askAgain } from '../../src/temporal/client/askAgain.ts';
+import { createClient } from '../../src/temporal/client/connection.ts';
 import { createWorkers, measureSinks, UninterruptedWorker } from '../../src/temporal/createWorkers.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
@@ -92,7 +93,7 @@ export async function openHarness(
           }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
       debugMode,
-      interceptors: { client: { workflow: [queryAgain(connection.workflowService, 'default')] } },
+      interceptors: { client: { workflow: [askAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
       // Tasks wait on the server, so that another worker can take them.

@@ -8,15 +8,10 @@ import {
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
-  QueryNotRegisteredError,
-  type WorkflowClientInterceptor,
-  type WorkflowQueryInput,
-  type WorkflowService,
 } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
 
-import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
+import { askAgain } from './askAgain.ts';
 import { isUnknownCall, temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
@@ -138,7 +133,7 @@ export function callOrNone<T>(
 }
 
 /**
- * Creates a client that repeats early queries ({@link queryAgain}).
+ * Creates a client that repeats early queries and updates ({@link askAgain}).
  * @param options.codec - encrypts payloads. Default: none; then encrypted payloads are rejected.
  */
 export function createClient(
@@ -146,7 +141,7 @@ export function createClient(
   namespace = 'default',
   { codec = NO_KEYS, ...options }: ClientOptions & { readonly codec?: PayloadCipher } = {},
 ): Client {
-  const workflow = [queryAgain(connection.workflowService, namespace)];
+  const workflow = [askAgain(connection.workflowService, namespace)];
   const dataConverter = { payloadCodecs: [codec] };
   return new Client({ ...options, connection, namespace, dataConverter, interceptors: { workflow } });
 }
@@ -174,41 +169,4 @@ async function requireListener(settings: TemporalSettings, timeoutMs: number): P
   } finally {
     socket.destroy();
   }
-}
-
-const PAUSE_MS = 50;
-const MAX_ATTEMPTS = 40;
-/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
-const RUNNING = 1;
-
-/**
- * Repeats a query that a workflow rejected because it has not handled its newest events (`taskBoundaries.ts`). The
- * workflow task for them is on its way. A closed workflow gets none, so it may answer with its current state. A query
- * with a run id usually goes to a closed workflow, so it is marked as such from the start.
- */
-export function queryAgain(service: WorkflowService, namespace: string): WorkflowClientInterceptor {
-  const isClosed = async (execution: WorkflowQueryInput['workflowExecution']): Promise<boolean> => {
-    const { workflowExecutionInfo } = await service.describeWorkflowExecution({ namespace, execution });
-    return Number(workflowExecutionInfo?.status) !== RUNNING;
-  };
-  return {
-    async query(input, next) {
-      const { workflowExecution, headers } = input;
-      const closed = { [QUERY_CLOSED_HEADER]: defaultPayloadConverter.toPayload(true) };
-      const askClosed = { ...input, headers: { ...headers, ...closed } };
-      if ((workflowExecution.runId ?? '') !== '' && (await isClosed(workflowExecution)))
-        return next(askClosed);
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await next(input);
-        } catch (error) {
-          const isTooEarly =
-            error instanceof QueryNotRegisteredError && error.message.includes(QUERY_TOO_EARLY);
-          if (!isTooEarly || attempt === MAX_ATTEMPTS) throw error;
-        }
-        if (await isClosed(workflowExecution)) return next(askClosed);
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      }
-    },
-  };
 }
