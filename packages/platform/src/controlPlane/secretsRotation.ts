@@ -30,7 +30,7 @@ export function createSecretsRotation(options: {
     sealing.rotateTo(deriveKey(await nextMasterKey(home), 'secrets'));
     let resealed = 0;
     for (const table of TABLES) resealed += await resealInBatches(kysely, sealing, table);
-    // Concurrent writes may have copied a value with the old key. Under the lock, no request writes.
+    // Concurrent writes may have copied a value with the old key, or locked one. Under the lock, no request writes.
     resealed += await kysely.transaction().execute(async (trx) => {
       await sql`lock table deployments, revisions in exclusive mode`.execute(trx);
       let rest = 0;
@@ -84,15 +84,38 @@ async function resealInBatches(
     const { rows }: { rows: SealedRow[] } =
       await sql<SealedRow>`select id, ${context} as context, sealed_secrets from ${sql.table(table)}
       where ${after}::uuid is null or id > ${after}::uuid order by id limit ${BATCH}`.execute(db);
-    for (const row of rows) {
-      if (sealing.isNewest(row.sealed_secrets, row.context)) continue;
-      const sealed = sealing.seal(sealing.open(row.sealed_secrets, row.context), row.context);
-      // Only if unchanged since the read: a PATCH may have come between.
-      const { numAffectedRows } = await sql`update ${sql.table(table)} set sealed_secrets = ${sealed}
-        where id = ${row.id} and sealed_secrets = ${row.sealed_secrets}`.execute(db);
-      resealed += Number(numAffectedRows ?? 0);
-    }
+    const old = rows.filter((row) => !sealing.isNewest(row.sealed_secrets, row.context));
+    resealed += await replaceSealed(
+      db,
+      table,
+      old.map(({ id, context, sealed_secrets: before }) => ({
+        id,
+        before,
+        sealed: sealing.seal(sealing.open(before, context), context),
+      })),
+    );
     after = rows.at(-1)?.id ?? null;
     if (rows.length < BATCH) return resealed;
   }
+}
+
+/**
+ * Replaces the values that are unchanged since they were read, except those that a transaction has locked: to wait for one while
+ * holding others could deadlock.
+ */
+async function replaceSealed(
+  db: Kysely<Schema>,
+  name: (typeof TABLES)[number],
+  rows: readonly { readonly id: string; readonly before: string; readonly sealed: string }[],
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const table = sql.table(name);
+  const ids = rows.map(({ id }) => id);
+  const { numAffectedRows } = await sql`
+    with free as (select id from ${table} where id = any(${ids}::uuid[]) for update skip locked)
+    update ${table} as stored set sealed_secrets = fresh.sealed
+    from unnest(${ids}::uuid[], ${rows.map(({ before }) => before)}::text[], ${rows.map(({ sealed }) => sealed)}::text[])
+      as fresh (id, before, sealed) join free using (id)
+    where stored.id = fresh.id and stored.sealed_secrets = fresh.before`.execute(db);
+  return Number(numAffectedRows ?? 0);
 }

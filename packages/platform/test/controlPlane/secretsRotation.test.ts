@@ -11,7 +11,7 @@ import { TestPlatform } from './testPlatform.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
 
 const SECRETS = [{ name: 'TOKEN', value: 'hunter2-hunter2' }];
-const ROWS = 230;
+const ROWS = 430;
 
 const platform = TestPlatform.use();
 const home = useFolder();
@@ -49,7 +49,7 @@ const opened = async (sealing: Sealing): Promise<Set<string>> =>
 describe('rotating the master key', () => {
   it('interrupted at any batch, leaves every secret readable for the next process, which continues', async () => {
     const before = await readFile(join(home, 'master.key'), 'utf8');
-    for (const allowed of [0, 100, 100]) {
+    for (const allowed of [0, 210, 210]) {
       // Makes the database refuse the update after so many, as if the process had been killed there.
       await sql`create sequence updates`.execute(platform.kysely);
       await sql
