@@ -88,6 +88,14 @@ describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
   });
 });
 
+const NEW_THREADS = [
+  {},
+  {
+    metadata: { graph_id: 'steps', of: 'the test' },
+    supersteps: [{ updates: [{ values: { log: ['by hand'] }, as_node: 'first' }] }],
+  },
+];
+
 // Single cancellations, and each multitask strategy, are rows of `conformance/`.
 describe('on a busy thread', () => {
   const busy = async (wait = '60000') => {
@@ -98,11 +106,25 @@ describe('on a busy thread', () => {
   };
   const enqueue = (thread: string) => create(thread, { ...echo, multitask_strategy: 'enqueue' });
 
-  it('a rollback of the first run restores the new thread', async () => {
-    const { thread, run } = await busy();
+  it.each(NEW_THREADS)('a rollback of the first run restores the new thread of %j', async (body) => {
+    const before = (await api.json('POST', '/threads', body)) as { thread_id: string };
+    const { thread_id: thread } = before;
+    const state = await api.state(thread);
+    const run = await create(thread, { assistant_id: 'odd', input: { text: 'hang' } });
+    await api.untilStatus(thread, run.run_id, 'running');
     await api.cancel(thread, run.run_id, ROLLBACK);
-    expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', values: null });
-    expect((await api.state(thread)).values).toEqual({});
+    expect(await api.threadOf(thread)).toEqual({ ...before, updated_at: expect.any(String) });
+    expect(await api.state(thread)).toEqual(state);
+  });
+
+  it('a rollback of the run that made its thread leaves a new thread', async () => {
+    const thread = crypto.randomUUID();
+    const run = await create(thread, { ...steps('60000'), if_not_exists: 'create' });
+    await api.untilLogged(thread, 1);
+    await api.cancel(thread, run.run_id, ROLLBACK);
+    expect(await api.threadOf(thread)).toEqual(
+      expect.objectContaining({ status: 'idle', metadata: {}, config: {}, values: null }),
+    );
     expect(await api.json('POST', `/threads/${thread}/history`, {})).toEqual([]);
   });
 
@@ -156,13 +178,7 @@ describe('on a busy thread', () => {
     expect(await api.threadOf(thread)).toMatchObject({ metadata: { graph_id: 'steps' } });
   });
 
-  it.each([
-    {},
-    {
-      metadata: { graph_id: 'steps' },
-      supersteps: [{ updates: [{ values: { log: ['by hand'] }, as_node: 'first' }] }],
-    },
-  ])('a new thread of %j stays as it is if its first run has not begun', async (body) => {
+  it.each(NEW_THREADS)('a new thread of %j stays as it is if its first run has not begun', async (body) => {
     const before = (await api.json('POST', '/threads', body)) as { thread_id: string };
     const run = await create(before.thread_id, { ...echo, after_seconds: 60 });
     await api.cancel(before.thread_id, run.run_id);

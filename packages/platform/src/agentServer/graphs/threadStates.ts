@@ -117,12 +117,17 @@ export class ThreadStates {
     await this.refresh(threadId, { keepsError: false });
   }
 
+  /** A thread's newest state; `undefined` if no graph is known that keeps one. @throws HttpProblem 404, 409 */
+  async newestOf(threadId: string): Promise<StateSnapshot | undefined> {
+    const graph = await this.#graphOf(await this.#threads.get(threadId));
+    return graph?.getState({ configurable: { thread_id: threadId } });
+  }
+
   /** Sets a thread's values and status as its newest checkpoint is. @throws HttpProblem 404, 409 */
   async refresh(threadId: string, options: { keepsError: boolean }): Promise<void> {
     const read = async () => {
-      const graph = await this.#graphOf(await this.#threads.get(threadId));
-      if (graph === undefined) return undefined;
-      const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
+      const snapshot = await this.newestOf(threadId);
+      if (snapshot === undefined) return undefined;
       return {
         values: toWireJson(valuesOf(snapshot), { strict: false, root: 'values' }),
         interrupts: interruptsByTask(snapshot),

@@ -128,8 +128,6 @@ export class RunLifecycle {
     const outcome = await this.#parts.outcomes.readOutcome(
       live,
       live.stopReason === undefined ? attemptsFailure : undefined,
-      undefined,
-      attempt > 0 ? undefined : await this.#newestBegun(live),
     );
     return this.#storeOutcome(live, outcome, attempt > 0);
   }
@@ -177,11 +175,8 @@ export class RunLifecycle {
     // A run that has not begun changed nothing. What is pending on the thread, and its marks, belong to others.
     const hasFootprint = !live.stateless && live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
-    const previous = await this.#newestBegun(live);
-    const { ending, thread } = await outcomes.readOutcome(live, undefined, undefined, previous);
-    const marks = hasFootprint && previous !== undefined ? marksOf(previous) : undefined;
-    const finish = () => ends.finishRolledBack(live.record, thread, marks);
-    if (!(await this.#retry(finish))) return LOST_ENDING;
+    const { ending, thread } = await outcomes.readOutcome(live, undefined);
+    if (!(await this.#retry(() => ends.finishRolledBack(live.record, thread)))) return LOST_ENDING;
     await this.#tidyUp(live, false);
     return ending;
   }
@@ -200,10 +195,6 @@ export class RunLifecycle {
     } catch (error) {
       log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be tidied up');
     }
-  }
-
-  async #newestBegun(besides: LiveRun): Promise<RunRecord | undefined> {
-    return this.#retry(() => this.#parts.runs.newestBegun(besides.record));
   }
 
   #isExhausted(live: LiveRun): boolean {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
 import type { ExecutionResult } from '../graphs/graphExecution.ts';
-import { interruptsByTask, restingStatus, valuesOf } from '../graphs/threadStates.ts';
+import { interruptsByTask, restingStatus, type ThreadStates, valuesOf } from '../graphs/threadStates.ts';
 import { isDatabaseUnavailable, type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
@@ -22,6 +22,7 @@ export interface ExecutionOutcome {
 
 interface RunOutcomesParts {
   readonly assistants: Assistants;
+  readonly states: ThreadStates;
   readonly checkpoints: CheckpointStore;
   readonly lease: Lease;
   readonly log: Logger;
@@ -36,14 +37,13 @@ export class RunOutcomes {
   }
 
   /**
-   * The ending of a run and the state of its thread, read from the thread's newest checkpoint by the graph of
-   * `reader`: the run itself, or if it changed nothing, the newest other run that has begun on the thread.
+   * The ending of a run and the state of its thread, read from the thread's newest checkpoint by the run's graph, or
+   * by the thread's own if the run changed nothing.
    */
   async readOutcome(
     live: LiveRun,
     failure: RunFailure | undefined,
     result?: ExecutionResult,
-    reader: RunRecord = live.record,
   ): Promise<ExecutionOutcome> {
     let problem = failure ?? stoppedFailure(live);
     if (live.isMovingToAnotherProcess) {
@@ -59,7 +59,7 @@ export class RunOutcomes {
       if (!live.stateless || result === undefined) {
         snapshot = await retryDuringOutage(
           this.#parts.lease,
-          () => this.#snapshot(reader),
+          () => this.#snapshot(live),
           () => live.stop('lost'),
         );
       }
@@ -93,10 +93,12 @@ export class RunOutcomes {
     });
   }
 
-  async #snapshot(run: RunRecord): Promise<StateSnapshot | undefined> {
-    const graph = await this.#parts.assistants.graphOfRun(run.kwargs as Kwargs);
+  async #snapshot({ stateless, stopReason, record }: LiveRun): Promise<StateSnapshot | undefined> {
+    if (!stateless && (record.attempt === 0 || stopReason === 'rollback'))
+      return this.#parts.states.newestOf(record.thread_id);
+    const graph = await this.#parts.assistants.graphOfRun(record.kwargs as Kwargs);
     if (graph.checkpointer === false) return undefined;
-    return graph.getState({ configurable: { thread_id: run.thread_id } });
+    return graph.getState({ configurable: { thread_id: record.thread_id } });
   }
 }
 

@@ -62,6 +62,9 @@ interface RunsTable {
   cancel_action: string | null;
   /** Whether its events are stored for readers in other processes. */
   followed: Generated<boolean>;
+  /** Its thread's metadata and configuration when it began, for a rollback; null if it made the thread. */
+  metadata_before: JSONColumnType<Record<string, unknown>> | null;
+  config_before: Json<Record<string, unknown>> | null;
   /** The final values of a stateless run, which has no thread to read them from. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;

@@ -177,4 +177,8 @@ export const AGENT_MIGRATIONS: readonly Migration[] = [
     name: '001 the first release',
     sql: [...THREADS_RUNS_PROCESSES, ...ASSISTANTS, ...STORE_ITEMS, ...CHECKPOINTS, ...ROWS_BY_ROLE],
   },
+  {
+    name: '002 what a rollback restores of a thread',
+    sql: ['alter table slipway_agent.runs add column metadata_before jsonb, add column config_before json'],
+  },
 ];

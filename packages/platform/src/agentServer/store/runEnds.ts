@@ -56,18 +56,12 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  /** `marks`: those of the thread from now on, if other runs have begun on it. */
-  async finishRolledBack(
-    run: RunRecord,
-    thread: ThreadOutcome | undefined,
-    marks?: ThreadMarks,
-  ): Promise<boolean> {
+  async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<boolean> {
     return this.#end(
       run,
       thread,
       undefined,
       (condition) => sql`DELETE FROM slipway_agent.runs WHERE ${condition}`,
-      marks && sql`, ${setMarks(marks)}`,
     );
   }
 
@@ -76,7 +70,6 @@ export class RunEnds extends DeploymentStore {
     thread: ThreadOutcome | undefined,
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
-    threadChange = sql``,
   ): Promise<boolean> {
     const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${run.owner} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
@@ -106,7 +99,6 @@ export class RunEnds extends DeploymentStore {
             error = ${keepsError ? sql`error` : ownError},
             interrupts = ${state === undefined ? sql`interrupts` : sql`${state.interrupts}::json`},
             "values" = ${state?.values === undefined ? sql`"values"` : sql`${state.values}::json`}
-            ${threadChange}
           WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended

@@ -11,10 +11,10 @@ import {
 } from './checkpointTables.ts';
 
 /**
- * Rolls back a run's changes to its thread's checkpoints: the checkpoints it made, and its writes to earlier ones (a
- * resumed run makes those). The writes that were pending when it began are kept for that. Decision: what its nodes wrote
- * to other threads stays, like all their effects elsewhere (contract 001: "thread state reverts to before the run").
- * Other runs may have continued from there.
+ * Rolls back a run's changes to its thread: the checkpoints it made, its writes to earlier ones (a resumed run makes
+ * those), and the thread's graph, assistant and configuration. The writes that were pending when it began are kept for
+ * that. Decision: what its nodes wrote to other threads stays, like all their effects elsewhere (contract 001: "thread
+ * state reverts to before the run"). Other runs may have continued from there.
  */
 export class RunFootprint extends DeploymentStore {
   /** Drops the kept writes of a run that has ended and is not rolled back. */
@@ -30,6 +30,15 @@ export class RunFootprint extends DeploymentStore {
     const key = storedThreadId(this.deploymentId, run.thread_id);
     const { run_id: runId } = run;
     return this.#asOwner(run, async (transaction) => {
+      await sql`
+        UPDATE slipway_agent.threads t
+        SET config = coalesce(r.config_before, '{}'),
+          metadata = t.metadata - ${ORIGIN_NAMES}::text[] || (
+            SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(r.metadata_before)
+            WHERE key = ANY(${ORIGIN_NAMES}::text[]))
+        FROM slipway_agent.runs r
+        WHERE r.run_id = ${runId} AND t.deployment_id = r.deployment_id AND t.thread_id = r.thread_id
+      `.execute(transaction);
       await sql`
         DELETE FROM ${WRITES} w USING ${CHECKPOINTS} c
         WHERE c.thread_id = ${key} AND c.metadata->>'run_id' = ${runId}
@@ -61,6 +70,10 @@ export class RunFootprint extends DeploymentStore {
     change: (transaction: Transaction<AgentTables>) => Promise<void>,
   ): Promise<boolean> {
     return this.db.transaction().execute(async (transaction) => {
+      // The thread's row is locked first, as in accepting a run.
+      await sql`SELECT 1 FROM slipway_agent.threads WHERE ${this.threadCondition(run.thread_id)} FOR UPDATE`.execute(
+        transaction,
+      );
       const ownedRun = await transaction
         .selectFrom('slipway_agent.runs')
         .select('run_id')
@@ -91,6 +104,9 @@ export function isThreadEmpty(deploymentId: string, threadId: string): RawBuilde
   const key = storedThreadId(deploymentId, threadId);
   return sql<boolean>`NOT EXISTS (SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key})`;
 }
+
+/** The names in a thread's metadata that its newest begun run sets ({@link setMarks}). */
+const ORIGIN_NAMES = ['graph_id', 'assistant_id'];
 
 const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 

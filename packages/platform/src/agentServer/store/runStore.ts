@@ -194,11 +194,16 @@ export class RunStore extends DeploymentStore {
    * stored, the next attempt stores them.
    */
   async begin(run: RunRecord, marks: ThreadMarks): Promise<BegunRun | undefined> {
+    const threadCondition = this.threadCondition(run.thread_id);
     const begun = await this.#beginRun(
       this.db,
       sql`
         UPDATE slipway_agent.runs r
-        SET status = 'running', attempt = attempt + 1, updated_at = now()
+        SET status = 'running', attempt = attempt + 1, updated_at = now(),
+          (metadata_before, config_before) = (SELECT
+            CASE r.attempt WHEN 0 THEN t.metadata ELSE r.metadata_before END,
+            CASE r.attempt WHEN 0 THEN t.config ELSE r.config_before END
+            FROM slipway_agent.threads t WHERE ${threadCondition})
         WHERE run_id = ${run.run_id} AND status = 'pending' AND owner = ${this.#processId}
           AND NOT EXISTS (SELECT 1 FROM slipway_agent.runs e
             WHERE e.deployment_id = r.deployment_id AND e.thread_id = r.thread_id
@@ -207,20 +212,10 @@ export class RunStore extends DeploymentStore {
       run.thread_id,
     );
     if (begun !== undefined)
-      await sql`UPDATE slipway_agent.threads SET ${setMarks(marks)} WHERE ${this.threadCondition(run.thread_id)}`.execute(
+      await sql`UPDATE slipway_agent.threads SET ${setMarks(marks)} WHERE ${threadCondition}`.execute(
         this.db,
       );
     return begun;
-  }
-
-  /** A thread's newest run that has begun, besides the given one. */
-  async newestBegun(besides: RunRecord): Promise<RunRecord | undefined> {
-    return this.#ofThread(besides.thread_id)
-      .where('run_id', '<>', besides.run_id)
-      .where('attempt', '>', 0)
-      .orderBy('sequence', 'desc')
-      .limit(1)
-      .executeTakeFirst();
   }
 
   async owned(): Promise<string[]> {
@@ -325,12 +320,14 @@ export class RunStore extends DeploymentStore {
       db,
       sql`
         INSERT INTO slipway_agent.runs (run_id, deployment_id, thread_id, assistant_id, metadata, status, attempt, kwargs,
-          multitask_strategy, owner, start_after)
+          multitask_strategy, owner, start_after, metadata_before,
+          config_before)
         SELECT ${run.runId}::uuid, ${this.deploymentId}, ${run.threadId}::uuid, ${run.assistantId}::uuid,
           ${JSON.stringify(run.metadata)}::jsonb, ${isBegun ? 'running' : 'pending'}, ${isBegun ? 1 : 0}::int,
           ${JSON.stringify(run.kwargs)}::json, ${run.multitaskStrategy}, ${this.#processId},
-          now() + ${delay}::double precision * interval '1 second'
-        FROM thread RETURNING *`,
+          now() + ${delay}::double precision * interval '1 second', before.metadata, before.config
+        FROM thread LEFT JOIN slipway_agent.threads before ON ${isBegun} AND ${this.threadCondition(run.threadId)}
+        RETURNING *`,
       run.threadId,
       thread,
     );
