@@ -229,12 +229,14 @@ it('a copy of a busy thread has the state of the last completed step, and contin
   expect((await api.join(thread, run.run_id)).log).toEqual(['first', 'second']);
 });
 
-it('a copy of a failed thread shows its error', async () => {
+it('a copy of a failed thread shows its error, and its states have its id', async () => {
   const thread = await api.thread();
   await api.wait(thread, { assistant_id: 'odd', ...input('throw') });
   const { status, error } = await api.threadOf(thread);
   const copy = await api.json('POST', `/threads/${thread}/copy`);
   expect(copy).toMatchObject({ status, error });
+  const metadata = { thread_id: copy.thread_id };
+  expect(await api.json('POST', `/threads/${copy.thread_id}/history`, { metadata })).not.toEqual([]);
 });
 
 describe('a graph that is a function of the configuration', () => {

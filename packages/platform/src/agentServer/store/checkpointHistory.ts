@@ -30,7 +30,13 @@ export class CheckpointHistory extends DeploymentStore {
     const { rows } = await sql<{ status: string }>`
       WITH blobs AS (${copyOf(BLOBS, 'channel, version, type, blob')}),
         writes AS (${copyOf(WRITES, 'checkpoint_id, task_id, idx, channel, type, blob')}),
-        checkpoints AS (${copyOf(CHECKPOINTS, 'checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata')}),
+        checkpoints AS (
+          INSERT INTO ${CHECKPOINTS}
+            (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+          SELECT ${to}::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+            metadata || jsonb_build_object('thread_id', ${copyId}::text)
+          FROM ${CHECKPOINTS} WHERE thread_id = ${from}
+        ),
         thread AS (
           INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata, config, "values", interrupts, error, status)
           SELECT deployment_id, ${copyId}::uuid, metadata, config, "values", interrupts, error,
