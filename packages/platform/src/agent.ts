@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
 import { type AgentServer, startAgentServer } from './agentServer/agentServer.ts';
+import { RunEndedHere } from './agentServer/store/checkpointStore.ts';
 import type { AgentSpans } from './agentServer/traces/agentSpans.ts';
 import { type TraceVariables, withTraceVariables } from './agentServer/traces/traceVariables.ts';
 import { HAND_OVER_MS } from './draining.ts';
@@ -54,9 +55,10 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   let log = createLogger();
   const exit = replaceProcessExit();
   // Errors that an agent's code leaves unhandled are logged, and end only its own run.
-  process.on('unhandledRejection', (reason) =>
-    log.error({ err: reason }, 'a promise of the agent was rejected'),
-  );
+  process.on('unhandledRejection', (reason) => {
+    if (reason instanceof RunEndedHere) log.info(reason.message);
+    else log.error({ err: reason }, 'a promise of the agent was rejected');
+  });
   process.on('uncaughtException', (error) =>
     log.error({ err: error }, 'an error of the agent was not caught'),
   );

@@ -92,6 +92,17 @@ describe('a run', () => {
     expect(await api.json('GET', '/ok')).toEqual({ ok: true });
   });
 
+  it('that is canceled while its subgraph stores a checkpoint is no error of the server', async () => {
+    const cancel = async () => {
+      const thread = await api.thread();
+      const run = await api.create(thread, { assistant_id: 'parent', ...input('x') });
+      await api.cancel(thread, run.run_id);
+    };
+    // Some are canceled at that moment.
+    await Promise.all(Array.from({ length: 60 }, cancel));
+    expect(agent().stderr()).not.toMatch(/"level":50.*has ended here/u);
+  });
+
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });

@@ -177,9 +177,16 @@ export class CheckpointStore extends PostgresSaver {
     }
     const writer = this.#writers.get(runId);
     const attempt = configurableOf(config)[ATTEMPT_KEY] ?? writer?.fence.attempt;
-    if (writer === undefined || attempt !== writer.fence.attempt)
-      throw new Error(`Run ${runId} has ended here; nothing more of it is stored.`);
+    if (writer === undefined || attempt !== writer.fence.attempt) throw new RunEndedHere(runId);
     await writer.store(rows);
+  }
+}
+
+/** A graph that continues after its run's end wants to store a checkpoint. LangGraph leaves some of these unhandled. */
+export class RunEndedHere extends Error {
+  constructor(runId: string) {
+    super(`Run ${runId} has ended here; nothing more of it is stored.`);
+    this.name = 'RunEndedHere';
   }
 }
 
