@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 
@@ -28,7 +27,7 @@ import {
   reportAnswers,
   reportAgentRequest,
 } from './http/answeredRequests.ts';
-import { listen, type Listening } from './http/listen.ts';
+import { listen, type Listening, listenerOf } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, unservedHandler } from './http/problem.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
@@ -251,7 +250,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
     await controlPlane.registerDeployments();
     const listening = await listen(
-      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
+      routeRequests(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
       options,
     );
     url = listening.url;
@@ -303,19 +302,18 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
 }
 
 /** Routes requests to agents to the gateway, if `admit` allows them, and all others to the app. */
-function listenerOf(
+function routeRequests(
   app: Hono,
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
   onAnswered: (answered: AnsweredRequest) => void,
 ): RequestListener {
-  // A health check by HTTP/1.0 has no Host.
-  const toApp = getRequestListener(app.fetch, { hostname: 'localhost' });
+  const toApp = listenerOf(app);
   return (request, response) => {
     const agent = agentPath(request.url ?? '');
     if (agent === undefined) {
-      void toApp(request, response);
+      toApp(request, response);
       return;
     }
     reportAgentRequest(request, response, agent, onAnswered);

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 
-import { getRequestListener } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import type { Logger } from 'pino';
 
 import { requireApiKey } from '../http/apiKey.ts';
-import { listen } from '../http/listen.ts';
+import { listen, listenerOf } from '../http/listen.ts';
 import { createLogger } from '../http/logger.ts';
 import { limitBody } from '../http/parse.ts';
 import { HttpProblem, problemHandler, unservedHandler } from '../http/problem.ts';
@@ -200,12 +199,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 
     // Before the server accepts runs: others claim a run whose owner is not in the list of processes.
     await lease.start();
-    // A health check by HTTP/1.0 has no Host.
-    const answer = getRequestListener(app.fetch, { hostname: 'localhost' });
-    const listening = await listen((request, response) => void answer(request, response), {
-      port: options.port,
-      host: options.host,
-    });
+    const listening = await listen(listenerOf(app), { port: options.port, host: options.host });
     url = listening.url;
     await ownership.start();
     return {

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { getRequestListener, RequestError } from '@hono/node-server';
+import type { Hono } from 'hono';
 import { answerClientErrors } from '@slipway/contract/clientErrors';
 
 import { PlatformError } from '../errors.ts';
@@ -41,6 +43,19 @@ export async function listen(
     server,
     close: (graceMs = 5_000) => close(server, graceMs),
   };
+}
+
+/** Answers requests by an app. Those whose URL it cannot read (`OPTIONS *`, a bad `Host`) get the body of every error. */
+export function listenerOf(app: Hono): RequestListener {
+  const answer = getRequestListener(app.fetch, {
+    // A health check by HTTP/1.0 has no Host.
+    hostname: 'localhost',
+    errorHandler: (error) =>
+      error instanceof RequestError
+        ? Response.json({ detail: `Bad Request: ${error.message}.` }, { status: 400 })
+        : Response.json({ detail: 'Internal Server Error' }, { status: 500 }),
+  });
+  return (request, response) => void answer(request, response);
 }
 
 function portUnavailable(

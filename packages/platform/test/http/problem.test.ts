@@ -1,4 +1,6 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -6,7 +8,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
-import { listen } from '../../src/http/listen.ts';
+import { listen, listenerOf } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
 import { HttpProblem, problemHandler, unservedHandler } from '../../src/http/problem.ts';
@@ -162,8 +164,7 @@ it('a client that leaves in the middle of its body is not reported as a database
 });
 
 it('a client that sends all of a too large body receives the error', async () => {
-  const answer = getRequestListener(app().app.fetch);
-  const listening = await listen((request, response) => void answer(request, response), { port: 0 });
+  const listening = await listen(listenerOf(app().app), { port: 0 });
   for (const mebibytes of [1, 16]) {
     const body = new Uint8Array(mebibytes * 1_048_576);
     const answered = await fetch(`${listening.url}/body`, { method: 'POST', body });
@@ -172,3 +173,16 @@ it('a client that sends all of a too large body receives the error', async () =>
   }
   await listening.close();
 });
+
+it.each(['GET /teapot HTTP/1.1\r\nhost: a b', 'OPTIONS * HTTP/1.1\r\nhost: a'])(
+  'a request without a URL is answered as every error (%j)',
+  async (head) => {
+    const listening = await listen(listenerOf(app().app), { port: 0 });
+    const socket = connect(Number(new URL(listening.url).port));
+    socket.write(`${head}\r\nconnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    await listening.close();
+    expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/u);
+    expect(answer).toMatch(/\r\n\r\n\{"detail":"Bad Request: [^"]+\."\}$/u);
+  },
+);
