@@ -151,6 +151,18 @@ async function keysInTemporal(): Promise<readonly string[]> {
 it('with one key, an artifact is promoted to a target after a proved approval', async () => {
   await did('ada', 'schedule', 'apply');
   await did('ada', 'schedule', 'pause', 'monthly', '--reason', 'not yet');
+  const without = (...words: string[]) =>
+    slipway(['schedule', ...words], {
+      env: { ...stack.env, ...people.environmentOf('ada'), SLIPWAY_PAYLOAD_KEYS: KEYS.third },
+      cwd: project.folder,
+    });
+  for (const what of ['list', 'apply']) {
+    const refused = without(what);
+    expect(await refused.exited).toBe(1);
+    expect(refused.stderr).toMatch(/:monthly cannot be read: .* the key "old".*temporal schedule delete/su);
+  }
+  const paused = without('pause', 'monthly', '--reason', 'not yet');
+  expect(await paused.exited, paused.stderr).toBe(0);
   await did('ada', 'release', 'canary');
   expect(await did('ada', 'audit')).toContain('production: no releases and rollbacks');
   await promotes();

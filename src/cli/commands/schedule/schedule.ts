@@ -1,7 +1,8 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
-import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, describeTimes, scheduleChanges } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -13,6 +14,7 @@ import {
   readSchedule,
   triggerSchedule,
 } from '../../../temporal/client/schedule/schedules.ts';
+import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
@@ -53,7 +55,8 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
     const { declared, prepared } = await declaredSchedules(context, file);
-    const existing = await existingSchedules(context, file, temporal);
+    const { existing, sealed } = await existingSchedules(context, file, temporal);
+    if (sealed[0] !== undefined) throw sealed[0];
     const changes = scheduleChanges(declared, existing);
     const prune = options.prune ?? false;
     for (const { name, kind, differences, scheduleId } of changes) {
@@ -79,8 +82,10 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
 export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<number> {
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
-    const existing = await existingSchedules(context, file, temporal);
+    const { existing, sealed } = await existingSchedules(context, file, temporal);
     for (const schedule of existing) printSchedule(context, schedule);
+    for (const { message } of sealed) context.output.print(message);
+    if (sealed[0] !== undefined) throw sealed[0];
     if (existing.length === 0)
       context.output.print('Temporal has no schedules; create them: slipway schedule apply');
     return 0;
@@ -98,7 +103,10 @@ export async function runSchedulePause(
   const { who, reason } = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     await pauseSchedule(temporal, scheduleId, paused, `${who}: ${reason ?? 'no reason given'}`);
-    printSchedule(context, await readSchedule(temporal, scheduleId));
+    const schedule = await readSchedule(temporal, scheduleId).catch(ifSealed((error) => error));
+    if (schedule instanceof SlipwayError)
+      context.output.print(`${paused ? 'paused' : 'resumed'}; ${schedule.message}`);
+    else printSchedule(context, schedule);
     return 0;
   });
 }
@@ -158,15 +166,23 @@ async function declaredSchedules(
   return { declared, prepared };
 }
 
+/** The schedules of the file's targets, and the errors of those whose payload key is missing. */
 async function existingSchedules(
   context: CommandContext,
   file: LoadedConfig,
   temporal: TemporalConnection,
-): Promise<readonly ExistingSchedule[]> {
+): Promise<{ readonly existing: readonly ExistingSchedule[]; readonly sealed: readonly SlipwayError[] }> {
   const targets = await chooseTargetSpecs(context, file.config, undefined);
-  return (await listSchedules(temporal)).filter(({ request: { to } }) =>
-    targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
-  );
+  const sealed = new Map<string, SlipwayError>();
+  const found = await listSchedules(temporal, sealed);
+  return {
+    existing: found.filter(({ request: { to } }) =>
+      targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
+    ),
+    sealed: [...sealed].flatMap(([id, error]) =>
+      targets.some(({ workflowId }) => id.startsWith(promotionIdAt(workflowId, ''))) ? error : [],
+    ),
+  };
 }
 
 async function scheduleIdOf(

@@ -4,7 +4,6 @@ import {
   type Client,
   ScheduleAlreadyRunning,
   type ScheduleDescription,
-  type ScheduleHandle,
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
@@ -18,7 +17,7 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
+import { ifSealed, isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
@@ -47,7 +46,7 @@ export async function listSchedules(
     for await (const { scheduleId } of temporal.client.schedule.list()) {
       if (!scheduleId.startsWith(PREFIX)) continue;
       try {
-        const existing = read(await temporal.client.schedule.getHandle(scheduleId).describe());
+        const existing = await describe(temporal.client, scheduleId);
         if (existing !== undefined) found.push(existing);
       } catch (error) {
         if (sealed === undefined || !isSealed(error)) throw error;
@@ -63,7 +62,7 @@ export async function readSchedule(
   temporal: TemporalConnection,
   scheduleId: string,
 ): Promise<ExistingSchedule> {
-  const found = read(await asking(temporal, () => temporal.client.schedule.getHandle(scheduleId).describe()));
+  const found = await asking(temporal, () => describe(temporal.client, scheduleId));
   if (found === undefined) throw unknown(scheduleId);
   return found;
 }
@@ -85,7 +84,7 @@ export async function applySchedules(
       if (wanted !== undefined && kind !== 'unchanged') await putSchedule(temporal, wanted);
       if (kind === 'undeclared' && prune) {
         const handle = client.schedule.getHandle(scheduleId);
-        await endWaitingRuns(client, handle);
+        await endWaitingRuns(temporal, scheduleId);
         await handle.delete();
       }
     }
@@ -112,21 +111,23 @@ export async function pauseSchedule(
   paused: boolean,
   note: string,
 ): Promise<void> {
-  const { client } = temporal;
-  const handle = client.schedule.getHandle(scheduleId);
+  const handle = temporal.client.schedule.getHandle(scheduleId);
   await asking(temporal, async () => {
     if (!paused) return handle.unpause(note);
     await handle.pause(note);
-    await endWaitingRuns(client, handle);
+    await endWaitingRuns(temporal, scheduleId);
   });
 }
 
-/** Ends the runs of a schedule that have started no promotion yet. */
-async function endWaitingRuns(client: Client, schedule: ScheduleHandle): Promise<void> {
+/** Ends the runs of a schedule that have started no promotion yet. Needs no payload key. */
+async function endWaitingRuns(
+  { client, connection, settings: { namespace } }: TemporalConnection,
+  scheduleId: string,
+): Promise<void> {
+  const { info } = await connection.workflowService.describeSchedule({ namespace, scheduleId });
   // Temporal's running actions lack those that its own trigger has started beside another.
-  const { recentActions } = (await schedule.describe()).info;
-  for (const { action } of recentActions) {
-    const run = client.workflow.getHandle(action.workflow.workflowId);
+  for (const { startWorkflowResult: started } of info?.recentActions ?? []) {
+    const run = client.workflow.getHandle(started?.workflowId ?? '');
     try {
       const { pendingChildren } = (await run.describe()).raw;
       if ((pendingChildren ?? []).length > 0) continue;
@@ -183,6 +184,21 @@ function optionsOf({ settings }: TemporalConnection, { scheduleId, request, sche
     },
     policies: { overlap: OVERLAP[overlap], catchupWindow: catchUpMs, pauseOnFailure: false },
   };
+}
+
+async function describe(client: Client, scheduleId: string): Promise<ExistingSchedule | undefined> {
+  const described = client.schedule.getHandle(scheduleId).describe();
+  return read(
+    await described.catch(
+      ifSealed(({ code, message, place, hint }) => {
+        const lost = `temporal schedule delete --schedule-id ${JSON.stringify(scheduleId)}`;
+        throw new SlipwayError(code, `the schedule ${scheduleId} cannot be read: ${message}`, {
+          place,
+          hint: `${hint}. If the key is lost, delete the schedule (${lost}), then run: slipway schedule apply`,
+        });
+      }),
+    ),
+  );
 }
 
 /** Reads a schedule, whose declaration is in its runs' input. `undefined` if it is not one of Slipway's. */
