@@ -59,6 +59,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     if (reason instanceof RunEndedHere) log.info(reason.message);
     else log.error({ err: reason }, 'a promise of the agent was rejected');
   });
+  // Without a listener, Node warns about each one that is handled after all.
+  process.on('rejectionHandled', () => undefined);
   process.on('uncaughtException', (error) =>
     log.error({ err: error }, 'an error of the agent was not caught'),
   );
