@@ -188,14 +188,15 @@ describe.concurrent('streams', () => {
     expect(await collectEvents(unknown), 'the output from now on').toEqual(whole.slice(0, 1));
   });
 
-  it('end immediately for a failed run, with its error', async () => {
+  it('end immediately for a failed run, with its error, whose id follows the last one seen', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'odd', ...input('throw') });
     await api.join(thread, run.run_id);
-    const events = await collectEvents(await api.send('GET', `/threads/${thread}/runs/${run.run_id}/stream`));
-    expect(events).toMatchObject([
+    const headers = { 'last-event-id': '4' };
+    const path = `/threads/${thread}/runs/${run.run_id}/stream`;
+    expect(await collectEvents(await api.send('GET', path, undefined, { headers }))).toMatchObject([
       { event: 'metadata', data: { run_id: run.run_id, attempt: 1 } },
-      { event: 'error', data: { error: 'RangeError', message: 'out of luck' } },
+      { event: 'error', data: { error: 'RangeError', message: 'out of luck' }, id: '5' },
     ]);
   });
 

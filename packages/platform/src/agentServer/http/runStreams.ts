@@ -24,8 +24,8 @@ export async function joinStream(
 ): Promise<EventReader> {
   const { service, events } = parts;
   const resumable = (run.kwargs as { resumable?: boolean }).resumable === true;
-  const isId = resumable && EVENT_ID.test(options.lastEventId ?? '');
-  const lastEventId = isId ? Number(options.lastEventId) : NaN;
+  const seen = EVENT_ID.test(options.lastEventId ?? '') ? Number(options.lastEventId) : NaN;
+  const lastEventId = resumable ? seen : NaN;
   const accepts = options.modes === undefined ? () => true : createEventFilter(options.modes);
   const live = service.findLive(run.run_id);
   if (live !== undefined) {
@@ -34,7 +34,7 @@ export async function joinStream(
   }
   if (!resumable) await events.requestStoring(run.run_id);
   const after = Number.isNaN(lastEventId) ? await events.newestId(run.run_id) : lastEventId;
-  return readGenerated((signal) => readStoredEvents(parts, run, { after, accepts, signal }));
+  return readGenerated((signal) => readStoredEvents(parts, run, { after, seen, accepts, signal }));
 }
 
 /** An id that the database can compare; -1 is before all. Any other text counts as absent. */
@@ -58,9 +58,9 @@ const POLL_INTERVAL_MS = 200;
 async function* readStoredEvents(
   { service, events }: { service: RunService; events: EventStore },
   run: RunRecord,
-  options: { after: number; accepts: (event: string) => boolean; signal: AbortSignal },
+  options: { after: number; seen: number; accepts: (event: string) => boolean; signal: AbortSignal },
 ): AsyncGenerator<Uint8Array, void> {
-  const { accepts, signal } = options;
+  const { seen, accepts, signal } = options;
   let { after } = options;
   const end: { ending?: RunEnding; error?: Error } = {};
   service.waitForEnding(run, signal).then(
@@ -79,7 +79,8 @@ async function* readStoredEvents(
     if (stored.length > 0) continue;
     if (error !== undefined) throw error;
     if (ending !== undefined) {
-      if (ending.failure !== undefined) yield encodeEvent('error', JSON.stringify(ending.failure), after + 1);
+      const id = Math.max(after, seen || 0) + 1;
+      if (ending.failure !== undefined) yield encodeEvent('error', JSON.stringify(ending.failure), id);
       return;
     }
     await delay(POLL_INTERVAL_MS);
