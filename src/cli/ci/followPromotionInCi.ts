@@ -8,6 +8,7 @@ import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { type PromotionView, viewPromotion } from '../../temporal/client/promotion/promotionClient.ts';
+import { SILENCE_TOLD_AFTER_MS } from '../../temporal/client/release/follow.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { refuseStuck } from '../../temporal/client/stuckTask.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
@@ -125,11 +126,18 @@ export async function followPromotion(
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`, 'promotion');
   const until = Date.now() + timeoutMs;
+  let silentSince: number | undefined;
+  let isTold = false;
   try {
     while (!signal.aborted && Date.now() < until) {
       const seen = await viewPromotion(temporal, workflowId);
       const progress = seen.state === 'running' ? seen.progress : await readProgress(temporal, workflowId);
-      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
+      if (progress !== undefined) {
+        if (isTold) view.show({ kind: 'answering' });
+        silentSince = undefined;
+        isTold = false;
+        view.show({ kind: 'progress', progress, call: null });
+      }
       if (seen.state === 'ended') {
         const { result } = seen;
         view.close();
@@ -137,7 +145,14 @@ export async function followPromotion(
         return { exitCode: tellEnding(output, result, dashboardUrl), result };
       }
       if (seen.state !== 'running') throw endedWithoutResult(seen);
-      if (progress === undefined) await refuseStuck(temporal, workflowId);
+      if (progress === undefined) {
+        await refuseStuck(temporal, workflowId);
+        silentSince ??= Date.now();
+        if (!isTold && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+          view.show({ kind: 'silent', who: 'worker', since: silentSince });
+          isTold = true;
+        }
+      }
       await setTimeout(LOOK_MS);
     }
   } catch (error) {

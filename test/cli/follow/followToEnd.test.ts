@@ -92,6 +92,17 @@ function temporalWith(status: string, attempt: number): TemporalConnection {
   } as unknown as TemporalConnection;
 }
 
+it('a followed promotion whose worker is silent says so, as a release does', async () => {
+  const silent = testOutput();
+  const asked = { ...promotion, timeoutMs: 3_500 };
+  expect(await followPromotion(silent, temporalWith('RUNNING', 1), asked, signal)).toMatchObject({
+    exitCode: 5,
+  });
+  expect(silent.said[0]).toMatch(
+    /… the worker has not answered for 3(\.\d)?s; still trying \(the promotion continues\)$/,
+  );
+});
+
 it.each([
   [
     'that workers cannot continue',

@@ -52,7 +52,7 @@ const SPACING_MS = 250;
 const LONGEST_WAIT_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
 /** A silence shorter than this is not reported: a worker that restarts does not answer for a moment. */
-const SILENCE_TOLD_AFTER_MS = 3_000;
+export const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
  * Follows a release or a rollback to its end. If the worker or Temporal does not answer, reports that and keeps
