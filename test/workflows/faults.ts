@@ -72,3 +72,14 @@ export const mixedWith =
     const latestRevisionId = first === '' ? theirs(world) : first;
     return { ...rest, deployment: { ...deployment, latestRevisionId } };
   };
+
+/** Another client's PATCH follows the call, whether or not the call took effect. */
+export const overtaken =
+  (call: Fault): Fault =>
+  async (perform, world) => {
+    try {
+      return await call(perform, world);
+    } finally {
+      world.patchElsewhere();
+    }
+  };

@@ -168,10 +168,11 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
     const before = { deployment, known: run.knownBefore };
-    const { revisionId, ambiguous, replaces } = await patch(run, before, run.objectPath, sentBefore);
+    const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore, (serves) => {
+      if (serves !== deployment.activeRevisionId) correctBaseline(run, serves);
+    });
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;
-    if (replaces !== deployment.activeRevisionId) correctBaseline(run, replaces);
     return revisionId;
   } catch (error) {
     if (!sentBefore && !explain(error).mayHaveBeenTaken) run.undoPatch = null;

@@ -102,20 +102,20 @@ export interface Patched {
   readonly revisionId: string;
   /** Whether an attempt stayed unanswered: that request can still be applied later. */
   readonly ambiguous: boolean;
-  /** The revision that served when the only attempt was answered; `null` if none did, or that is not known. */
-  readonly replaces: string | null;
 }
 
 /**
  * PATCHes the deployment to the artifact, which creates the release's revision. It creates at most one: after an
  * unknown answer, a revision that carries our upload path is adopted.
  * @param sentBefore - whether an earlier try of this step ended without an answer. If so, it reads before it sends.
+ * @param onServing - called with the active revision of each answer and read.
  */
 export async function patch(
   shipment: Shipment,
   before: Before,
   objectPath: string | null,
   sentBefore: boolean,
+  onServing: (revisionId: string | null) => void,
 ): Promise<Patched> {
   const { journal, request, stopped } = shipment;
   const { target, artifact, graphConfigPath } = request;
@@ -126,17 +126,17 @@ export async function patch(
       const identify = (seen: Seen) => identifyOurs(reads, request, before, objectPath, seen);
       const findOurs = async (isAnswered: boolean) => {
         const { deployment } = await reads.readDeployment({ target, deploymentId });
+        onServing(deployment.activeRevisionId);
         const named = latestIfOurs(deployment, request, before, objectPath);
         return identify({ latest: deployment.latestRevisionId, named, isAnswered });
       };
       const policy = stepPolicy('patch', journal.overrides);
-      let serves: string | null = null;
       const { result, answered, attempts, unknownAnswers } = await sendAtMostOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
           const { deployment } = await activities.patchDeployment(input);
-          serves = deployment.activeRevisionId;
+          onServing(deployment.activeRevisionId);
           return latestIfOurs(deployment, request, before, objectPath);
         },
         settle: () => findOurs(false),
@@ -156,11 +156,7 @@ export async function patch(
         !answered && result !== null ? result : await awaitOurs(first, () => findOurs(true), policy, stopped);
       journal.note({ revisionId });
       return {
-        result: {
-          revisionId,
-          ambiguous: unknownAnswers > 0,
-          replaces: unknownAnswers > 0 || sentBefore ? null : serves,
-        },
+        result: { revisionId, ambiguous: unknownAnswers > 0 },
         attempt: attempts,
         detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
       };

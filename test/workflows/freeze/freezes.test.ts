@@ -3,12 +3,20 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { overtaken, unansweredButTaken } from '../faults.ts';
 import { identity, stepNames } from '../requests.ts';
+import type { Fault } from '../world.ts';
 
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ];
+const IMAGE: Partial<ReleaseRequest> = {
+  artifact: { kind: 'image', uri: 'registry.test/agent:2' },
+  graphConfigPath: null,
+};
 const frozen = (then: 'wait' | 'refuse', forMs: number) => ({
   name: 'weekend',
   timeZone: 'UTC',
@@ -70,19 +78,28 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(result.interventions).toMatchObject([{ kind: 'skip', by: { reason: 'incident 42' } }]);
   });
 
-  it('restores what served at the PATCH if another tool has replaced the revision from before the freeze', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
-    target.world.bad.add(identity('c'));
-    target.world.frozen = frozen('wait', 60_000);
-    const { releaseId } = await target.submit('c', { freezes: FREEZES });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
-    target.world.bringUp(good);
-    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
-    const result = await target.result(releaseId);
-    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, servingVerified: true });
-    expect(result.baseline).toMatchObject({ revisionId: good, verified: true });
-  });
+  it.each<[string, Partial<ReleaseRequest>, Fault, Outcome]>([
+    ['', {}, (perform) => perform(), 'rolled_back'],
+    [' whose answer was lost', {}, unansweredButTaken, 'rolled_back'],
+    [' that may not have been applied', IMAGE, overtaken(unansweredButTaken), 'errored'],
+  ])(
+    'restores what served at the PATCH%s if another tool replaced the baseline during the freeze',
+    async (_, request, patched, outcome) => {
+      const { target, good } = harness.newServingTarget();
+      await target.release('b');
+      target.world.bad.add(identity('c'));
+      target.world.frozen = frozen('wait', 60_000);
+      target.world.next('patchDeployment', patched);
+      const { releaseId } = await target.submit('c', { ...request, freezes: FREEZES });
+      await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+      target.world.bringUp(good);
+      await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+      const result = await target.result(releaseId);
+      expect(result).toMatchObject({ outcome, servingRevisionId: good, servingVerified: true });
+      expect(target.world.active).toBe(good);
+      expect(result.baseline).toMatchObject({ revisionId: good, verified: true });
+    },
+  );
 
   it('waits for a freeze that began while it was paused', async () => {
     const { target } = harness.newServingTarget();

@@ -4,7 +4,7 @@ import type { Artifact } from '../../../src/domain/artifact/artifact.ts';
 import type { ErrorCode } from '../../../src/domain/errors.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { landsLate, overtaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { identity, tarball } from '../requests.ts';
 import type { Fault, World } from '../world.ts';
 
@@ -26,17 +26,6 @@ interface Decided {
 
 const UNKNOWN: Decided = { sent: 1, outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' };
 const unreadable = refused('SLIPWAY_UNAUTHORIZED', 401);
-
-/** Another client's PATCH follows the call, whether or not the call took effect. */
-const overtaken =
-  (call: Fault): Fault =>
-  async (perform, world) => {
-    try {
-      return await call(perform, world);
-    } finally {
-      world.patchElsewhere();
-    }
-  };
 
 /** An upload path is a key: a revision with it is ours. Images and git refs are none, and are never sent twice. */
 const PATCHES: readonly (Shown & { readonly withKey: Decided; readonly withoutKey: Decided })[] = [
