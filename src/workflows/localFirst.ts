@@ -50,12 +50,12 @@ const tries = perWorkflow('tries', () => ({
   tookMs: 0,
   /** Whether a local activity was too slow: later ones probably are, too. */
   areTooSlow: false,
-  /** How many are running. */
   running: 0,
 }));
 
-export function isTrying(): boolean {
-  return tries().running > 0;
+/** How many local activities run. */
+export function triesRunning(): number {
+  return tries().running;
 }
 
 /** Call it at the beginning of each workflow task. */

@@ -7,7 +7,7 @@ import {
   condition,
   type WorkflowInterceptorsFactory,
 } from '@temporalio/workflow';
-import { beginTries, isTrying } from './localFirst.ts';
+import { beginTries, triesRunning } from './localFirst.ts';
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
@@ -25,9 +25,10 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   history event leaves one.
  * 3. A query that comes with a task makes core complete the task during a local activity, or before the workflow has
  *   the activity's result. Then an event of the next task (a message, a timer, the end of a child) reaches the workflow
- *   before the result. A replay delivers both together, or the result first. So all others wait until no local activity
- *   runs. A task that delivers a result and something else fails, which makes core replay the workflow. A task that only
- *   starts a local activity leaves an event, as in 2.
+ *   before the result. A replay looks ahead for the results, and delivers all of a task together, or the results first.
+ *   So the results are delivered when the last one is in, and all others wait until then. A task that brings a result
+ *   and something else fails, which makes core replay the workflow. A task that only starts a local activity leaves an
+ *   event, as in 2.
  *
  * The SDK guards corrections of its own behavior with flags, and stores each with the first task that used it. In case 3,
  * a run may use a flag one task later than its replay, which then lacks it: a scope made in a shielded part of a canceled
@@ -43,6 +44,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   let eventsLeft = 0;
   /** Whether the last command was given. Core still delivers the ends of the activities that the same task canceled. */
   let isOver = false;
+  /** Results of local activities, while others still run. */
+  let early: Job[] = [];
   return {
     inbound: [
       {
@@ -81,15 +84,19 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
               length += grownBy;
             }
             clock = now;
-            const results = jobs?.filter(isLocalResult).length ?? 0;
-            eventsLeft += results;
-            const isTaskNew = results !== jobs?.length;
-            if (isLive && isTaskNew && results > 0) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
-            if (isTaskNew) beginTries();
-            if (jobs?.some(({ initializeWorkflow }) => initializeWorkflow != null) === true) useShieldFlag();
+            const results = jobs?.filter(isLocalResult) ?? [];
+            const others = jobs?.filter((job) => !isLocalResult(job)) ?? [];
+            eventsLeft += results.length;
+            if (isLive && others.length > 0 && results.length > 0)
+              throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
+            if (others.length > 0) beginTries();
+            if (others.some(({ initializeWorkflow }) => initializeWorkflow != null)) useShieldFlag();
             // A running local activity leaves an event when it ends.
-            hasEvents ||=
-              !isTrying() && jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
+            hasEvents ||= !isTrying() && others.some((job) => job.doUpdate == null);
+            const all = [...early, ...results];
+            const areAllIn = all.length >= triesRunning();
+            early = areAllIn ? [] : all;
+            input.activation.jobs = [...others, ...(areAllIn ? all : [])];
           } else if (isAhead && query.headers?.[QUERY_CLOSED_HEADER] == null) {
             throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
           }
@@ -111,6 +118,10 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     ],
   };
 };
+
+function isTrying(): boolean {
+  return triesRunning() > 0;
+}
 
 /** Waits until no local activity runs, also in a canceled scope. */
 function triesEnd(): Promise<void> {

@@ -25,6 +25,7 @@ import { createWorkers, measureSinks, UninterruptedWorker } from '../../src/temp
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
+import { openSlowLine } from './slowLine.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
 
@@ -49,6 +50,8 @@ export interface WorkerMode {
   readonly maxCachedWorkflows?: number;
   /** Workers on the task queue. Default: 1. One without a cache takes one workflow task at a time. */
   readonly workers?: number;
+  /** How late the server gets what the workers send, in milliseconds. Default: at once. */
+  readonly delayMs?: number;
   /** Whether workflows run in the process's main thread. Their own thread costs CPU time, most of all at its start. */
   readonly debugMode?: boolean;
 }
@@ -69,15 +72,16 @@ export async function openHarness(
   },
 ): Promise<Harness> {
   const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
-  const { debugMode = false } = options;
+  const { debugMode = false, delayMs } = options;
   installRuntime();
   const clientConnection = await Connection.connect({ address });
   const client = createClient(clientConnection, 'default', { identity: IDENTITY });
   const targets: TargetUnderTest[] = [];
   const judge = new ScriptedJudge();
   // Two workers of one task queue cannot share a connection.
+  const line = delayMs === undefined ? undefined : await openSlowLine(address, delayMs);
   const connections = await Promise.all(
-    Array.from({ length: workers }, () => NativeConnection.connect({ address })),
+    Array.from({ length: workers }, () => NativeConnection.connect({ address: line?.address ?? address })),
   );
   const create = (connection: NativeConnection): Promise<readonly Worker[]> =>
     createWorkers({
@@ -132,6 +136,7 @@ export async function openHarness(
       await Promise.all(running);
       await clientConnection.close();
       await Promise.all(connections.map((connection) => connection.close()));
+      line?.close();
     },
   };
 }

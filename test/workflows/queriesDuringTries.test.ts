@@ -1,13 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as after } from 'node:timers/promises';
+
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, progressQuery } from '../../src/messages/release.ts';
+import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import { holdSignal, unholdUpdate, viewQuery } from '../../src/messages/target.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
-import { unansweredAndLost } from './faults.ts';
-import { replayFailures } from './harness.ts';
+import { notTaken, refused, unansweredAndLost } from './faults.ts';
+import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { BO } from './lives/life.ts';
+import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName, Fault } from './world.ts';
 
@@ -58,6 +63,55 @@ describeWorkflows('a release that gets queries and messages while local activiti
     await target.result(releaseId);
     await asking;
     await expectReplay(target);
+  });
+});
+
+describe.concurrent('a release in which an activity ends while another one runs locally', () => {
+  /** About half of these rounds are so. */
+  const rounds = Array.from({ length: 20 }, (_, round) => round);
+  /** How long the server waits for the end of each task: time for all that it then delivers with the next one. */
+  const delayMs = 50;
+  let harness: Harness;
+
+  beforeAll(async () => {
+    const id = randomUUID();
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue: `queue-${id}`,
+      nameWorld: (number) => `world-${id}-${number}`,
+      delayMs,
+    });
+  });
+
+  afterAll(() => harness.close());
+
+  it.each(rounds)('replays: round %i', async () => {
+    const target = harness.newTarget();
+    // Nothing is known of the serving revision. Its checks run through the server, and the upload locally beside them.
+    target.world.madeElsewhere('agent');
+    target.startWith({ state: { ...EMPTY_TARGET, owns: target.world.deployment?.id } });
+    const checked = target.world.gate('runCheck');
+    target.world.nextTries('uploadArtifact', refused('SLIPWAY_UNAUTHORIZED', 401), async (...call) => {
+      await after(200);
+      return notTaken()(...call);
+    });
+    const checks = ['one', 'two'].map((name) => ({ ...GREETS, name }));
+    const { releaseId } = await target.submit('a', { checks, onError: { then: 'wait', waitMs: 60_000 } });
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    await target.world.called('runCheck');
+    const release = target.child(releaseId);
+    // Its task delays the next one, which then brings the query and the message.
+    await release.signal('unknown');
+    const asking = release.query(progressQuery).catch(() => undefined);
+    await after(5);
+    await release.signal(INTERVENTION_SIGNALS.retry, { who: 'ada' });
+    await atMost(delayMs);
+    checked.open();
+    await asking;
+    await target.result(releaseId);
+    await expectReplay(target);
+    await target.terminate();
   });
 });
 
