@@ -40,7 +40,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   /** Whether the workflow has run on events whose workflow task is still to come. */
   let isAhead = false;
   let hasEvents = false;
-  /** How many events the commands of this task leave, at least. */
+  let isLive = false;
+  /** How many events this task leaves; 0 in a replay, whose history has them. */
   let eventsLeft = 0;
   /** Whether the last command was given. Core still delivers the ends of the activities that the same task canceled. */
   let isOver = false;
@@ -73,7 +74,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           const { timestamp, historyLength, isReplaying, jobs } = input.activation;
           const query = jobs?.find(({ queryWorkflow }) => queryWorkflow != null)?.queryWorkflow;
           if (query == null) {
-            const isLive = isReplaying !== true;
+            isLive = isReplaying !== true;
             const now = `${String(timestamp?.seconds)}.${String(timestamp?.nanos)}`;
             const grownBy = (historyLength ?? 0) - length;
             if (grownBy > 0) {
@@ -86,7 +87,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             clock = now;
             const results = jobs?.filter(isLocalResult) ?? [];
             const others = jobs?.filter((job) => !isLocalResult(job)) ?? [];
-            eventsLeft += results.length;
+            if (isLive) eventsLeft += results.length;
             if (isLive && others.length > 0 && results.length > 0)
               throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (others.length > 0) beginTries();
@@ -111,7 +112,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           const isTraceless = hasEvents && !isOver && eventsOf(commands) === 0;
           hasEvents = false;
           const all = isTraceless ? [...commands, NOTHING] : commands;
-          eventsLeft += eventsOf(all);
+          if (isLive) eventsLeft += eventsOf(all);
           return { commands: all };
         },
       },
@@ -159,7 +160,7 @@ function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
-/** How many events commands leave at least in this task. Neither rejected updates nor started and canceled ones do. */
+/** How many events commands leave in this task. Neither rejected updates nor started and canceled ones do. */
 function eventsOf(commands: readonly Command[]): number {
   const begun = new Set(commands.map(begins));
   const canceled = new Set(commands.map(cancels));
