@@ -20,8 +20,9 @@ import type { LocalStepOptions, StepActivityOptions } from './traces.ts';
  * Idempotent reads, small records, small uploads, and checks that are quick. Each is first tried as a local activity, in
  * the worker that runs the workflow. That leaves one event instead of three and needs no extra workflow task.
  *
- * Each has the limit for one try, in milliseconds: the workflow's messages wait for it. In a target only while nothing else
- * runs: a replay may deliver the result before a timer that fired earlier, and a target decides by both when its run ends.
+ * Each has the limit for one try, in milliseconds: the workflow's messages and timers wait for it (`taskBoundaries.ts`). A
+ * target has one only before it takes its first message: it is queried often, and core fails some tasks in which a query
+ * meets a local activity ("Attempted to check for LA marker handling in invalid state").
  */
 const LOCAL_FIRST: { readonly [Name in keyof Activities]?: number } = {
   recallTarget: 1_000,
