@@ -78,8 +78,9 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             const now = `${String(timestamp?.seconds)}.${String(timestamp?.nanos)}`;
             const grownBy = (historyLength ?? 0) - length;
             if (grownBy > 0) {
-              const isTaskLost = eventsLeft > 0 && grownBy < eventsLeft + EVENTS_OF_TASK;
-              if (isLive && isTaskLost) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
+              // Or another worker has executed the task.
+              const isTaskLost = eventsLeft > 0 && (!isLive || grownBy < eventsLeft + EVENTS_OF_TASK);
+              if (isAhead || isTaskLost) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
               isAhead ||= isLive && now === clock;
               eventsLeft = 0;
               length += grownBy;
