@@ -334,10 +334,14 @@ function handleReports(target: Target): void {
   });
 }
 
-/** Forwards signals to the running release, so that people need only the target's workflow id. */
+/**
+ * Forwards signals to the running release, so that people need only the target's workflow id. Each waits for the one before,
+ * because the server may deliver two signals of one workflow task in either order: a pause would come after its resume.
+ */
 function forwardInterventions(target: Target): void {
   let last: Pick<ExternalWorkflowHandle, 'signal'> | undefined;
   let forwarded = 0;
+  let delivered = Promise.resolve();
   for (const kind of INTERVENTION_KINDS) {
     setHandler(INTERVENTION_SIGNALS[kind], async (message) => {
       const release = target.runningRelease;
@@ -352,11 +356,10 @@ function forwardInterventions(target: Target): void {
         return;
       }
       forwarded++;
-      try {
-        await release.signal(INTERVENTION_SIGNALS[kind], message);
-      } catch (error) {
-        target.ignore(kind, explain(error).message);
-      }
+      delivered = delivered
+        .then(() => release.signal(INTERVENTION_SIGNALS[kind], message))
+        .catch((error: unknown) => target.ignore(kind, explain(error).message));
+      await delivered;
     });
   }
 }

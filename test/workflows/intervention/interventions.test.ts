@@ -262,6 +262,21 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(state.ignored.at(-1)).toMatchObject({ message: 'pause', reason: 'no release runs' });
   });
 
+  it('signals to the target reach the release in the order of their arrival', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    const turns = Array.from({ length: 40 }, (_, turn) => turn);
+    // Several arrive within one workflow task of the target.
+    await Promise.all(
+      turns.map((turn) => target.signal(turn % 2 === 0 ? 'pause' : 'resume', { who: `turn ${turn}` })),
+    );
+    await target.progressOnce(releaseId, ({ interventions }) => interventions.length === turns.length);
+    expect(await signaled(target.child(releaseId))).toEqual(await signaled(target.handle));
+    await target.signal('resume', BO);
+    target.world.slow.clear();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
   it('withdraw ends a waiting release before it starts', async () => {
     const { target } = harness.newServingTarget();
     const running = await polling(target);
@@ -280,6 +295,14 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(await target.result(running)).toMatchObject({ outcome: 'released' });
   });
 });
+
+/** The messages of a workflow's signals, in their order. */
+async function signaled(workflow: TargetUnderTest['handle']) {
+  const { events } = await workflow.fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+    signal == null ? [] : [Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()],
+  );
+}
 
 /** Submits a release and waits until it polls its revision. */
 async function polling(target: TargetUnderTest): Promise<string> {
