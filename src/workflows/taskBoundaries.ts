@@ -18,7 +18,7 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   on these events, with the clock of the previous task, and keeps the result. The task then runs only what is new,
  *   such as an update. A replay runs both together, the update first: its commands differ in order, and the workflow
  *   is stuck for good. Such an activation adds events but keeps the old clock. Its query is rejected, so that core
- *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`connection.ts`). If the query
+ *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`askAgain.ts`). If the query
  *   also brings the start of that task, core may lose the task: the next one then begins in a history without the
  *   events of the commands given. It fails, with the same effect.
  * 2. A replay may merge two tasks if the first left no event (temporalio/sdk-rust#1146). So each task that delivers a
