@@ -324,9 +324,17 @@ export function readFailedTasks(events: readonly HistoryEvent[]): readonly Faile
     const failed = event.workflowTaskFailedEventAttributes;
     if (failed == null || TAKEN_BACK.has(Number(failed.cause))) return [];
     const message = failed.failure?.message ?? `cause ${String(failed.cause)}`;
-    return message.includes(QUERY_TOO_EARLY) ? [] : [{ message, isLast: index > lastCompleted }];
+    const isLast = index > lastCompleted;
+    const isRepeated = message.includes(QUERY_TOO_EARLY) || (!isLast && message.includes(EVICTED_DURING_TRY));
+    return isRepeated ? [] : [{ message, isLast }];
   });
 }
+
+/**
+ * How core (SDK 1.24) fails a task if a query ended the one before during a local activity, and the workflow was then
+ * evicted from a full cache. The next task repeats the local activity.
+ */
+const EVICTED_DURING_TRY = 'Attempted to check for LA marker handling in invalid state';
 
 /**
  * The values of `temporal.api.enums.v1.WorkflowTaskFailedCause` that are no failure of the workflow's code: an event

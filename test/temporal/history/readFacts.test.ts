@@ -142,6 +142,11 @@ it('distinguishes a workflow task that failed from the last one, after which wor
   });
   expect(failures(...TASK_DONE, failed('[TMPRL1100] broken'), lost, refused)).toEqual([told(true)]);
   expect(failures(failed('[TMPRL1100] broken'), ...TASK_DONE, refused)).toEqual([told(false)]);
+  const evicted = failed(
+    'Fatal error: Attempted to check for LA marker handling in invalid state RequestSent',
+  );
+  expect(failures(evicted, ...TASK_DONE)).toEqual([]);
+  expect(failures(...TASK_DONE, evicted)).toMatchObject([{ isLast: true }]);
 });
 
 function isIdle(events: readonly object[]): boolean {
