@@ -8,8 +8,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`slipway needs Node 20.19 or newer; this is ${process.versions.node}.\n`);
   process.exit(1);
 }
-const entry = new URL('../dist/command/main.js', import.meta.url);
-if (!existsSync(fileURLToPath(entry))) {
+const entry = fileURLToPath(new URL('../dist/command/main.cjs', import.meta.url));
+if (!existsSync(entry)) {
   process.stderr.write('slipway is not built yet. Run: npm ci && npm run build\n');
   process.exit(1);
 }
@@ -17,4 +17,4 @@ if (!existsSync(fileURLToPath(entry))) {
 process.noDeprecation = true;
 // From Node 22.1 on: what V8 compiled is kept for the next start.
 module.enableCompileCache?.();
-await import(entry.href);
+module.createRequire(import.meta.url)(entry);

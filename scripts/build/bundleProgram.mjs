@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 import { writeBuild } from './bundle/builds.mjs';
+import { asCommonJs } from './bundle/commonJs.mjs';
 import { licensesOf } from './bundle/licenses.mjs';
 import { ENGLISH_ONLY, loadedByRequire, placesOfModules } from './bundle/plugins.mjs';
 import { temporalClient } from './bundle/temporalClient.mjs';
@@ -26,7 +27,7 @@ const EXTERNAL_COMMON_JS =
 const BANNER =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
-/** The command: `bin/slipway.js` loads its `main.js`. */
+/** The command: `bin/slipway.js` loads its `main.cjs`. */
 export function bundleCommand(options) {
   const { dist } = PACKAGES.slipway;
   return bundle({
@@ -34,6 +35,7 @@ export function bundleCommand(options) {
     entryPoints: [join(dist, 'cli/main.js')],
     folder: join(dist, 'command'),
     plugins: temporalClient(),
+    isCommonJs: true,
     ...options,
   });
 }
@@ -50,10 +52,11 @@ export function bundlePlatform(options) {
  * and with `NODE_OPTIONS=--enable-source-maps` a stack trace shows lines of `src/`.
  * @param options.dist - the package's `dist/`, which contains the modules.
  * @param options.folder - the bundle's folder, directly below `dist`; see `bundle/builds.mjs`.
+ * @param options.isCommonJs - makes CommonJS of it. Default: ES modules.
  * @param options.keepEarlier - whether to keep the previous build, for processes that run from it.
  * @returns the size of its code.
  */
-async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) {
+async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [], isCommonJs = false }) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints,
@@ -66,8 +69,9 @@ async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) 
     outdir: join(folder, 'build'),
     external: EXTERNAL,
     plugins: [...plugins, loadedByRequire(EXTERNAL_COMMON_JS), placesOfModules(dist, '../../'), ENGLISH_ONLY],
-    banner: { js: BANNER },
-    sourcemap: 'linked',
+    banner: { js: isCommonJs ? '' : BANNER },
+    sourcemap: isCommonJs ? 'inline' : 'linked',
+    outExtension: { '.js': isCommonJs ? '.cjs' : '.js' },
     sourcesContent: false,
     legalComments: 'linked',
     metafile: true,
@@ -75,14 +79,15 @@ async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) 
     logLevel: 'warning',
   });
   refuseNameless(metafile.outputs);
-  const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }));
+  const made = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }));
+  const files = isCommonJs ? (await Promise.all(made.map(asCommonJs))).flat() : made;
   const licenses = Buffer.from(licensesOf(ROOT, Object.keys(metafile.inputs)));
   writeBuild(folder, {
     files: [...files, { name: 'LICENSES.txt', contents: licenses }],
-    entries: entryPoints.map((path) => basename(path)),
+    entries: entryPoints.map((path) => `${basename(path, '.js')}${isCommonJs ? '.cjs' : '.js'}`),
     keepEarlier,
   });
-  const code = files.filter(({ name }) => name.endsWith('.js'));
+  const code = files.filter(({ name }) => /\.c?js$/.test(name));
   return `${Math.round(code.reduce((sum, { contents }) => sum + contents.length, 0) / 1024)} KiB`;
 }
 

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 // Skipped if `dist/` is older than the sources: `npm test` builds before it runs this.
 describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
-  const command = readBundle('dist/command', 'main.js');
+  const command = readBundle('dist/command', 'main.cjs');
   const platform = readBundle('packages/platform/dist/bundle', 'index.js');
 
   it.each([command, platform])('contains no path of the machine that built it: $folder', ({ files }) => {
@@ -40,7 +40,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
   });
 
   it('prints help without loading Temporal, the control plane’s client, the platform, the agents’ runtime and the AWS SDK', () => {
-    const loaded = loadedWith(command, 'main.js');
+    const loaded = loadedWith(command, 'main.cjs');
     expect([...loaded.packages].filter((name) => !name.startsWith('node:'))).toEqual([]);
     expect([...loaded.bundled].sort()).toEqual(['commander']);
   });
@@ -144,7 +144,7 @@ function readBundle(folder: string, main: string): Bundle {
   const build = join(ROOT, folder, dirname(/'\.\/(?<path>.*)'/.exec(entry)?.groups?.['path'] ?? '.'));
   const files = readdirSync(build).map((name) => ({ name, text: readFileSync(join(build, name), 'utf8') }));
   const code = new Map(
-    files.filter(({ name }) => name.endsWith('.js')).map(({ name, text }) => [name, text]),
+    files.filter(({ name }) => /\.c?js$/.test(name)).map(({ name, text }) => [name, text]),
   );
   return { folder, build, files, code };
 }
@@ -161,20 +161,22 @@ function loadedWith(
     if (seen.has(name)) return;
     seen.add(name);
     const text = bundle.code.get(name) ?? '';
-    for (const [, from = ''] of text.matchAll(/^(?:import|export) (?:[^'"]*? from )?"([^"]+)";$/gm)) {
+    for (const [, from = ''] of text.matchAll(AT_ONCE)) {
       if (from.startsWith('./')) follow(from.slice(2));
       else packages.add(from);
     }
-    for (const [, from = ''] of text.matchAll(/module\.exports = __require\("([^"]+)"\);/g))
-      packages.add(from);
+    for (const [, from = ''] of text.matchAll(/"loaded-by-require:([^"]+)"/g)) packages.add(from);
     for (const from of bundledIn(bundle, name)) bundled.add(from);
   };
   follow(part);
   return { packages, bundled };
 }
 
+/** What a part loads at once, as an ES module or as CommonJS. */
+const AT_ONCE = /^(?:(?:import|export) (?:[^'"]*? from )?|var import_\w+ = .*?require\()"([^"]+)"/gm;
+
 function bundledIn({ code }: Bundle, name: string): Set<string> {
-  const found = (code.get(name) ?? '').matchAll(/^ *\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm);
+  const found = (code.get(name) ?? '').matchAll(/^ *\/\/!? node_modules\/((?:@[^/]+\/)?[^/]+)\//gm);
   return new Set([...found].map(([, from = '']) => from));
 }
 
@@ -182,7 +184,7 @@ function bundledIn({ code }: Bundle, name: string): Set<string> {
 function filesAskedFor({ build }: Bundle, name: string, text: string): string[] {
   const here = pathToFileURL(join(build, name));
   const places = new Map(
-    [...text.matchAll(/(ownAddress\d*) = new URL\("([^"]+)", import\.meta\.url\)/g)].map(
+    [...text.matchAll(/(ownAddress\d*) = new URL\("([^"]+)", (?:import\.meta\.url|ownUrl)\)/g)].map(
       ([, variable = '', place = '']) => [variable, new URL(place, here)],
     ),
   );
@@ -195,7 +197,7 @@ function filesAskedFor({ build }: Bundle, name: string, text: string): string[] 
 function packagesThatAsk(text: string): string[] {
   let current = '';
   return text.split('\n').flatMap((line) => {
-    const module = /^ *\/\/ (?<path>(?:node_modules|dist|packages)\/\S+)$/.exec(line)?.groups?.['path'];
+    const module = /^ *\/\/!? (?<path>(?:node_modules|dist|packages)\/\S+)$/.exec(line)?.groups?.['path'];
     if (module !== undefined) current = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(module)?.[1] ?? '';
     return current !== '' && /\b__(dir|file)name\b|\bimport\.meta\b/.test(line) ? [current] : [];
   });

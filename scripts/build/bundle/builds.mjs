@@ -33,7 +33,12 @@ export function writeBuild(folder, { files, entries, keepEarlier }) {
   writeFiles(folder, digest, files);
   for (const name of entries) {
     const entry = join(folder, name);
-    writeFileSync(`${entry}.tmp`, `export * from './${digest}/${name}';\n`);
+    const path = `'./${digest}/${name}'`;
+    const isCommonJs = name.endsWith('.cjs');
+    writeFileSync(
+      `${entry}.tmp`,
+      isCommonJs ? `module.exports = require(${path});\n` : `export * from ${path};\n`,
+    );
     renameSync(`${entry}.tmp`, entry);
   }
   removeOthers(folder, digest, keepEarlier ? 1 : 0);

@@ -1,5 +1,3 @@
-import { compiled, incbi, lgam } from 'cephes';
-
 import {
   type Change,
   type DistributionSide,
@@ -9,6 +7,7 @@ import {
   METRICS,
   type RateSide,
 } from '../../domain/judge/metric.ts';
+import { incbi, lgam } from './cephes.ts';
 import { mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
 
 /** Compares the shares of two sides. */
@@ -147,8 +146,6 @@ function quantile(sorted: Float64Array, share: number): number {
   const above = sorted[Math.ceil(place)] ?? below;
   return below + (above - below) * (place - Math.floor(place));
 }
-
-await compiled;
 
 /** Fisher's exact test, one-sided: the probability of so few successes of the candidate at equal rates. */
 export function fisherFewer(baseline: RateSide, candidate: RateSide): number {

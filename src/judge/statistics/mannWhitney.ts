@@ -1,8 +1,5 @@
-import { compiled, ndtr, ndtri } from 'cephes';
-
 import type { Change } from '../../domain/judge/metric.ts';
-
-await compiled;
+import { ndtr, ndtri } from './cephes.ts';
 
 interface MannWhitney {
   /** The number of pairs in which the candidate's value is larger. A tie counts half. */

@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { beforeEach, expect, it } from 'vitest';
@@ -41,6 +42,15 @@ it('the previous build stays for processes that have not loaded all of it; older
   await expect(stat(one)).rejects.toMatchObject({ code: 'ENOENT' });
   expect(await readFile(join(two, 'main.js'), 'utf8')).toBe('two');
   expect(await readFile(join(three, 'main.js'), 'utf8')).toBe('three');
+});
+
+it('the entry of a CommonJS build can be required', () => {
+  writeBuild(folder, {
+    files: [{ name: 'main.cjs', contents: Buffer.from("module.exports = 'made';") }],
+    entries: ['main.cjs'],
+    keepEarlier: false,
+  });
+  expect(createRequire(import.meta.url)(join(folder, 'main.cjs'))).toBe('made');
 });
 
 it('a build for publishing keeps no earlier one', async () => {

@@ -1,0 +1,35 @@
+// Node loads a bundle's parts faster as CommonJS: without asynchronous steps for each file. A release by the command starts a
+// tenth sooner. esbuild splits only ES modules, so each part is converted afterwards.
+import { transform } from 'esbuild';
+
+/** An import of another part on demand, as esbuild writes it. */
+const ON_DEMAND = /\bimport\("(\.\/[^"]+\.cjs)"\)/g;
+/** The name of the module that follows, which esbuild keeps only in such a comment. */
+const NAME = /^( *)\/\/ (?=(?:node_modules|dist)\/)/gm;
+
+/**
+ * Makes CommonJS of a bundle's file that is an ES module with an inline source map.
+ * @returns the file and its source map; other files unchanged.
+ */
+export async function asCommonJs({ name, contents }) {
+  if (!name.endsWith('.cjs')) return [{ name, contents }];
+  const text = Buffer.from(contents).toString();
+  const onDemand = text.replaceAll(ON_DEMAND, 'Promise.resolve().then(() => require("$1"))');
+  const { code, map } = await transform(onDemand.replaceAll(NAME, '$1//! '), {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20.19',
+    sourcefile: name,
+    sourcemap: 'external',
+    sourcesContent: false,
+    define: { 'import.meta.url': 'ownUrl' },
+    banner: text.includes('import.meta.url')
+      ? 'const ownUrl = require("node:url").pathToFileURL(__filename).href;'
+      : '',
+  });
+  const linked = `${code}//# sourceMappingURL=${name}.map\n`;
+  return [
+    { name, contents: Buffer.from(linked) },
+    { name: `${name}.map`, contents: Buffer.from(map) },
+  ];
+}
