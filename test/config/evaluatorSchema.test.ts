@@ -1,23 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { parseConfig } from '../../src/config/loadConfig.ts';
+import { errorsIn } from './errorsIn.ts';
 
 const fileOf = (check: string): string => `targets:
   local: { controlPlane: http://127.0.0.1:1, apiKey: { from: env:NONE }, deployment: greeter }
 checks:
   - { name: greets, assistant: agent, ${check} }
 `;
-
-function problems(check: string): readonly string[] {
-  try {
-    parseConfig(fileOf(check), 'slipway.yaml', {});
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ path, message }) => `${path}: ${message}`);
-  }
-}
 
 const evaluator = (fields: string): string =>
   `evaluators: [{ name: tone, url: "https://e.example/tone", ${fields} }]`;
@@ -61,13 +51,13 @@ describe('evaluators in slipway.yaml', () => {
     ],
     ['reference: Rome', /reference: has no effect without evaluators/],
   ])('are refused: %s', (check, message) => {
-    expect(problems(check).join('\n')).toMatch(message);
+    expect(errorsIn(fileOf(check))).toMatch(message);
   });
 
   it('need a step whose deadline covers a call', () => {
     const check = `timeout: 60s, repeat: 2, ${evaluator('minScore: 0.7, timeout: 40s')}`;
     const text = `${fileOf(check)}steps: { check: { startToClose: 3m } }\n`;
-    expect(() => parseConfig(text, 'slipway.yaml', {})).toThrow(ConfigError);
-    expect(() => parseConfig(text.replace('3m', '4m'), 'slipway.yaml', {})).not.toThrow();
+    expect(errorsIn(text)).toContain('steps.check.startToClose: ');
+    expect(errorsIn(text.replace('3m', '4m'))).toBe('');
   });
 });

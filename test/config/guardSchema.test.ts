@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { parseConfig } from '../../src/config/loadConfig.ts';
 import { promotionSettings } from '../../src/config/promotionSettings.ts';
 import { releaseSettings, settingsProblem } from '../../src/config/releaseSettings.ts';
+import { errorsIn } from './errorsIn.ts';
 
 const METRICS = `{
   errors: { prometheus: { url: https://prom.example/, query: 'sum(rate(errors{app="{deployment}"}[5m]))', token: { from: env:PROM } }, max: 0.05, risesBy: 20% },
@@ -26,13 +26,7 @@ promotions:
 }
 
 function problems(guard: string, metrics?: string, target?: string, found?: string): string {
-  try {
-    parseConfig(fileOf(guard, metrics, target, found), 'slipway.yaml', {});
-    return '';
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ path, message }) => `${path}: ${message}`).join('\n');
-  }
+  return errorsIn(fileOf(guard, metrics, target, found));
 }
 
 describe('a guard in slipway.yaml', () => {

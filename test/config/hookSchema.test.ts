@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
 import { fileOf } from '../hooks/hookRequests.ts';
-
-function problems(on: string, form = 'alertmanager'): readonly string[] {
-  try {
-    parseConfig(fileOf(form, on), 'slipway.yaml', {});
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ path, message }) => `${path}: ${message}`);
-  }
-}
+import { errorsIn } from './errorsIn.ts';
 
 describe('hooks in slipway.yaml', () => {
   it('have durations in milliseconds, and act on firing alerts', () => {
@@ -63,14 +53,11 @@ describe('hooks in slipway.yaml', () => {
     ],
     ['[]', /on/],
   ])('are rejected with the field: %s', (on, problem) => {
-    const found = problems(on);
-    expect(found.join('\n')).toMatch(problem);
+    expect(errorsIn(fileOf('alertmanager', on))).toMatch(problem);
   });
 
   it('are rejected with an unknown form', () => {
-    expect(problems('[{ name: a, do: hold, targets: [production] }]', 'pagerduty').join('\n')).toMatch(
-      /form/,
-    );
+    expect(errorsIn(fileOf('pagerduty'))).toContain('hooks.told.form: ');
   });
 
   it.each([

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { configJsonSchema, lintConfig, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { errorsIn } from './errorsIn.ts';
 
 const RIGHT = `
 targets:
@@ -31,16 +31,6 @@ function withFreeze(fields: string): string {
   return withField(`freezes: [{ name: quiet, ${fields} }]`);
 }
 
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseConfig(text, 'slipway.yaml');
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message.split('\n');
-    throw error;
-  }
-  return [];
-}
-
 describe('a valid slipway.yaml', () => {
   it('gets its defaults, and its durations in milliseconds', () => {
     const config = parseConfig(RIGHT, 'slipway.yaml');
@@ -60,7 +50,7 @@ const ALIASES_OF_ALIASES = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].reduce(
 describe('an invalid slipway.yaml', () => {
   it('has every problem at once, with line, column, field and what was expected', () => {
     const text = RIGHT.replace('deployment: greeter', 'deploymnet: greeter').replace('1m30s', '90 bananas');
-    expect(problemsOf(text)).toEqual([
+    expect(errorsIn(text).split('\n')).toEqual([
       'slipway.yaml:3:3 targets.staging.deployment: is missing: expected the deployment’s name (or deploymentId)',
       'slipway.yaml:6:5 targets.staging.deploymnet: unknown field "deploymnet"; did you mean "deployment"?',
       expect.stringMatching(/^slipway\.yaml:11:\d+ checks\.0\.expect\.maxLatency: expected a duration/),
@@ -129,17 +119,14 @@ describe('an invalid slipway.yaml', () => {
     [withField('approval: { approvers: [] }'), /approval\.approvers: expected at least 1 entry$/],
     [RIGHT.replace(/http:.*/, 'C:\\cp'), /^[^\n]*controlPlane: expected an http or https URL$/],
   ])('has an error with line, field and cause: $1', (text, expected) => {
-    expect(problemsOf(text).join('\n')).toMatch(expected);
+    expect(errorsIn(text)).toMatch(expected);
   });
 
-  it.each([['a long name', `    feedbackKey: ${'x'.repeat(1_001)}`, '"checks.0.feedbackKey" is longer']])(
-    'has an error if its target would reject it: %s',
-    (_, line, problem) => {
-      const problems = problemsOf(`${RIGHT}${line}\n`);
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toContain(`targets.staging: the target would reject each release: ${problem}`);
-    },
-  );
+  it('has an error if its target would reject it', () => {
+    expect(errorsIn(`${RIGHT}    feedbackKey: ${'x'.repeat(1_001)}\n`)).toMatch(
+      /^slipway\.yaml:\S+ targets\.staging: the target would reject each release: "checks\.0\.feedbackKey" is longer.*$/,
+    );
+  });
 });
 
 describe('finding slipway.yaml', () => {

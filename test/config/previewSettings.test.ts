@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { parseConfig } from '../../src/config/loadConfig.ts';
 import { choosePreview, previewTerms, withPreview, withPreviewOf } from '../../src/config/previewSettings.ts';
 import { releaseSettings } from '../../src/config/releaseSettings.ts';
+import { errorsIn } from './errorsIn.ts';
 
 const TARGETS = `
 targets:
@@ -32,16 +32,7 @@ notify:
 `;
 const previews = (text: string): string => `${TARGETS}\npreviews:\n${text}`;
 const parse = (text: string) => parseConfig(previews(text), 'slipway.yaml', {});
-
-function problemsOf(text: string): string {
-  try {
-    parse(text);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message;
-    throw error;
-  }
-  return '';
-}
+const problemsOf = (text: string): string => errorsIn(previews(text));
 
 describe('previews of slipway.yaml', () => {
   it('have a judge without what decides about a promotion', () => {

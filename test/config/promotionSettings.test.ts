@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../src/config/configError.ts';
 import { parseConfig } from '../../src/config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../src/config/promotionSettings.ts';
+import { errorsIn } from './errorsIn.ts';
 
 const target = (name: string): string => `
   ${name}:
@@ -26,16 +26,6 @@ promotions:
     judge: { inputs: inputs.jsonl, assistant: greeter, onInconclusive: fail }
     freezes: [{ name: weekend, from: Fri 16:00, until: Mon 08:00 }]
 `;
-
-function problemsOf(text: string): string {
-  try {
-    parseConfig(text, 'slipway.yaml');
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message;
-    throw error;
-  }
-  return '';
-}
 
 describe('a promotion of slipway.yaml', () => {
   const config = parseConfig(CHAIN, 'slipway.yaml');
@@ -94,5 +84,5 @@ it.each([
   ],
   ['from: canary, to: production, checkEvery: 10ms', /expected at least 1s/],
 ])('a promotion with { %s } is rejected with its place', (fields, problem) => {
-  expect(problemsOf(`${TARGETS}\npromotions:\n  p: { ${fields} }\n`)).toMatch(problem);
+  expect(errorsIn(`${TARGETS}\npromotions:\n  p: { ${fields} }\n`)).toMatch(problem);
 });
