@@ -5,29 +5,24 @@ import { followToEnd } from '../../../src/cli/follow/followToEnd.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../testOutput.ts';
 
 const { signal } = new AbortController();
 const output = testOutput();
 
+const sealed = new SlipwayError('SLIPWAY_PAYLOAD_KEY_MISSING', 'the key "2026-12" is missing', {
+  hint: 'add it',
+});
 /** A Temporal whose answers are encrypted with a key that the command does not have. */
-const temporal = {
-  client: {
-    workflow: {
-      getHandle: () => ({
-        describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
-        query: () =>
-          Promise.reject(
-            new SlipwayError('SLIPWAY_PAYLOAD_KEY_MISSING', 'the key "2026-12" is missing', {
-              hint: 'add it',
-            }),
-          ),
-      }),
-    },
-    withDeadline: (_deadline: number, call: () => unknown) => call(),
+const temporal = answeringTemporal({
+  workflow: {
+    getHandle: () => ({
+      describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
+      query: () => Promise.reject(sealed),
+    }),
   },
-  settings: {},
-} as unknown as TemporalConnection;
+});
 
 const followed = {
   id: 'release-1',
@@ -67,29 +62,18 @@ it('so does a followed promotion', async () => {
 /** A Temporal with one promotion, whose workflow no worker answers for. */
 function temporalWith(status: string, attempt: number): TemporalConnection {
   const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'it does not replay' } } };
-  return {
-    client: {
-      workflow: {
-        getHandle: () => ({
-          describe: () =>
-            Promise.resolve({
-              runId: 'run',
-              status: { name: status },
-              raw: { pendingWorkflowTask: { attempt } },
-            }),
-          query: () =>
-            Promise.reject(Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} })),
-        }),
-      },
-      withDeadline: (_deadline: number, call: () => unknown) => call(),
+  const described = { runId: 'run', status: { name: status }, raw: { pendingWorkflowTask: { attempt } } };
+  const silent = answeringTemporal({
+    workflow: {
+      getHandle: () => ({
+        describe: () => Promise.resolve(described),
+        query: () => Promise.reject(grpcError('FAILED_PRECONDITION')),
+      }),
     },
-    connection: {
-      workflowService: {
-        getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history: { events: [failed] } }),
-      },
-    },
-    settings: {},
-  } as unknown as TemporalConnection;
+  });
+  const getWorkflowExecutionHistoryReverse = () => Promise.resolve({ history: { events: [failed] } });
+  Object.assign(silent.connection.workflowService, { getWorkflowExecutionHistoryReverse });
+  return silent;
 }
 
 it('a followed promotion whose worker is silent says so, as a release does', async () => {

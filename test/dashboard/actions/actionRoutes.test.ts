@@ -4,9 +4,10 @@ import { expect, it } from 'vitest';
 import { newSession, type PageEnv } from '../../../src/dashboard/access/session.ts';
 import { actionRoutes } from '../../../src/dashboard/actions/actionRoutes.tsx';
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
+import { grpcError } from '../../temporal/client/answeringTemporal.ts';
 import { waitingPromotion } from './waitingPromotion.ts';
 
-const AWAY = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} });
+const AWAY = grpcError('UNAVAILABLE');
 
 it('an action whose answer is lost may still happen: its form says so, and repeats the same message', async () => {
   let isAway = false;

@@ -8,7 +8,7 @@ import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
 import { NOW, request, result, seasoned } from '../../domain/target/targets.ts';
-import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
 import { temporaryFolder } from '../../support/temporaryFolder.ts';
 
 let folder: string;
@@ -18,19 +18,13 @@ beforeEach(async () => {
 
 // The server's error for a missing history.
 const fetchHistory = (): never => {
-  throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
+  throw grpcError('NOT_FOUND');
 };
 
 /** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {
   const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'w', undefined));
-  return {
-    settings: {},
-    client: {
-      withDeadline: (_deadline: number, call: () => unknown) => call(),
-      workflow: { getHandle: () => ({ fetchHistory, describe: gone }) },
-    },
-  } as unknown as TemporalConnection;
+  return answeringTemporal({ workflow: { getHandle: () => ({ fetchHistory, describe: gone }) } });
 }
 
 const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:greeter' };

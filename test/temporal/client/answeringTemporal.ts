@@ -1,3 +1,5 @@
+import { status } from '@grpc/grpc-js';
+
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 
 /** A Temporal that answers, and has a polling worker. The test sets the answers of its workflows and schedules. */
@@ -22,4 +24,10 @@ export function answeringTemporal({
     },
     settings: { address: 'x', namespace: 'default', taskQueue: 'slipway', origin: 'dev' },
   } as unknown as TemporalConnection;
+}
+
+/** The error of a call that Temporal, or gRPC here, ended with a status. */
+export function grpcError(name: keyof typeof status): Error {
+  const code = status[name];
+  return Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} });
 }

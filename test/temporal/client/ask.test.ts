@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 import { ask, refusal } from '../../../src/temporal/client/ask.ts';
 import { holdSignal, holdUpdate } from '../../../src/messages/target.ts';
-import { answeringTemporal } from './answeringTemporal.ts';
+import { answeringTemporal, grpcError } from './answeringTemporal.ts';
 
 it.each([
   ['SLIPWAY_WRONG_MOMENT', 'SLIPWAY_WRONG_MOMENT', 'slipway status'],
@@ -20,8 +20,7 @@ it.each([
 });
 
 it('a message that no worker takes before Temporal goes away may still happen, and the error says so', async () => {
-  const away = () =>
-    Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+  const away = () => Promise.reject(grpcError('UNAVAILABLE'));
   const executeUpdate = () => Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('no worker'));
   const handle = { executeUpdate, describe: away, signal: away };
   const temporal = answeringTemporal({ workflow: { getHandle: () => handle } });

@@ -1,4 +1,3 @@
-import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 
 import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
@@ -7,6 +6,7 @@ import {
   missingSearchAttributes,
   requireSearchAttributes,
 } from '../../../src/temporal/client/searchAttributes.ts';
+import { grpcError } from './answeringTemporal.ts';
 
 const NAMES = Object.values(SEARCH_ATTRIBUTES);
 
@@ -15,13 +15,17 @@ function namespace(
   aliases: Readonly<Record<string, string>>,
   {
     searchable = [],
-    refusal = status.INVALID_ARGUMENT,
+    refusal = 'INVALID_ARGUMENT',
     address = '127.0.0.1:7233',
-  }: { readonly searchable?: readonly string[]; readonly refusal?: status; readonly address?: string } = {},
+  }: {
+    readonly searchable?: readonly string[];
+    readonly refusal?: Parameters<typeof grpcError>[0];
+    readonly address?: string;
+  } = {},
 ): TemporalConnection {
   const answer = ({ query }: { query: string }): Promise<object> => {
     if (searchable.some((name) => query.startsWith(`${name} `))) return Promise.resolve({});
-    return Promise.reject(Object.assign(new Error('refused'), { code: refusal, details: '', metadata: {} }));
+    return Promise.reject(grpcError(refusal));
   };
   const connection = {
     withDeadline: (_: number, call: () => unknown) => call(),
@@ -52,7 +56,7 @@ describe('the search attributes of a namespace', () => {
   });
 
   it('are not guessed from a query that was refused for another reason', async () => {
-    const silent = namespace({}, { refusal: status.PERMISSION_DENIED });
+    const silent = namespace({}, { refusal: 'PERMISSION_DENIED' });
     await expect(missingSearchAttributes(silent)).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
     });

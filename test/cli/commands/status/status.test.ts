@@ -7,14 +7,13 @@ import type { TargetView } from '../../../../src/messages/target.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import { keyMissing, PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
-import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const ENCRYPTED = {
   metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('old') },
 };
 const STARTED = { workflowExecutionStartedEventAttributes: { input: { payloads: [ENCRYPTED] } } };
-const NO_POLLER = Object.assign(new Error('no poller'), { code: 9, details: '', metadata: {} });
 const OTHER_KEY = new SlipwayError('SLIPWAY_PAYLOAD_UNREADABLE', 'a payload could not be decrypted');
 const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
 const TO_NEW = { from: 'old', to: 'new' };
@@ -42,7 +41,7 @@ function temporalWith({ silent = false } = {}) {
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
             silent || id.endsWith(':stuck')
-              ? Promise.reject(NO_POLLER)
+              ? Promise.reject(grpcError('FAILED_PRECONDITION'))
               : Promise.resolve(id === 'new' ? { state: EMPTY_TARGET, running: null } : RECOVERING),
         };
       },

@@ -3,14 +3,13 @@ import { expect, it } from 'vitest';
 
 import { awaitRemoval, pushPreview } from '../../../../src/temporal/client/preview/previewClient.ts';
 import { request } from '../../../domain/target/targets.ts';
-import { answeringTemporal } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
 
 it('a removal is not awaited any longer once a push has created the preview again', async () => {
-  const outOfTime = Object.assign(new Error('1 CANCELLED'), { code: 1, details: '', metadata: {} });
   const temporal = answeringTemporal({
     workflow: {
       getHandle: () => ({
-        result: () => Promise.reject(outOfTime),
+        result: () => Promise.reject(grpcError('CANCELLED')),
         query: () => Promise.resolve({ removal: null }),
       }),
     },

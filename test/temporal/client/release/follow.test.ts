@@ -10,10 +10,9 @@ import {
   type FollowEvent,
   type FollowOptions,
 } from '../../../../src/temporal/client/release/follow.ts';
+import { grpcError } from '../answeringTemporal.ts';
 
 const TARGET = 'target:x:greeter';
-const UNAVAILABLE = 14;
-const NO_POLLER = 9;
 
 /** The successive answers of the target and its releases. The last one repeats. */
 interface Script {
@@ -66,10 +65,6 @@ async function collect(script: Script, options: Partial<FollowOptions> = {}): Pr
     events.push(event);
   }
   return events;
-}
-
-function grpcError(code: number): Error {
-  return Object.assign(new Error('grpc'), { code, details: 'grpc', metadata: {} });
 }
 
 const running: Lookup = { state: 'running', releaseId: 'release-1', workflowId: `${TARGET}/release-1` };
@@ -166,12 +161,12 @@ describe('following', () => {
   });
 
   it('continues through silence, and gives up on a timeout', async () => {
-    const events = await collect({ lookup: [grpcError(UNAVAILABLE)] }, { timeoutMs: 50 });
+    const events = await collect({ lookup: [grpcError('UNAVAILABLE')] }, { timeoutMs: 50 });
     expect(events).toEqual([{ kind: 'gave_up', why: 'timeout' }]);
   });
 
   it('continues after an absent worker returns', async () => {
-    const events = await collect({ lookup: [grpcError(NO_POLLER), { state: 'ended', row }] });
+    const events = await collect({ lookup: [grpcError('FAILED_PRECONDITION'), { state: 'ended', row }] });
     expect(events.at(-1)?.kind).toBe('ended');
   });
 
@@ -181,8 +176,7 @@ describe('following', () => {
   });
 
   it('ends with the error if Temporal rejects the read', async () => {
-    const permissionDenied = grpcError(7);
-    await expect(collect({ lookup: [permissionDenied] })).rejects.toMatchObject({
+    await expect(collect({ lookup: [grpcError('PERMISSION_DENIED')] })).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
     });
   });

@@ -12,11 +12,11 @@ import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { DeclaredSchedule } from '../../../../src/domain/schedule/schedule.ts';
 import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
-import { answeringTemporal } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
 
 it('a promotion that is triggered while Temporal does not answer may still start, and the error says so', async () => {
-  const away = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} });
-  const temporal = answeringTemporal({ workflow: { start: () => Promise.reject(away) } });
+  const start = () => Promise.reject(grpcError('UNAVAILABLE'));
+  const temporal = answeringTemporal({ workflow: { start } });
   const existing = { scheduleId: 's' } as Parameters<typeof triggerSchedule>[1];
   await expect(triggerSchedule(temporal, existing, { who: 'bo', from: 'test' })).rejects.toMatchObject({
     code: 'SLIPWAY_TEMPORAL_UNREACHABLE',

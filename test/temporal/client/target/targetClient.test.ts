@@ -11,24 +11,22 @@ import {
 } from '../../../../src/temporal/client/target/targetClient.ts';
 import { request } from '../../../domain/target/targets.ts';
 import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
-import { answeringTemporal } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
 
 /** It has no pending workflow task. */
 const NOT_STUCK = { raw: {}, status: { name: 'RUNNING' } };
 
-const away = (): Promise<never> =>
-  Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+const away = (): Promise<never> => Promise.reject(grpcError('UNAVAILABLE'));
 const sealed = (): Promise<never> => Promise.reject(keyMissing({ metadata: {}, data: new Uint8Array() }));
 
 /** gRPC's two errors for a call that timed out. */
 const OUT_OF_TIME = [
-  ['here', 'DEADLINE_EXCEEDED', 4],
-  ['there', 'CANCELLED', 1],
+  ['here', 'DEADLINE_EXCEEDED'],
+  ['there', 'CANCELLED'],
 ] as const;
 
-describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name, code) => {
-  const outOfTime = (): Promise<never> =>
-    Promise.reject(Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} }));
+describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name) => {
+  const outOfTime = (): Promise<never> => Promise.reject(grpcError(name));
 
   it('the error names the worker if Temporal answers and the target’s query does not', async () => {
     const asked = viewTarget(targetThat(outOfTime), 'target:x:greeter');
@@ -60,8 +58,7 @@ describe('a submission without an answer', () => {
     answer.catch(() => undefined);
     return vi.advanceTimersByTimeAsync(10_000).then(() => answer);
   };
-  const refused = (): Promise<never> =>
-    Promise.reject(Object.assign(new Error('9 FAILED_PRECONDITION'), { code: 9, details: '', metadata: {} }));
+  const refused = (): Promise<never> => Promise.reject(grpcError('FAILED_PRECONDITION'));
   const timedOut = (): Promise<never> =>
     Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time'));
   it.each([
