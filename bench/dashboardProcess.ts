@@ -7,7 +7,7 @@ import { Connection } from '@temporalio/client';
 
 import { startDashboard } from '../src/dashboard/server.ts';
 import { callInterceptors, createClient } from '../src/temporal/client/connection.ts';
-import { bundlePageFiles } from '../test/dashboard/bundlePageFiles.ts';
+import { bundlePageFiles } from '../test/dashboard/testDashboard.ts';
 import { settingsOf } from './peers/processes.ts';
 
 /** The settings of the dashboard's process. */

@@ -3,25 +3,15 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import type { Listening } from '../../src/dashboard/listen.ts';
-import { startDashboard } from '../../src/dashboard/server.ts';
-import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import { hookOf, ListenerUnderTest, SECRET } from '../hooks/hookRequests.ts';
 import { useFolder } from '../support/temporaryFolder.ts';
-import { bundlePageFiles } from './bundlePageFiles.ts';
+import { bundlePageFiles, startTestDashboard } from './testDashboard.ts';
 
 const folder = useFolder();
 let dashboard: Listening;
 beforeAll(async () => {
   await bundlePageFiles(folder);
-  dashboard = await startDashboard({
-    temporal: {} as TemporalConnection,
-    home: folder,
-    environment: {},
-    host: '127.0.0.1',
-    port: 0,
-    access: { signIn: { way: 'none', user: 'ada' } },
-    filesFolder: folder,
-  });
+  dashboard = await startTestDashboard(folder);
 });
 afterAll(() => dashboard.close());
 
@@ -44,13 +34,7 @@ it('keeps an idle connection open for longer than proxies do', async () => {
 
 it('accepts hooks without a sign-in, and shows them nothing else', async () => {
   const listener = new ListenerUnderTest(hookOf('alertmanager'));
-  const guarded = await startDashboard({
-    temporal: {} as TemporalConnection,
-    home: folder,
-    environment: {},
-    host: '127.0.0.1',
-    port: 0,
-    filesFolder: folder,
+  const guarded = await startTestDashboard(folder, {
     access: { signIn: { way: 'key', key: 'a key that a small team shares' } },
     hooks: { routes: listener.app, ofFile: [] },
   });
@@ -102,14 +86,9 @@ it('compresses its pages for a browser that accepts it', async () => {
 
 it('reports a port that is in use', async () => {
   const port = Number(new URL(dashboard.url).port);
-  const options = { temporal: {} as TemporalConnection, home: folder, environment: {}, filesFolder: folder };
-  const again = startDashboard({
-    ...options,
-    host: '127.0.0.1',
-    port,
-    access: { signIn: { way: 'none', user: 'ada' } },
+  await expect(startTestDashboard(folder, { port })).rejects.toMatchObject({
+    code: 'SLIPWAY_PORT_UNAVAILABLE',
   });
-  await expect(again).rejects.toMatchObject({ code: 'SLIPWAY_PORT_UNAVAILABLE' });
 });
 
 /** The status of a request with another host's name, which `fetch` cannot send. */

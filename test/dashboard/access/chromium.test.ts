@@ -1,39 +1,28 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
-import { startDashboard } from '../../../src/dashboard/server.ts';
-import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
-import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
-import { listen } from '../../support/listen.ts';
+import { startService } from '../../clients/faultyService.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
+import { violations } from '../browser/dashboardUnderTest.ts';
 import type { Listening } from '../../../src/dashboard/listen.ts';
 
 const KEY = 'a key that a small team shares';
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-let folder: string;
+const folder = useFolder();
 let browser: Browser;
 let page: Page;
 let dashboard: Listening;
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
     await bundlePageFiles(folder);
     browser = await launchChromium();
   });
-  afterAll(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => browser.close());
   afterEach(async () => {
     await page.context().close();
     await dashboard.close();
@@ -42,7 +31,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   it('a person signs in with the key, and out again, without a mouse', async () => {
     await start({ SLIPWAY_DASHBOARD_KEY: KEY });
     await page.goto(`${dashboard.url}/you`);
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await tabTo('Your name');
     await page.keyboard.type('Ada');
     await page.keyboard.press('Tab');
@@ -50,11 +39,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ada' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/you');
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await tabTo('Sign out');
     await page.keyboard.press('Enter');
     await page.getByText('You are signed out').waitFor();
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await page.goto(`${dashboard.url}/you`);
     expect(new URL(page.url()).pathname).toBe('/sign-in');
   });
@@ -66,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.getByLabel('Key', { exact: true }).fill('another');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('SLIPWAY_SIGN_IN_FAILED').waitFor();
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('Key', { exact: true }).waitFor();
   });
@@ -81,18 +70,15 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   it('a form of another site has no effect', async () => {
     await start({});
     await page.goto(`${dashboard.url}/you`);
-    const other = await serve(
-      `<form method="post" action="${dashboard.url}/sign-out"><button>Win</button></form>`,
-    );
-    try {
-      // Another port of the same host: the browser sends the session with it.
-      await page.goto(other.url);
-      await page.getByRole('button', { name: 'Win' }).click();
-      await page.getByText('SLIPWAY_CROSS_SITE_REQUEST').waitFor();
-      expect(await page.getByText('the request came from another site').count()).toBe(1);
-    } finally {
-      other.server.close();
-    }
+    const other = await startService((_request, response) => {
+      response.setHeader('content-type', 'text/html');
+      response.end(`<form method="post" action="${dashboard.url}/sign-out"><button>Win</button></form>`);
+    });
+    // Another port of the same host: the browser sends the session with it.
+    await page.goto(other.url);
+    await page.getByRole('button', { name: 'Win' }).click();
+    await page.getByText('SLIPWAY_CROSS_SITE_REQUEST').waitFor();
+    expect(await page.getByText('the request came from another site').count()).toBe(1);
   });
 
   describe('with OIDC', () => {
@@ -131,15 +117,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 });
 
 async function start(environment: Readonly<Record<string, string>>): Promise<void> {
-  dashboard = await startDashboard({
-    temporal: {} as TemporalConnection,
-    home: folder,
-    environment: {},
-    host: '127.0.0.1',
-    port: 0,
-    access: await readAccessSettings(environment, '127.0.0.1'),
-    filesFolder: folder,
-  });
+  const access = await readAccessSettings(environment, '127.0.0.1');
+  dashboard = await startTestDashboard(folder, { access });
   page = await (await browser.newContext()).newPage();
 }
 
@@ -151,19 +130,4 @@ async function tabTo(label: string): Promise<void> {
     if ((await wanted.and(page.locator(':focus')).count()) > 0) return;
   }
   throw new Error(`Tab does not lead to "${label}".`);
-}
-
-/** The accessibility violations of the page. */
-async function violations(): Promise<readonly string[]> {
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  return await page.evaluate(
-    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
-  );
-}
-
-async function serve(html: string): Promise<{ readonly server: Server; readonly url: string }> {
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html').end(html);
-  });
-  return { server, url: await listen(server) };
 }

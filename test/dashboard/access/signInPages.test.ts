@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { startDashboard } from '../../../src/dashboard/server.ts';
-import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
 import { TestBrowser } from './testBrowser.ts';
 import { tokenIn } from './testPage.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
@@ -13,15 +11,7 @@ const folder = useFolder();
 let dashboard: Listening;
 beforeAll(async () => {
   await bundlePageFiles(folder);
-  dashboard = await startDashboard({
-    temporal: {} as TemporalConnection,
-    home: folder,
-    environment: {},
-    host: '127.0.0.1',
-    port: 0,
-    access: { signIn: { way: 'key', key: KEY } },
-    filesFolder: folder,
-  });
+  dashboard = await startTestDashboard(folder, { access: { signIn: { way: 'key', key: KEY } } });
 });
 afterAll(() => dashboard.close());
 

@@ -16,7 +16,7 @@ import { notTaken } from '../../workflows/faults.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
-import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { expectFits, listed, LOOKS, press } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
@@ -45,10 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     for (const look of LOOKS) {
       await bo.setViewportSize({ width: look.width, height: 900 });
       await bo.emulateMedia({ colorScheme: look.dark === true ? 'dark' : 'light' });
-      const name = `rollback-${look.width}${look.dark === true ? '-dark' : ''}`;
-      await screenshot(bo, name);
-      expect(await overflow(bo), name).toBeLessThanOrEqual(0);
-      expect(await violations(bo), name).toEqual([]);
+      await expectFits(bo, `rollback-${look.name}`);
     }
     await bo.setViewportSize({ width: 1440, height: 900 });
     await first.check();
@@ -132,10 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('pauses and resumes with the keyboard only', async () => {
-    const target = await serving('a');
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { target, gate, releaseId } = await releasing('uploadArtifact');
     await cy.goto(stage.dashboard.url + targetAddress(target.workflowId));
     await tabTo(cy, 'Pause …');
     await cy.keyboard.press('Enter');
@@ -154,10 +148,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('one of two people who act at the same time succeeds, and the other gets an error in words', async () => {
-    const target = await serving('a');
-    const gate = target.world.gate('patchDeployment');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('patchDeployment');
+    const { target, gate, releaseId } = await releasing('patchDeployment');
     await Promise.all([say(bo, target, releaseId, 'abort'), say(cy, target, releaseId, 'abort')]);
     await Promise.all([press(bo, 'Abort', 'wrong branch'), press(cy, 'Abort', 'wrong branch too')]);
     const answered = [bo, cy].map(async (page) => {
@@ -176,10 +167,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('pressing twice sends one message, also after the release has ended', async () => {
-    const target = await serving('a');
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { target, gate, releaseId } = await releasing('uploadArtifact');
     await say(bo, target, releaseId, 'abort');
     const again = await resend(bo, 'twice');
     const answers = await Promise.all([again(), again()]);
@@ -213,10 +201,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('withdraws a release that waits, from the target that the link to the release leads to', async () => {
-    const target = await serving('a');
-    const gate = target.world.gate('uploadArtifact');
-    await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { target, gate } = await releasing('uploadArtifact');
     const { releaseId } = await target.submit('c');
     await bo.goto(stage.dashboard.url + releaseAddress(target.workflowId, releaseId));
     await bo.locator('.queue').getByRole('link', { name: 'Abort …' }).click();
@@ -277,12 +262,17 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   async function serving(...artifacts: readonly string[]): Promise<TargetUnderTest> {
     const target = stage.harness.newTarget();
     for (const artifact of artifacts) await target.release(named(target, artifact));
-    const { context, url } = {
-      context: bo.context(),
-      url: stage.dashboard.url + targetAddress(target.workflowId),
-    };
-    await expect.poll(async () => (await context.request.get(url)).status(), { timeout: 20_000 }).toBe(200);
+    await listed(bo, stage.dashboard.url + targetAddress(target.workflowId));
     return target;
+  }
+
+  /** A target that serves a release, and whose next one waits in an activity until the gate opens. */
+  async function releasing(activity: 'uploadArtifact' | 'patchDeployment') {
+    const target = await serving('a');
+    const gate = target.world.gate(activity);
+    const { releaseId } = await target.submit('b');
+    await target.world.called(activity);
+    return { target, gate, releaseId };
   }
 
   function named(target: TargetUnderTest, artifact: string): ReleaseRequest {
@@ -309,11 +299,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     kind: InterventionKind,
   ): Promise<void> {
     await page.goto(stage.dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
-  }
-
-  async function press(page: Page, button: string, reason: string): Promise<void> {
-    await page.getByLabel('Reason').fill(reason);
-    await page.getByRole('button', { name: button, exact: true }).click();
   }
 
   async function said(page: Page): Promise<string> {

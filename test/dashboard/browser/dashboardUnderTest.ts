@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
 
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import type { Listening } from '../../../src/dashboard/listen.ts';
-import { startDashboard } from '../../../src/dashboard/server.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { launchChromium } from '../../support/chromium.ts';
-import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
 
 /** The window and colors in which a page is viewed. */
 export interface Look {
@@ -18,32 +18,32 @@ export interface Look {
   readonly dark?: boolean;
 }
 
-/** Both widths, each in both color schemes. */
-export const LOOKS: readonly Look[] = [1440, 360].flatMap((width) => [{ width }, { width, dark: true }]);
+/** Both widths, each in both color schemes, with names for their screenshots. */
+export const LOOKS: readonly (Look & { readonly name: string })[] = [1440, 360].flatMap((width) => [
+  { width, name: String(width) },
+  { width, dark: true, name: `${width}-dark` },
+]);
 
 const GRACE: SignIn = { way: 'none', user: 'grace' };
 /** Where to save screenshots. Absent: none are saved. */
 const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
 
+interface Options {
+  readonly temporal: TemporalConnection;
+  readonly access: { readonly signIn: SignIn };
+}
+
 /** A dashboard on the tests' Temporal, and a real Chromium that views it. */
 export class DashboardUnderTest {
   readonly #browser: Browser;
-  readonly #temporal: TemporalConnection;
   readonly #folder: string;
-  readonly #signIn: SignIn;
+  readonly #options: Options;
   #dashboard: Listening;
 
-  private constructor(
-    browser: Browser,
-    temporal: TemporalConnection,
-    folder: string,
-    signIn: SignIn,
-    dashboard: Listening,
-  ) {
-    this.#signIn = signIn;
+  private constructor(browser: Browser, folder: string, options: Options, dashboard: Listening) {
     this.#browser = browser;
-    this.#temporal = temporal;
     this.#folder = folder;
+    this.#options = options;
     this.#dashboard = dashboard;
   }
 
@@ -60,14 +60,9 @@ export class DashboardUnderTest {
       ui: 'http://127.0.0.1:8233',
       dashboard: null,
     });
-    const browser = await launchChromium();
-    return new DashboardUnderTest(
-      browser,
-      temporal,
-      folder,
-      signIn,
-      await start(temporal, folder, signIn, 0),
-    );
+    const options = { temporal, access: { signIn } };
+    const dashboard = await startTestDashboard(folder, options);
+    return new DashboardUnderTest(await launchChromium(), folder, options, dashboard);
   }
 
   get url(): string {
@@ -76,9 +71,9 @@ export class DashboardUnderTest {
 
   /** Stops the server and starts another one at its address. */
   async restart(): Promise<void> {
-    const { port } = new URL(this.url);
+    const port = Number(new URL(this.url).port);
     await this.#dashboard.close();
-    this.#dashboard = await start(this.#temporal, this.#folder, this.#signIn, Number(port));
+    this.#dashboard = await startTestDashboard(this.#folder, { ...this.#options, port });
   }
 
   /** A new browser that shows a page. Every console message is an error. */
@@ -98,26 +93,9 @@ export class DashboardUnderTest {
   async close(): Promise<void> {
     await this.#browser.close();
     await this.#dashboard.close();
-    await this.#temporal.close();
+    await this.#options.temporal.close();
     await rm(this.#folder, { recursive: true });
   }
-}
-
-function start(
-  temporal: TemporalConnection,
-  folder: string,
-  signIn: SignIn,
-  port: number,
-): Promise<Listening> {
-  return startDashboard({
-    temporal,
-    home: folder,
-    environment: {},
-    host: '127.0.0.1',
-    port,
-    access: { signIn },
-    filesFolder: folder,
-  });
 }
 
 /** The violations that axe finds in a page, as sentences. */
@@ -141,7 +119,22 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/** How much wider a page is than its window, in pixels. */
-export function overflow(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+/** Saves a screenshot of a page, which is no wider than its window and has no violations. */
+export async function expectFits(page: Page, name: string): Promise<void> {
+  await screenshot(page, name);
+  const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
+  expect(await page.evaluate(overflow), name).toBeLessThanOrEqual(0);
+  expect(await violations(page), name).toEqual([]);
+}
+
+/** Fills in the reason of an action, and presses its button. */
+export async function press(page: Page, button: string, reason: string): Promise<void> {
+  await page.getByLabel('Reason').fill(reason);
+  await page.getByRole('button', { name: button, exact: true }).click();
+}
+
+/** Waits until a page exists: Temporal lists a new target with a delay. */
+export async function listed(page: Page, url: string): Promise<void> {
+  const status = async () => (await page.context().request.get(url)).status();
+  await expect.poll(status, { timeout: 20_000 }).toBe(200);
 }

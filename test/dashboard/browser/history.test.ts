@@ -4,7 +4,7 @@ import { DEFINITIONS } from '../../../src/domain/delivery/measures.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
-import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { expectFits, LOOKS } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
@@ -58,11 +58,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 
     for (const look of LOOKS) {
       const looked = await dashboard.page('/history', look);
-      const name = `history-${look.width}${look.dark === true ? '-dark' : ''}`;
       await looked.getByRole('heading', { name: 'Delivery measures' }).waitFor();
-      await screenshot(looked, name);
-      expect(await overflow(looked), name).toBeLessThanOrEqual(0);
-      expect(await violations(looked), name).toEqual([]);
+      await expectFits(looked, `history-${look.name}`);
       await looked.context().close();
     }
   });

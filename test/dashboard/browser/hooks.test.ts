@@ -6,7 +6,7 @@ import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import type { HookUnderTest } from '../../workflows/hooks/hooksUnderTest.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
-import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { expectFits, LOOKS, press } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
@@ -36,14 +36,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const { events } = await hook.send([{ fingerprint: 'a' }]);
     await hook.decided(events[0]!.id, ({ state }) => state === 'needs_approval');
     for (const look of LOOKS) {
-      const name = `hooks-${look.width}${look.dark === true ? '-dark' : ''}`;
       for (const path of ['/', targetAddress(target.workflowId)]) {
         const page = await stage.dashboard.page(path, look);
         await page.getByText('an event waits for approval').first().waitFor();
         if (path !== '/') await page.getByText(/^Measured .* and every 1/u).waitFor();
-        await screenshot(page, path === '/' ? `${name}-targets` : name);
-        expect(await overflow(page), name).toBeLessThanOrEqual(0);
-        expect(await violations(page), name).toEqual([]);
+        await expectFits(page, `hooks-${look.name}${path === '/' ? '-targets' : ''}`);
         await page.context().close();
       }
     }
@@ -55,8 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await page.locator('.sentences').textContent()).toContain(
       'The rule “worse-answers” will roll back production now.',
     );
-    await screenshot(page, 'hooks-approve');
-    expect(await violations(page)).toEqual([]);
+    await expectFits(page, 'hooks-approve');
     await press(page, 'Approve', 'the answers are worse');
     await page.getByText('is approved. The outcome is shown under Hooks.').waitFor();
     await page.getByRole('region', { name: 'Events of alerts' }).getByText('carried out').waitFor();
@@ -106,10 +102,5 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const page = await stage.dashboard.page(targetAddress(target.workflowId), { width: 1440 });
     await page.getByRole('link', { name: 'Approve …' }).waitFor();
     return page;
-  }
-
-  async function press(page: Page, button: string, reason: string): Promise<void> {
-    await page.getByLabel('Reason').fill(reason);
-    await page.getByRole('button', { name: button, exact: true }).click();
   }
 });

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -19,9 +17,10 @@ import { readTrust } from '../../../src/identity/trust.ts';
 import { Verifier } from '../../../src/identity/verifier.ts';
 import { type PeopleAtIssuer, peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
+import { useFolder } from '../../support/temporaryFolder.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from '../access/testIssuer.ts';
-import { screenshot, violations } from './dashboardUnderTest.ts';
+import { listed, press, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const APPROVAL = { required: 1, withinMs: 3_600_000, identity: 'oidc' } as const;
@@ -31,10 +30,9 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
   let people: PeopleAtIssuer;
   let issuer: TestIssuer;
   let stage: Stage;
-  let folder: string;
+  const folder = useFolder();
   let ben: Page;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
     people = await peopleAtIssuer('ada');
     issuer = await startIssuer();
     stage = await openStage({
@@ -51,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
   afterAll(async () => {
     vi.restoreAllMocks();
     await stage.close();
-    await Promise.all([people.close(), issuer.close(), rm(folder, { recursive: true })]);
+    await Promise.all([people.close(), issuer.close()]);
   });
 
   it('proves their identity when they approve; the record and the page show it', async () => {
@@ -162,10 +160,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
       ...readTrust(environment),
     ]);
     await target.release('a');
-    const url = stage.dashboard.url + targetActionAddress(target.workflowId, 'hold');
-    await expect
-      .poll(async () => (await ben.context().request.get(url)).status(), { timeout: 20_000 })
-      .toBe(200);
+    await listed(ben, stage.dashboard.url + targetActionAddress(target.workflowId, 'hold'));
     return target;
   }
 
@@ -199,11 +194,6 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     await ben.goto(stage.dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
     await press(ben, button, 'a reason');
     await ben.locator('.notice.done').waitFor();
-  }
-
-  async function press(page: Page, button: string, reason: string): Promise<void> {
-    await page.getByLabel('Reason').fill(reason);
-    await page.getByRole('button', { name: button, exact: true }).click();
   }
 
   async function signedIn(login: string): Promise<Page> {

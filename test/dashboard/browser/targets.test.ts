@@ -6,7 +6,7 @@ import { holdUpdate } from '../../../src/messages/target.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
-import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { expectFits, LOOKS } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
@@ -50,10 +50,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
       const page = await dashboard.page('/', look);
       await page.getByRole('heading', { name: 'canary' }).waitFor();
       await page.getByText('waits for approval').first().waitFor();
-      const name = `targets-${look.width}${look.dark === true ? '-dark' : ''}`;
-      await screenshot(page, name);
-      expect(await overflow(page), name).toBeLessThanOrEqual(0);
-      expect(await violations(page), name).toEqual([]);
+      await expectFits(page, `targets-${look.name}`);
       await page.context().close();
     }
 
@@ -68,16 +65,11 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
 
     for (const look of LOOKS) {
       const story = await dashboard.page(releaseAddress(production.workflowId, 'release-3'), look);
-      const name = `story-${look.width}${look.dark === true ? '-dark' : ''}`;
       await story.getByRole('heading', { name: 'What was restored' }).waitFor();
-      await screenshot(story, name);
-      expect(await overflow(story), name).toBeLessThanOrEqual(0);
-      expect(await violations(story), name).toEqual([]);
+      await expectFits(story, `story-${look.name}`);
       await story.context().close();
       const target = await dashboard.page(`/targets/${encodeURIComponent(production.workflowId)}`, look);
-      await screenshot(target, `target-${look.width}${look.dark === true ? '-dark' : ''}`);
-      expect(await overflow(target), name).toBeLessThanOrEqual(0);
-      expect(await violations(target), name).toEqual([]);
+      await expectFits(target, `target-${look.name}`);
       await target.context().close();
     }
   });

@@ -4,9 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 import { openPageMetrics } from '../../../src/dashboard/metrics/openPageMetrics.ts';
-import { startDashboard } from '../../../src/dashboard/server.ts';
-import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import { freePort, listen } from '../../support/listen.ts';
 import type { Listening } from '../../../src/dashboard/listen.ts';
@@ -20,16 +18,7 @@ beforeAll(async () => {
   await bundlePageFiles(folder);
   const port = await freePort();
   metrics = `http://${HOST}:${port}`;
-  dashboard = await startDashboard({
-    temporal: {} as TemporalConnection,
-    home: folder,
-    environment: {},
-    host: HOST,
-    port: 0,
-    access: { signIn: { way: 'none', user: 'ada' } },
-    metrics: { host: HOST, port },
-    filesFolder: folder,
-  });
+  dashboard = await startTestDashboard(folder, { metrics: { host: HOST, port } });
 });
 afterAll(() => dashboard.close());
 
