@@ -1,4 +1,4 @@
-import type { HookOfFile } from './hooks/hookRules.ts';
+import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { LiveRooms } from './live/liveRooms.ts';
 import type { ReadContext } from './live/targetWatch.ts';
 import type { TargetWatches } from './live/targetWatches.ts';
@@ -10,7 +10,7 @@ export interface PageContext extends ReadContext {
   readonly watches: TargetWatches;
   readonly rooms: LiveRooms;
   /** The hooks of the `slipway.yaml` that the page was started with. Empty: it knows only their events. */
-  readonly hooksOfFile: readonly HookOfFile[];
+  readonly hooksOfFile: readonly ListeningHook[];
   /** Absent: nothing is measured. */
   readonly record?: RecordOnPage;
 }

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono';
 
+import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
-import type { HookOfFile } from './hooks/hookRules.ts';
 import { listen, type Listening, serve } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
 import type { ReadContext } from './live/targetWatch.ts';
@@ -18,7 +18,7 @@ export interface DashboardOptions extends ReadContext {
   /** Where metrics are served, on a separate listener. Default: they are not. */
   readonly metrics?: { readonly host: string; readonly port: number };
   /** Hooks whose listener is served at the same address, to everyone. Default: none. */
-  readonly hooks?: { readonly routes: Hono; readonly ofFile: readonly HookOfFile[] };
+  readonly hooks?: { readonly routes: Hono; readonly ofFile: readonly ListeningHook[] };
   /** The folder of the files for browsers. Default: the build's output folder. */
   readonly filesFolder?: string;
 }

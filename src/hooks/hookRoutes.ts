@@ -4,13 +4,13 @@ import { bodyLimit } from 'hono/body-limit';
 import { resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
-import { deliverEvents } from '../temporal/client/hooks/hookClient.ts';
+import { deliverEvents, type ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { Received } from './form.ts';
 import { FORMS, readEvents } from './forms.ts';
 import { HookRefusal } from './hookRefusal.ts';
 import { busy, type Deliver, DeliveryQueue, Intake, RETRY_AFTER_S } from './deliveryQueue.ts';
-import { deliveryOf, type ListeningHook, type RequestSource } from './listeningHook.ts';
+import { deliveryOf, type RequestSource } from './listeningHook.ts';
 
 /** The longest body: 256 KiB. */
 export const BODY_MAX_BYTES = 262_144;

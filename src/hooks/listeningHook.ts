@@ -1,17 +1,10 @@
-import type { HookConfig, HookRule } from '../config/hookSchema.ts';
+import type { HookRule } from '../config/hookSchema.ts';
 import type { HookDelivery, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
 import { fieldText, mismatch } from '../domain/hooks/hookMatch.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
-import type { HookPlace } from '../temporal/client/hooks/hookClient.ts';
+import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { ReadEvent } from './form.ts';
-
-/** A hook that the listener serves. */
-export interface ListeningHook extends HookPlace {
-  readonly config: HookConfig;
-  /** The target that each promotion in its rules releases to, by promotion. */
-  readonly promotions: ReadonlyMap<string, string>;
-}
 
 /** Reads what only the folder of `slipway.yaml` has: the source, and the files of judges. */
 export interface RequestSource {

@@ -7,8 +7,8 @@ import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
 import { EMPTY_HOOK, type HookState, settle, takeWork } from '../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../src/domain/hooks/takeDelivery.ts';
 import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
-import type { ListeningHook } from '../../src/hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
+import type { ListeningHook } from '../../src/temporal/client/hooks/hookClient.ts';
 
 export const SECRET = 'a secret of the hook';
 /** 2026-01-01T12:00:00Z, in milliseconds. */

@@ -2,14 +2,8 @@ import type { HookConfig, HookRule } from '../../config/hookSchema.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { HookCount } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
-import type { HookPlace } from '../../temporal/client/hooks/hookClient.ts';
+import type { ListeningHook } from '../../temporal/client/hooks/hookClient.ts';
 import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
-
-export interface HookOfFile extends HookPlace {
-  readonly config: HookConfig;
-  /** The target that each promotion in its rules releases to, by promotion. */
-  readonly promotions: ReadonlyMap<string, string>;
-}
 
 export interface RuleOnPage {
   readonly name: string;
@@ -31,7 +25,7 @@ export interface HookOnPage extends TargetHook {
 export function hooksOnPage(
   targetId: string,
   running: readonly TargetHook[],
-  ofFile: readonly HookOfFile[],
+  ofFile: readonly ListeningHook[],
 ): readonly HookOnPage[] {
   const own = ofFile.filter(({ targets }) => [...targets.values()].includes(targetId));
   const silent = own.filter(({ workflowId }) => running.every((hook) => hook.workflowId !== workflowId));
@@ -61,7 +55,7 @@ function rulesOfEvents({ rows, counts }: TargetHook): readonly RuleOnPage[] {
 }
 
 function rulesOfFile(
-  { config, targets, promotions }: HookOfFile,
+  { config, targets, promotions }: ListeningHook,
   targetId: string,
   { counts }: TargetHook,
 ): readonly RuleOnPage[] {

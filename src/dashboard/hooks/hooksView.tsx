@@ -1,17 +1,18 @@
 import type { HookCount, HookDecision, HookRow } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
+import type { ListeningHook } from '../../temporal/client/hooks/hookClient.ts';
 import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
 import { hasRole, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, Moment, ScrollTable, type Tone, Until } from '../page/marks.tsx';
-import { type HookOfFile, type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';
+import { type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';
 
 const EVENTS_SHOWN = 20;
 
 interface HooksProps {
   readonly snapshot: Pick<TargetSnapshot, 'workflowId' | 'hooks'>;
-  readonly ofFile: readonly HookOfFile[];
+  readonly ofFile: readonly ListeningHook[];
 }
 
 export function Hooks({ snapshot: { workflowId, hooks }, ofFile }: HooksProps) {

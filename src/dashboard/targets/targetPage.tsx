@@ -2,10 +2,10 @@ import { nameAndMark } from '../../domain/actor.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
+import type { ListeningHook } from '../../temporal/client/hooks/hookClient.ts';
 import type { Viewer } from '../access/session.ts';
 import { TargetActions } from '../actions/actionLinks.tsx';
 import { Guard } from '../guard/guardView.tsx';
-import type { HookOfFile } from '../hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
@@ -29,7 +29,7 @@ interface TargetProps {
   readonly viewer: Viewer;
   readonly now: number;
   /** The hooks of the `slipway.yaml` that the page was started with. */
-  readonly hooksOfFile: readonly HookOfFile[];
+  readonly hooksOfFile: readonly ListeningHook[];
   /** The target's workflow in Temporal's UI. `null`: not known. */
   readonly temporalPage: string | null;
 }

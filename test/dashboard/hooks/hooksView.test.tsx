@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
-import type { HookOfFile } from '../../../src/dashboard/hooks/hookRules.ts';
 import { EventApprovals, Hooks } from '../../../src/dashboard/hooks/hooksView.tsx';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import type { ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
 import { hookOfTarget } from '../../../src/temporal/client/hooks/targetHooks.ts';
 
 const TARGET = 'target:x';
@@ -41,7 +41,7 @@ function snapshot(shown: HookEvents | null): TargetSnapshot {
   return { ...unreadTarget({ workflowId: TARGET, name: 'production' }), view, hooks };
 }
 
-function fileWith(rule: string): HookOfFile {
+function fileWith(rule: string): ListeningHook {
   const yaml = `
 targets:
   production: { controlPlane: http://127.0.0.1:1, apiKey: { from: env:KEY }, deployment: agent }

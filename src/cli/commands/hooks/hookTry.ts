@@ -11,9 +11,9 @@ import { EMPTY_HOOK, type HookState, isAsking } from '../../../domain/hooks/hook
 import { isKnownEvent } from '../../../domain/hooks/takeDelivery.ts';
 import type { ReadEvent } from '../../../hooks/form.ts';
 import { readEvents } from '../../../hooks/forms.ts';
-import { guardsOf, type ListeningHook, matchRules } from '../../../hooks/listeningHook.ts';
+import { guardsOf, matchRules } from '../../../hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { viewHook } from '../../../temporal/client/hooks/hookClient.ts';
+import { type ListeningHook, viewHook } from '../../../temporal/client/hooks/hookClient.ts';
 import { readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';

@@ -1,7 +1,6 @@
 import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
-import type { ListeningHook } from '../../../hooks/listeningHook.ts';
-import { hookWorkflowId } from '../../../temporal/client/hooks/hookClient.ts';
+import { hookWorkflowId, type ListeningHook } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 

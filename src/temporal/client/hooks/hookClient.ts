@@ -8,6 +8,7 @@ import {
 } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
 
+import type { HookConfig } from '../../../config/hookSchema.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { HookDelivery } from '../../../domain/hooks/hookEvent.ts';
 import type { HookEvents, HookState } from '../../../domain/hooks/hookState.ts';
@@ -34,6 +35,13 @@ export interface HookPlace {
   readonly workflowId: string;
   /** The workflow ids of the targets that its rules may control, by target name. */
   readonly targets: ReadonlyMap<string, string>;
+}
+
+/** A hook of `slipway.yaml`. */
+export interface ListeningHook extends HookPlace {
+  readonly config: HookConfig;
+  /** The target that each promotion in its rules releases to, by promotion. */
+  readonly promotions: ReadonlyMap<string, string>;
 }
 
 /**
