@@ -10,7 +10,7 @@ import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import { SealedCookies } from './sealedCookies.ts';
 import { hasRole, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
-import { forgetIdentity, proverOf } from './signedInIdentity.ts';
+import { IDENTITY_COOKIE, proverOf } from './signedInIdentity.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
 
 /** In bytes. Forms are small, and clients can send the sign-in form before they have signed in. */
@@ -48,13 +48,11 @@ export function createAccess({
 
   const requireViewer: MiddlewareHandler<PageEnv> = async (c, next) => {
     const current = await session(c);
-    const { viewer, ends } = current;
+    const { viewer } = current;
     if (viewer === undefined) return askToSignIn(c);
     c.set('viewer', viewer);
     c.set('prove', proverOf(c, cookies, current));
-    await next();
-    c.res = endWithSession(c.res, ends);
-    return undefined;
+    return next();
   };
 
   const routes = new Hono<PageEnv>();
@@ -86,7 +84,7 @@ export function createAccess({
   routes.post('/sign-out', async (c) => {
     await session(c);
     cookies.remove(c, 'session');
-    forgetIdentity(c, cookies);
+    cookies.remove(c, IDENTITY_COOKIE);
     return c.redirect('/signed-out', 303);
   });
   routes.get('/signed-out', async (c) => renderSignedOutPage(c, await oidc?.signOutUrl(c.get('address'))));
@@ -139,34 +137,4 @@ function limitBody(): MiddlewareHandler {
       });
     },
   });
-}
-
-/** Ends a live stream when its session ends. Other responses stay unchanged. */
-function endWithSession(answer: Response, ends: number): Response {
-  const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const body: ReadableStream<Uint8Array> | null = answer.body;
-  if (!isStream || body === null) return answer;
-  const reader = body.getReader();
-  let timer: NodeJS.Timeout | undefined;
-  const untilEnd = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // A pending read resolves as if the stream had ended by itself.
-      const end = (): void => void reader.cancel().catch((error: unknown) => controller.error(error));
-      timer = setTimeout(end, ends - Date.now());
-    },
-    async pull(controller) {
-      const next = await reader.read();
-      if (!next.done) {
-        controller.enqueue(next.value);
-        return;
-      }
-      clearTimeout(timer);
-      controller.close();
-    },
-    async cancel() {
-      clearTimeout(timer);
-      await reader.cancel();
-    },
-  });
-  return new Response(untilEnd, answer);
 }

@@ -14,7 +14,7 @@ interface SignedInIdentity {
   readonly privateKey: JWK;
 }
 
-const COOKIE = 'identity';
+export const IDENTITY_COOKIE = 'identity';
 /** Browsers may drop a larger cookie, name and attributes included (RFC 6265, 6.1). In bytes. */
 const COOKIE_MAX_BYTES = 4_096;
 const ATTRIBUTES_MAX_BYTES = 200;
@@ -27,20 +27,16 @@ export function keepIdentity(
   identity: SignedInIdentity,
 ): void {
   const value = { ...identity, csrf };
-  if (cookies.size(COOKIE, value) > COOKIE_MAX_BYTES - ATTRIBUTES_MAX_BYTES) {
-    cookies.remove(c, COOKIE);
+  if (cookies.size(IDENTITY_COOKIE, value) > COOKIE_MAX_BYTES - ATTRIBUTES_MAX_BYTES) {
+    cookies.remove(c, IDENTITY_COOKIE);
   } else {
-    cookies.write(c, COOKIE, value, ends);
+    cookies.write(c, IDENTITY_COOKIE, value, ends);
   }
-}
-
-export function forgetIdentity(c: Context<PageEnv>, cookies: SealedCookies): void {
-  cookies.remove(c, COOKIE);
 }
 
 export function proverOf(c: Context<PageEnv>, cookies: SealedCookies, { csrf }: Session): KeepProof {
   return async (store, statement) => {
-    const kept = cookies.read(c, COOKIE);
+    const kept = cookies.read(c, IDENTITY_COOKIE);
     // The cookie belongs to another sign-in, and so perhaps to another person.
     if (kept?.['csrf'] !== csrf || typeof kept['idToken'] !== 'string' || !isRecord(kept['privateKey'])) {
       throw new SlipwayError(

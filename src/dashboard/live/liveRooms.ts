@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Viewer } from '../access/session.ts';
+import type { JSX } from 'hono/jsx/jsx-runtime';
 
-/** The parts of a page that change, by the ids of their elements, as HTML. */
-export type Fragments = ReadonlyMap<string, string>;
+import type { PageEnv, Viewer } from '../access/session.ts';
+import { renderText } from '../page/layout.tsx';
+
+/** The parts of a page that change, by the ids of their elements. */
+export type Fragments = Readonly<Record<string, JSX.Element>>;
 
 export interface LivePage {
   readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
@@ -26,23 +29,26 @@ class Reader {
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #ping: NodeJS.Timeout;
+  readonly #ending: NodeJS.Timeout;
+  readonly #onLeave: (reader: Reader) => void;
 
-  /** @param onLeave - called when the browser has disconnected. */
-  constructor(onLeave: (reader: Reader) => void) {
+  /**
+   * @param ends - when the stream ends, in milliseconds since 1970.
+   * @param onLeave - called when it has ended, or the browser has disconnected.
+   */
+  constructor(ends: number, onLeave: (reader: Reader) => void) {
+    this.#onLeave = onLeave;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
         },
-        cancel: () => {
-          this.#end();
-          onLeave(this);
-        },
+        cancel: () => this.#leave(),
       },
       { highWaterMark: UNREAD_MAX_BYTES, size: (chunk) => chunk.byteLength },
     );
-    this.#ping = setInterval(() => this.send(PING), PING_MS);
-    this.#ping.unref();
+    this.#ping = setInterval(() => this.send(PING), PING_MS).unref();
+    this.#ending = setTimeout(() => this.close(), ends - Date.now()).unref();
   }
 
   /** @returns whether the browser keeps up with the stream. */
@@ -51,21 +57,25 @@ class Reader {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
+  /** Ends the stream from the server. The browser connects again. */
   close(): void {
     this.#controller?.close();
-    this.#end();
+    this.#leave();
   }
 
-  #end(): void {
+  #leave(): void {
     this.#controller = undefined;
     clearInterval(this.#ping);
+    clearTimeout(this.#ending);
+    this.#onLeave(this);
   }
 }
 
 interface Room {
   readonly readers: Set<Reader>;
   readonly end: () => void;
-  sent: Fragments;
+  /** The HTML of each part, as it was last sent. */
+  sent: ReadonlyMap<string, string>;
 }
 
 /** The open pages. Those that show the same to one viewer share a room, which renders each change once. */
@@ -84,19 +94,23 @@ export class LiveRooms {
   }
 
   /**
-   * Streams the changes of a page as server-sent events, starting with all of its parts.
+   * Streams the changes of a page as server-sent events, starting with all of its parts, until the session ends.
    * @param address - the page's own.
    */
-  async open(address: string, viewer: Viewer, makePage: () => Promise<LivePage>): Promise<Response> {
+  async open(
+    address: string,
+    { viewer, session }: Pick<PageEnv['Variables'], 'viewer' | 'session'>,
+    makePage: () => Promise<LivePage>,
+  ): Promise<Response> {
     const key = JSON.stringify([address, viewer]);
     let opening = this.#rooms.get(key);
     if (opening === undefined) {
-      opening = makePage().then((page) => this.#makeRoom(key, viewer, page));
+      opening = makePage().then((page) => this.#makeRoom(viewer, page));
       this.#rooms.set(key, opening);
       opening.catch(() => this.#rooms.delete(key));
     }
     const room = await opening;
-    const reader = new Reader((gone) => this.#leave(key, room, gone));
+    const reader = new Reader(session.ends, (gone) => this.#leave(key, room, gone));
     room.readers.add(reader);
     this.#openPages += 1;
     reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${this.#version}\n\n`));
@@ -106,7 +120,7 @@ export class LiveRooms {
     });
   }
 
-  async #makeRoom(key: string, viewer: Viewer, page: LivePage): Promise<Room> {
+  async #makeRoom(viewer: Viewer, page: LivePage): Promise<Room> {
     let isRendering = false;
     let isStale = false;
     const render = async (): Promise<void> => {
@@ -116,7 +130,7 @@ export class LiveRooms {
       try {
         while (isStale) {
           isStale = false;
-          this.#send(key, room, await page.fragments(viewer));
+          sendChanged(room, await page.fragments(viewer));
           // The first change is sent at once, those soon after it together.
           if (room.readers.size > 0) await sleep(RENDER_EVERY_MS, undefined, { ref: false });
         }
@@ -130,7 +144,7 @@ export class LiveRooms {
       end: page.subscribe(() => {
         render().catch((error: unknown) => {
           process.stderr.write(`a page could not be rendered: ${String(error)}\n`);
-          for (const reader of [...room.readers]) this.#drop(key, room, reader);
+          for (const reader of [...room.readers]) reader.close();
         });
       }),
     };
@@ -143,31 +157,27 @@ export class LiveRooms {
     return room;
   }
 
-  #send(key: string, room: Room, fragments: Fragments): void {
-    const changed = new Map([...fragments].filter(([id, html]) => room.sent.get(id) !== html));
-    room.sent = fragments;
-    if (changed.size === 0) return;
-    const event = eventOf(changed);
-    for (const reader of [...room.readers]) {
-      if (!reader.send(event)) this.#drop(key, room, reader);
-    }
-  }
-
-  /** Closes a connection from the server. The browser reconnects. */
-  #drop(key: string, room: Room, reader: Reader): void {
-    reader.close();
-    this.#leave(key, room, reader);
-  }
-
   #leave(key: string, room: Room, reader: Reader): void {
-    if (room.readers.delete(reader)) this.#openPages -= 1;
+    if (!room.readers.delete(reader)) return;
+    this.#openPages -= 1;
     if (room.readers.size > 0) return;
     room.end();
     this.#rooms.delete(key);
   }
 }
 
-function eventOf(fragments: Fragments): Uint8Array {
+function sendChanged(room: Room, fragments: Fragments): void {
+  const before = room.sent;
+  room.sent = new Map(Object.entries(fragments).map(([id, element]) => [id, renderText(element)]));
+  const changed = new Map([...room.sent].filter(([id, html]) => before.get(id) !== html));
+  if (changed.size === 0) return;
+  const event = eventOf(changed);
+  for (const reader of [...room.readers]) {
+    if (!reader.send(event)) reader.close();
+  }
+}
+
+function eventOf(fragments: Room['sent']): Uint8Array {
   const data = JSON.stringify(Object.fromEntries(fragments));
   return encoder.encode(`event: fragments\ndata: ${data}\n\n`);
 }

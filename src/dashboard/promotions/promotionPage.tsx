@@ -2,8 +2,6 @@ import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
-import type { Fragments } from '../live/liveRooms.ts';
-import { renderText } from '../page/layout.tsx';
 import { ArtifactName, Chip, Commit, Facts, Moment, Requester, TemporalLink } from '../page/marks.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { SaidByPeople, TimeBar, Timeline } from '../releases/timeline.tsx';
@@ -74,8 +72,4 @@ export function PromotionDetails(props: PromotionProps) {
       <TemporalLink address={temporalPage} />
     </div>
   );
-}
-
-export function promotionFragments(props: PromotionProps): Fragments {
-  return new Map([['promotion', renderText(<PromotionDetails {...props} />)]]);
 }

@@ -15,8 +15,8 @@ import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { JudgementShown } from './judgement.tsx';
-import { PromotionDetails, promotionFragments } from './promotionPage.tsx';
-import { Promotions, promotionsFragments } from './promotionsPage.tsx';
+import { PromotionDetails } from './promotionPage.tsx';
+import { Promotions } from './promotionsPage.tsx';
 import { PromotionWatch } from './promotionWatch.ts';
 
 export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono<PageEnv> {
@@ -56,14 +56,17 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     });
   });
   routes.get('/live/promotions', (c) =>
-    rooms.open('/promotions', c.get('viewer'), async () => {
+    rooms.open('/promotions', c.var, async () => {
       const targets = await targetsOf((await watch.promotions()).promotions);
       return withPromotions(
         await liveTargets(
           watches,
           targets,
-          (snapshots, viewer) =>
-            promotionsFragments({ ...watch.current, snapshots, viewer, now: Date.now() }),
+          (snapshots, viewer) => ({
+            promotions: (
+              <Promotions {...watch.current} snapshots={snapshots} viewer={viewer} now={Date.now()} />
+            ),
+          }),
           () => targetsOf(watch.current.promotions),
         ),
       );
@@ -106,11 +109,12 @@ export function promotionRoutes({ temporal, watches, rooms }: PageContext): Hono
     const first = await find(id);
     if (first === undefined) return c.notFound();
     const targets = await targetsOf([first]);
-    return rooms.open(promotionAddress(id), c.get('viewer'), async () =>
+    return rooms.open(promotionAddress(id), c.var, async () =>
       withPromotions(
         await liveTargets(watches, targets, async (snapshots, viewer) => {
           const promotion = watch.current.promotions.find(({ workflowId }) => workflowId === id) ?? first;
-          return promotionFragments(await propsOf(promotion, snapshots, viewer));
+          const props = await propsOf(promotion, snapshots, viewer);
+          return { promotion: <PromotionDetails {...props} /> };
         }),
       ),
     );

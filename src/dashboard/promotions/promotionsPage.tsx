@@ -6,9 +6,7 @@ import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
 import type { Viewer } from '../access/session.ts';
-import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { renderText } from '../page/layout.tsx';
 import { Chip, Commit, Elapsed, Moment, Until, Verified } from '../page/marks.tsx';
 import { StepStrip, Wait } from '../releases/underWay.tsx';
 import { type Headline, headlineOf, servingOf } from '../targets/targetTexts.ts';
@@ -40,10 +38,6 @@ export function Promotions(props: PromotionsProps) {
       ))}
     </div>
   );
-}
-
-export function promotionsFragments(props: PromotionsProps): Fragments {
-  return new Map([['promotions', renderText(<Promotions {...props} />)]]);
 }
 
 function announced({ promotions, now }: PromotionsProps): string {

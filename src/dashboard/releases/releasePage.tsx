@@ -7,9 +7,7 @@ import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
 import type { Viewer } from '../access/session.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
-import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,
   Chip,
@@ -92,10 +90,6 @@ export function Story(props: StoryProps) {
       <TemporalLink address={workflowUrl} />
     </div>
   );
-}
-
-export function storyFragments(props: StoryProps): Fragments {
-  return new Map([['story', renderText(<Story {...props} />)]]);
 }
 
 const NO_STEPS = {

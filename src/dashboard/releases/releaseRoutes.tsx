@@ -10,7 +10,7 @@ import { ActionResult } from '../actions/actionPage.tsx';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
-import { Fields, Story, storyFragments } from './releasePage.tsx';
+import { Fields, Story } from './releasePage.tsx';
 import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';
 
 export function releaseRoutes(context: PageContext): Hono<PageEnv> {
@@ -50,10 +50,11 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
     const first = await watches.snapshot(c.req.param('target'));
     if (first === undefined) return c.notFound();
     const read = storyReader(context, releaseId);
-    return rooms.open(releaseAddress(first.workflowId, releaseId), c.get('viewer'), () =>
-      liveTargets(watches, [first], async ([snapshot = first], viewer) =>
-        storyFragments({ story: await read(snapshot), viewer, now: Date.now() }),
-      ),
+    return rooms.open(releaseAddress(first.workflowId, releaseId), c.var, () =>
+      liveTargets(watches, [first], async ([snapshot = first], viewer) => {
+        const story = await read(snapshot);
+        return { story: <Story story={story} viewer={viewer} now={Date.now()} /> };
+      }),
     );
   });
 

@@ -9,7 +9,6 @@ import { Guard } from '../guard/guardView.tsx';
 import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { renderText } from '../page/layout.tsx';
 import {
   ArtifactName,
   Chip,
@@ -50,12 +49,11 @@ export function TargetDetails(props: TargetProps) {
 export function targetFragments(props: TargetProps): Fragments {
   const { snapshot, hooksOfFile } = props;
   const { view } = snapshot;
-  const fragments = new Map([
-    ['now', renderText(<TargetNow {...props} />)],
-    ['hooks', renderText(<Hooks snapshot={snapshot} ofFile={hooksOfFile} />)],
-  ]);
-  if (view === undefined) return fragments;
-  return fragments.set('past', renderText(<TargetPast state={view.state} snapshot={snapshot} />));
+  return {
+    now: <TargetNow {...props} />,
+    hooks: <Hooks snapshot={snapshot} ofFile={hooksOfFile} />,
+    ...(view === undefined ? {} : { past: <TargetPast state={view.state} snapshot={snapshot} /> }),
+  };
 }
 
 function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' | 'hooksOfFile'>) {

@@ -25,7 +25,7 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
     });
   });
   routes.get('/live/targets', (c) =>
-    rooms.open('/', c.get('viewer'), async () =>
+    rooms.open('/', c.var, async () =>
       liveTargets(
         watches,
         await watches.targets(LIST_SHOWN_MS),
@@ -56,9 +56,9 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
   routes.get('/live/targets/:id', async (c) => {
     const target = await watches.target(c.req.param('id'));
     if (target === undefined) return c.notFound();
-    return rooms.open(targetAddress(target.workflowId), c.get('viewer'), () =>
+    return rooms.open(targetAddress(target.workflowId), c.var, () =>
       liveTargets(watches, [target], ([snapshot], viewer) =>
-        snapshot === undefined ? new Map() : targetFragments({ ...propsOf(snapshot), viewer }),
+        snapshot === undefined ? {} : targetFragments({ ...propsOf(snapshot), viewer }),
       ),
     );
   });

@@ -5,7 +5,6 @@ import type { Viewer } from '../access/session.ts';
 import { EventApprovals } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { renderText } from '../page/layout.tsx';
 import { Chip } from '../page/marks.tsx';
 import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';
 import { headlineOf } from './targetTexts.ts';
@@ -38,16 +37,13 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
 
 /** The parts of the page that change. If the list of targets changes, `targets` is replaced as a whole. */
 export function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
-  return new Map([
-    ['summary', renderText(<Summary snapshots={snapshots} now={now} />)],
-    ...snapshots.map(
-      (snapshot) =>
-        [
-          cardId(snapshot.workflowId),
-          renderText(<TargetCard snapshot={snapshot} viewer={viewer} now={now} />),
-        ] as const,
-    ),
-  ]);
+  const cards = snapshots.map((snapshot) => {
+    return [
+      cardId(snapshot.workflowId),
+      <TargetCard snapshot={snapshot} viewer={viewer} now={now} />,
+    ] as const;
+  });
+  return { summary: <Summary snapshots={snapshots} now={now} />, ...Object.fromEntries(cards) };
 }
 
 function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {

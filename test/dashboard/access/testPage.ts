@@ -8,6 +8,7 @@ import { createAccess, requireReleaseRole } from '../../../src/dashboard/access/
 import { AccessRefusal } from '../../../src/dashboard/access/accessRefusal.ts';
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
 import type { PageEnv } from '../../../src/dashboard/access/session.ts';
+import { LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { listen } from '../../support/listen.ts';
@@ -38,12 +39,8 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
     const { store, workflowId, requestId } = sent;
     return c.text(await c.get('prove')(store, { action: 'approve', workflowId, requestId }));
   });
-  app.get('/live', (c) => {
-    const never = new ReadableStream<Uint8Array>({
-      start: (stream) => stream.enqueue(Buffer.from('data: 1\n\n')),
-    });
-    return c.body(never, 200, { 'content-type': 'text/event-stream' });
-  });
+  const live = { fragments: () => ({}), subscribe: () => () => undefined };
+  app.get('/live', (c) => new LiveRooms('v1').open('/', c.var, () => Promise.resolve(live)));
   app.get('*', (c) => c.text(`at ${c.req.path}`));
   return app;
 }

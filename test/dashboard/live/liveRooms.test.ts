@@ -1,9 +1,12 @@
+import { raw } from 'hono/html';
 import { expect, it } from 'vitest';
 
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type LivePage, LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 
 const ADA: Viewer = { name: 'ada', proved: false, role: 'admin' };
+/** A person on the page. */
+const as = (viewer: Viewer) => ({ viewer, session: { csrf: '', ends: Date.now() + 60_000 } });
 
 /** A page with two parts, one of which a test can change. */
 function scriptedPage() {
@@ -13,10 +16,7 @@ function scriptedPage() {
   const page: LivePage = {
     fragments: ({ name }) => {
       rendered.push(name);
-      return new Map([
-        ['a', `<p id="a">${text}</p>`],
-        ['b', '<p id="b">same</p>'],
-      ]);
+      return { a: raw(`<p id="a">${text}</p>`), b: raw('<p id="b">same</p>') };
     },
     subscribe: (changed) => {
       listeners.add(changed);
@@ -50,7 +50,7 @@ async function readUntil(response: Response, wanted: string): Promise<string> {
 it('starts with every part, then sends only changed ones, rendered once for two hundred pages', async () => {
   const { page, rendered, change, listeners } = scriptedPage();
   const rooms = new LiveRooms('v1');
-  const open = () => rooms.open('/', ADA, () => Promise.resolve(page));
+  const open = () => rooms.open('/', as(ADA), () => Promise.resolve(page));
   const pages = await Promise.all(Array.from({ length: 200 }, open));
   expect(listeners.size).toBe(1);
   const begun = await Promise.all(pages.map((response) => readUntil(response, 'same')));
@@ -63,7 +63,7 @@ it('starts with every part, then sends only changed ones, rendered once for two 
 
 it('renders rapid changes once', async () => {
   const { page, rendered, change } = scriptedPage();
-  const response = await new LiveRooms('v1').open('/', ADA, () => Promise.resolve(page));
+  const response = await new LiveRooms('v1').open('/', as(ADA), () => Promise.resolve(page));
   for (let turn = 1; turn <= 50; turn++) {
     change(`turn ${turn}.`);
     await new Promise((resolve) => setImmediate(resolve));
@@ -75,7 +75,7 @@ it('renders rapid changes once', async () => {
 it('renders for each viewer, and stops without open pages', async () => {
   const { page, rendered, listeners } = scriptedPage();
   const rooms = new LiveRooms('v1');
-  const open = (name: string) => rooms.open('/', { ...ADA, name }, () => Promise.resolve(page));
+  const open = (name: string) => rooms.open('/', as({ ...ADA, name }), () => Promise.resolve(page));
   const pages = [await open('ada'), await open('lin')];
   expect(rendered).toEqual(['ada', 'lin']);
   expect(listeners.size).toBe(2);
@@ -86,8 +86,8 @@ it('renders for each viewer, and stops without open pages', async () => {
 it('opens again after a read of the page failed', async () => {
   const { page } = scriptedPage();
   const rooms = new LiveRooms('v1');
-  const failing = rooms.open('/', ADA, () => Promise.reject(new Error('Temporal is away')));
+  const failing = rooms.open('/', as(ADA), () => Promise.reject(new Error('Temporal is away')));
   await expect(failing).rejects.toThrow('away');
-  const response = await rooms.open('/', ADA, () => Promise.resolve(page));
+  const response = await rooms.open('/', as(ADA), () => Promise.resolve(page));
   expect(await readUntil(response, 'one')).toContain('one');
 });

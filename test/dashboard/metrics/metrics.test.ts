@@ -48,13 +48,10 @@ it('counts the open pages and their rooms', async () => {
   const { listener } = openPageMetrics(rooms);
   const server = createServer(listener);
   const url = `${await listen(server)}/metrics`;
-  const open = (address: string) =>
-    rooms.open(address, { name: 'ada', proved: false, role: 'view' }, () =>
-      Promise.resolve({
-        fragments: () => new Map([['a', '<p id="a"></p>']]),
-        subscribe: () => () => undefined,
-      }),
-    );
+  const viewer = { name: 'ada', proved: false, role: 'view' } as const;
+  const session = { csrf: '', ends: Date.now() + 60_000 };
+  const page = { fragments: () => ({}), subscribe: () => () => undefined };
+  const open = (address: string) => rooms.open(address, { viewer, session }, () => Promise.resolve(page));
   const opened = [await open('/'), await open('/'), await open('/targets/one')];
   expect(await read(url)).toMatch(/open_pages 3\n[^]*rooms 2\n/u);
   await opened[0]?.body?.cancel();
