@@ -4,13 +4,8 @@ import { makeHome } from '../../../config/home.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { isTraced, startSpan, startTraces, traceVariables } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
-import { jsonLine } from '../../output.ts';
+import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { printError } from '../../ui/errorReport.ts';
-
-export interface PlatformCommandOptions extends PlatformSettings {
-  /** One JSON object per line instead of readable text. */
-  json: boolean;
-}
 
 /**
  * `slipway platform`: runs the platform alone, until SIGTERM or SIGINT. Prints
@@ -19,36 +14,30 @@ export interface PlatformCommandOptions extends PlatformSettings {
  * that error's code. `platformOptionsOf` reads the environment.
  */
 export async function runPlatformCommand(
-  options: PlatformCommandOptions,
-  { output }: CommandContext,
-): Promise<void> {
-  await makeHome(options.home);
+  { output, home, environment }: CommandContext,
+  options: Omit<PlatformSettings, 'home'>,
+): Promise<number> {
+  exitWithParent(environment);
+  await makeHome(home);
   const { platformOptionsOf, startPlatform } = await loadPlatform(() => import('@slipway/platform'));
-  const endTraces = await startTraces(process.env, 'slipway-platform');
+  const endTraces = await startTraces(environment, 'slipway-platform');
   const platform = await startPlatform({
-    ...platformOptionsOf(options, process.env),
-    agentTraces: traceVariables(process.env),
-    onAnswered: isTraced(process.env) ? recordAnswer : undefined,
+    ...platformOptionsOf({ ...options, home }, environment),
+    agentTraces: traceVariables(environment),
+    onAnswered: isTraced(environment) ? recordAnswer : undefined,
   });
-  const signaled = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(130));
-        resolve();
-      });
-    }
+  return interruptible(async (signal) => {
+    output.event({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey });
+    output.print(
+      `The platform is ready at ${platform.url}. Its API key is in ${home}/api.key, unless you set one.`,
+    );
+    // No graceful shutdown: the database belongs to the other platform now, so nothing more may be written.
+    void platform.lost.then((error) => process.exit(printError(output, error)));
+    await untilAborted(signal);
+    await platform.close();
+    await endTraces();
+    return 0;
   });
-  process.stdout.write(
-    options.json
-      ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
-      : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless you set one.\n`,
-  );
-  // No graceful shutdown: the database belongs to the other platform now, so nothing more may be written.
-  void platform.lost.then((error) => process.exit(printError(output, error)));
-  await signaled;
-  await platform.close();
-  await endTraces();
-  process.exitCode = 0;
 }
 
 /** Records a request as a span of its trace. A request without a trace is not recorded. */

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 
-import { exitWithParent } from '../../interruption.ts';
 import { type Runs, withExamples } from '../../program/commandTable.ts';
 import {
   durationOption,
@@ -11,7 +10,6 @@ import {
   portOption,
   wholeNumber,
 } from '../../program/options.ts';
-import type { PlatformCommandOptions } from './platform.ts';
 
 /** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
 export function addPlatformCommand(platform: Command, runs: Runs): void {
@@ -57,16 +55,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
     .addOption(metricsOption())
     .addOption(isolationOption())
     .option('--adopt-database', 'use a database that does not belong to the home, from now on')
-    .action(
-      runs(async () => {
-        const { runPlatformCommand } = await import('./platform.ts');
-        return async (context, options: Omit<PlatformCommandOptions, 'home' | 'json'>) => {
-          exitWithParent(context.environment);
-          await runPlatformCommand({ ...options, home: context.home, json: context.output.json }, context);
-          return 0;
-        };
-      }),
-    );
+    .action(runs(async () => (await import('./platform.ts')).runPlatformCommand));
 
   addIntegrationsCommand(platform, runs);
   addListenersCommand(platform, runs);

@@ -43,7 +43,7 @@ const contextOf = (json = true) => {
 it('a platform whose home cannot be written names the home', async () => {
   const file = join(home, 'file');
   await writeFile(file, '');
-  await expect(runPlatformCommand({ home: file, port: 0, json: true }, contextOf())).rejects.toMatchObject({
+  await expect(runPlatformCommand({ ...contextOf(), home: file }, { port: 0 })).rejects.toMatchObject({
     code: 'SLIPWAY_USAGE',
     place: file,
   });
