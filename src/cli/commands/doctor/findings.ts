@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-import { errorText } from '@slipway/contract/codedError';
+import { errorText, isCodedError } from '@slipway/contract/codedError';
 
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
@@ -36,8 +36,8 @@ export async function* findings(
 ): AsyncGenerator<Finding, void> {
   yield ok('node', process.versions.node);
   yield await gitFinding();
-  yield* temporalFindings(context, options.fix);
-  yield* configFindings(context, options.config);
+  yield* orProblem('Temporal', temporalFindings(context, options.fix));
+  yield* orProblem('slipway.yaml', configFindings(context, options.config));
 }
 
 async function gitFinding(): Promise<Finding> {
@@ -53,46 +53,36 @@ async function* temporalFindings(
   { home, environment }: CommandContext,
   fix: boolean,
 ): AsyncGenerator<Finding, void> {
-  const settings = await attempt('Temporal', () => temporalSettings(home, environment));
-  if ('finding' in settings) {
-    yield settings.finding;
-    return;
-  }
-  const { address, namespace, origin, taskQueue } = settings.value;
+  const settings = await temporalSettings(home, environment);
+  const { address, namespace, origin, taskQueue } = settings;
   if (origin === 'default') {
     const command = await findTemporal(environment);
     yield command === undefined
       ? warning('temporal command', 'not found; "slipway dev" installs it', 'slipway temporal install')
       : ok('temporal command', `${command.path} (${command.origin})`);
   }
-  const connected = await attempt('Temporal', () => connectTemporal(settings.value));
-  if ('finding' in connected) {
-    yield connected.finding;
-    return;
-  }
-  const temporal = connected.value;
+  const temporal = await connectTemporal(settings);
   try {
     yield ok('Temporal', `${address}, namespace "${namespace}"`);
-    yield await searchAttributesFinding(temporal, fix);
-    yield await workerFinding(temporal, taskQueue);
-    yield* stuckFindings(temporal, fix);
-    const [first, ...others] = settings.value.codec?.keyIds ?? [];
-    if (first !== undefined && others.length > 0) yield await keysFinding(temporal, first, fix);
+    yield* orProblem('search attributes', searchAttributesFinding(temporal, fix));
+    yield* orProblem('worker', workerFinding(temporal, taskQueue));
+    yield* orProblem('workflows', stuckFindings(temporal, fix));
+    const [first, ...others] = settings.codec?.keyIds ?? [];
+    if (first !== undefined && others.length > 0)
+      yield* orProblem('payload keys', keysFinding(temporal, first, fix));
   } finally {
     await temporal.close();
   }
 }
 
-function searchAttributesFinding(temporal: TemporalConnection, fix: boolean): Promise<Finding> {
-  const name = 'search attributes';
-  return found(name, async () => {
-    if (!fix) {
-      await requireSearchAttributes(temporal);
-      return ok(name, 'registered');
-    }
-    const registered = await registerSearchAttributes(temporal);
-    return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
-  });
+async function* searchAttributesFinding(
+  temporal: TemporalConnection,
+  fix: boolean,
+): AsyncGenerator<Finding, void> {
+  if (!fix) await requireSearchAttributes(temporal);
+  const registered = fix ? await registerSearchAttributes(temporal) : [];
+  const detail = registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`;
+  yield ok('search attributes', detail);
 }
 
 /**
@@ -104,12 +94,8 @@ export async function* stuckFindings(
   fix: boolean,
 ): AsyncGenerator<Finding, void> {
   const name = 'workflows';
-  const tasks = await attempt(name, () => findStuckTasks(temporal));
-  if ('finding' in tasks) {
-    yield tasks.finding;
-    return;
-  }
-  for (const stuck of tasks.value) {
+  const tasks = await findStuckTasks(temporal);
+  for (const stuck of tasks) {
     const { workflowId, isTarget, lackedKey } = stuck;
     if (fix && lackedKey?.isHere !== true) {
       await terminateStuck(temporal, stuck);
@@ -119,51 +105,52 @@ export async function* stuckFindings(
       yield lacking(name, detail, remedyOf(stuck), 3);
     }
   }
-  if (tasks.value.length === 0) yield ok(name, 'workers can continue all of them');
+  if (tasks.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
 /** What still needs another payload key than the first one; `fix` encrypts with the first one what lives for long. */
-function keysFinding(temporal: TemporalConnection, first: string, fix: boolean): Promise<Finding> {
+async function* keysFinding(
+  temporal: TemporalConnection,
+  first: string,
+  fix: boolean,
+): AsyncGenerator<Finding, void> {
   const name = 'payload keys';
-  return found(name, async () => {
-    const uses = await findOldKeys(temporal);
-    const kept = uses.filter(({ renew }) => renew === null);
-    if (fix) for (const { renew } of uses) await renew?.();
-    const renewed = fix ? uses.length - kept.length : 0;
-    const left = fix ? kept : uses;
-    const did = renewed === 0 ? '' : `; ${renewed} encrypted with it now: look again`;
-    if (left.length === 0)
-      return ok(name, `"${first}" encrypts, and nothing that runs needs another key${did}`);
-    const keys = [...new Set(left.flatMap((use) => use.keys))].map((key) => `"${key}"`).join(', ');
-    const ids = left.slice(0, SHOWN).map(({ id }) => id);
-    const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
-    return warning(
-      name,
-      `"${first}" encrypts, and ${ids.join(', ')}${more} still need ${keys}${did}`,
-      left.length > kept.length ? 'slipway doctor --fix' : 'wait until they have ended',
-    );
-  });
+  const uses = await findOldKeys(temporal);
+  const kept = uses.filter(({ renew }) => renew === null);
+  if (fix) for (const { renew } of uses) await renew?.();
+  const renewed = fix ? uses.length - kept.length : 0;
+  const left = fix ? kept : uses;
+  const did = renewed === 0 ? '' : `; ${renewed} encrypted with it now: look again`;
+  if (left.length === 0) {
+    yield ok(name, `"${first}" encrypts, and nothing that runs needs another key${did}`);
+    return;
+  }
+  const keys = [...new Set(left.flatMap((use) => use.keys))].map((key) => `"${key}"`).join(', ');
+  const ids = left.slice(0, SHOWN).map(({ id }) => id);
+  const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
+  yield warning(
+    name,
+    `"${first}" encrypts, and ${ids.join(', ')}${more} still need ${keys}${did}`,
+    left.length > kept.length ? 'slipway doctor --fix' : 'wait until they have ended',
+  );
 }
 
 const SHOWN = 5;
 
-function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
-  return found('worker', async () => {
-    const workers = await requireWorker(temporal, 0);
-    return ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
-  });
+async function* workerFinding(
+  temporal: TemporalConnection,
+  taskQueue: string,
+): AsyncGenerator<Finding, void> {
+  const workers = await requireWorker(temporal, 0);
+  yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }
 
 async function* configFindings(
   context: CommandContext,
   path: string | undefined,
 ): AsyncGenerator<Finding, void> {
-  const loaded = await attempt('slipway.yaml', () => loadConfig(path));
-  if ('finding' in loaded) {
-    yield loaded.finding;
-    return;
-  }
-  const { config, file } = loaded.value;
+  const loaded = await loadConfig(path);
+  const { config, file } = loaded;
   const checks = config.checks.length;
   yield checks === 0
     ? warning(
@@ -175,15 +162,16 @@ async function* configFindings(
         'slipway.yaml',
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
-  for (const { message } of await pythonAgentProblems(loaded.value)) yield warning('agent', message, null);
-  const origins = await attempt('secret origins', () => readSecretOrigins(context.environment));
-  if ('finding' in origins) yield origins.finding;
-  else if (origins.value === undefined) yield warning('secret origins', UNBOUND, BIND);
-  yield* secretFindings(config, {
-    ...context.environment,
+  for (const { message } of await pythonAgentProblems(loaded)) yield warning('agent', message, null);
+  let { environment } = context;
+  try {
+    if (readSecretOrigins(environment) === undefined) yield warning('secret origins', UNBOUND, BIND);
+  } catch (error) {
+    yield problemOf('secret origins', error);
     // An unreadable file is one finding, and not one for each secret.
-    ...('finding' in origins ? { SLIPWAY_SECRET_ORIGINS: '' } : {}),
-  });
+    environment = { ...environment, SLIPWAY_SECRET_ORIGINS: '' };
+  }
+  yield* secretFindings(config, environment);
   for (const name of Object.keys(config.targets)) {
     const { target } = releaseSettings(config, name);
     yield keyFinding(name, target);
@@ -195,10 +183,10 @@ const UNBOUND =
   'not set here: a client that can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
 const BIND = 'set SLIPWAY_SECRET_ORIGINS of the worker to a file of allowed origins';
 
-async function* secretFindings(
+function* secretFindings(
   config: LoadedConfig['config'],
   environment: CommandContext['environment'],
-): AsyncGenerator<Finding, void> {
+): Generator<Finding, void> {
   const uses = secretUses(config);
   for (const [index, use] of uses.entries()) {
     const { from, where } = use;
@@ -206,13 +194,16 @@ async function* secretFindings(
     if (uses.indexOf(same[0] ?? use) !== index) continue;
     const name = `secret ${from}`;
     const what = `${[...new Set(same.map(({ of }) => of))].join(', ')}: ${where}`;
-    const here = await attempt(name, () => use.resolve(environment));
-    if (!('finding' in here)) yield ok(name, `set; ${what}`);
-    else if (here.code === 'SLIPWAY_SECRET_REFUSED') {
-      yield { ...here.finding, name: 'secret origins', detail: `${here.finding.detail} (${what})` };
-    } else {
-      // This process cannot see whether the other one has it.
-      yield warning(name, `${here.finding.detail} (${what})`, `set it in the environment of ${use.process}`);
+    try {
+      use.resolve(environment);
+      yield ok(name, `set; ${what}`);
+    } catch (error) {
+      const problem = problemOf('secret origins', error);
+      const detail = `${problem.detail} (${what})`;
+      // This process cannot see whether the other one has a secret that is not set here.
+      yield isCodedError(error) && error.code === 'SLIPWAY_SECRET_REFUSED'
+        ? { ...problem, detail }
+        : warning(name, detail, `set it in the environment of ${use.process}`);
     }
   }
 }
@@ -238,35 +229,34 @@ async function controlPlaneFinding(
   target: Pick<TargetSpec, 'name' | 'controlPlane' | 'apiKey' | 'tenantId' | 'deploymentId'>,
 ): Promise<Finding> {
   const title = `target ${name}`;
-  const asked = await attempt(title, () =>
-    withControlPlane(context, target, async (client) => {
+  try {
+    await withControlPlane(context, target, async (client) => {
       if (target.deploymentId !== undefined) await findDeployment(client, target);
       else await client.listDeployments({ limit: 1 });
-    }),
-  );
-  if (!('finding' in asked)) return ok(title, `${target.controlPlane} answers and accepts the key`);
-  const { code } = asked;
-  if (code !== 'SLIPWAY_SECRET_MISSING') return asked.finding;
-  // The worker may still have the key.
-  return warning(title, asked.finding.detail, `set ${target.apiKey.from} here too, to check the key`);
-}
-
-type Attempted<T> =
-  { readonly value: T } | { readonly finding: Finding; readonly code: SlipwayError['code'] };
-
-async function attempt<T>(name: string, work: () => T | Promise<T>): Promise<Attempted<T>> {
-  try {
-    return { value: await work() };
+    });
+    return ok(title, `${target.controlPlane} answers and accepts the key`);
   } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    const { code, message, hint, exitCode } = error;
-    return { finding: lacking(name, `${code}: ${message}`, hint ?? null, exitCode), code };
+    const problem = problemOf(title, error);
+    // The worker may still have a key that is not set here.
+    return isCodedError(error) && error.code === 'SLIPWAY_SECRET_MISSING'
+      ? warning(title, problem.detail, `set ${target.apiKey.from} here too, to check the key`)
+      : problem;
   }
 }
 
-async function found(name: string, work: () => Promise<Finding>): Promise<Finding> {
-  const attempted = await attempt(name, work);
-  return 'finding' in attempted ? attempted.finding : attempted.value;
+/** The findings; an error that ends them is the last one, under this name. */
+async function* orProblem(name: string, all: AsyncIterable<Finding>): AsyncGenerator<Finding, void> {
+  try {
+    yield* all;
+  } catch (error) {
+    yield problemOf(name, error);
+  }
+}
+
+function problemOf(name: string, error: unknown): Finding {
+  if (!(error instanceof SlipwayError)) throw error;
+  const { code, message, hint, exitCode } = error;
+  return lacking(name, `${code}: ${message}`, hint ?? null, exitCode);
 }
 
 function ok(name: string, detail: string): Finding {
