@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import { findDeployment, withControlPlane } from '../../../src/inspection/deployment/deploymentAccess.ts';
+import { json, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../../cli/testOutput.ts';
-import { listen } from '../../support/listen.ts';
-
-let server: Server | undefined;
-afterEach(() => server?.close());
 
 it('a key that the command needs is reported as missing where the command runs', async () => {
   const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment: {} };
@@ -27,10 +23,7 @@ it('a key that the command needs is reported as missing where the command runs',
 it('a deployment that was deleted is reported with the next command, but an unknown path as it is', async () => {
   const deploymentId = randomUUID();
   let detail = `Deployment ID ${deploymentId} not found.`;
-  server = createServer((_request, response) => {
-    response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ detail }));
-  });
-  const controlPlane = await listen(server);
+  const { url: controlPlane } = await startService((_, response) => json(response, 404, { detail }));
   const client = createControlPlaneClient({ baseUrl: controlPlane, apiKey: 'a key' });
   const target = { name: 'production', controlPlane, deploymentId };
   await expect(findDeployment(client, target)).rejects.toMatchObject({

@@ -33,11 +33,14 @@ async function judge(
   baseline: string,
   candidate: string,
   options: Partial<JudgeOptions> = {},
-  home = join(folder, 'home'),
-): Promise<{ exitCode: number; report: JudgeReport }> {
+  {
+    home = join(folder, 'home'),
+    environment = {},
+  }: { readonly home?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+) {
   const output = testOutput({ json: true });
   const exitCode = await runJudgeCommand(
-    { output, home, environment: {} },
+    { output, home, environment },
     {
       baseline,
       candidate,
@@ -53,14 +56,14 @@ async function judge(
   );
   const report = output.events.find(({ event }) => event === 'judged')!['report'] as JudgeReport;
   expect(output.events.at(-1)).toEqual({ event: 'ended', exitCode });
-  return { exitCode, report };
+  return { exitCode, report, events: output.events };
 }
 
 describe('slipway judge', () => {
   it('reports before the first run that its home cannot be written', async () => {
     const agent = await startGreeter();
     const home = join(folder, 'inputs.jsonl', 'home');
-    await expect(judge(agent.url, agent.url, {}, home)).rejects.toMatchObject({ code: 'SLIPWAY_USAGE' });
+    await expect(judge(agent.url, agent.url, {}, { home })).rejects.toMatchObject({ code: 'SLIPWAY_USAGE' });
     expect(agent.runs()).toBe(0);
   });
 
@@ -117,31 +120,16 @@ describe('slipway judge', () => {
 });
 
 it('slipway judge neither prints nor keeps a key that an agent repeats', async () => {
-  const folder = await temporaryFolder();
-  const [inputs, markdown] = [join(folder, 'inputs.jsonl'), join(folder, 'judge.md')];
-  await writeFile(inputs, JSON.stringify({ input: {}, expect: { contains: 'Hello' } }));
+  const home = await temporaryFolder();
+  const markdown = join(home, 'judge.md');
   const key = 'sk-very-secret';
-  const agent = await startFakeAgent({ answers: () => `I run with ${key}` });
-  const output = testOutput({ json: true });
-  const home = join(folder, 'home');
-  await runJudgeCommand(
-    { output, home, environment: { SLIPWAY_API_KEY: key } },
-    {
-      baseline: agent.url,
-      candidate: agent.url,
-      assistant: 'agent',
-      inputs,
-      markdown,
-      apiKey: 'env:SLIPWAY_API_KEY',
-      repetitions: 3,
-      warmUp: 0,
-      concurrency: 1,
-      seed: 7,
-    },
-  );
+  const { url } = await startFakeAgent({ answers: () => `I run with ${key}` });
+  const keys = { apiKey: 'env:SLIPWAY_API_KEY' };
+  const where = { home, environment: { SLIPWAY_API_KEY: key } };
+  const { events } = await judge(url, url, { ...keys, markdown }, where);
   const store = openArtifactStore(join(home, 'artifacts'));
   const [kept = ''] = await store.listRecords('judgements/');
-  const texts = [JSON.stringify(output.events), await readFile(markdown, 'utf8')];
+  const texts = [JSON.stringify(events), await readFile(markdown, 'utf8')];
   for (const text of [...texts, JSON.stringify(await store.getRecord(kept))]) {
     // Markdown escapes the brackets.
     expect(text).toMatch(/I run with \\*\[removed/);
@@ -169,33 +157,14 @@ describe('the keys that slipway judge sends', () => {
 });
 
 /** Judges two agents at two origins, with the control plane's key in the environment too. */
-async function judged(
-  keys: Pick<JudgeOptions, 'apiKey' | 'candidateApiKey'>,
-  status?: number,
-): Promise<Record<'baseline' | 'candidate', readonly SeenRequest[]> & { report: JudgeReport }> {
-  const folder = await temporaryFolder();
-  const inputs = join(folder, 'inputs.jsonl');
-  await writeFile(inputs, JSON.stringify({ input: {} }));
+async function judged(keys: Pick<JudgeOptions, 'apiKey' | 'candidateApiKey'>, status?: number) {
   const start = () =>
     startFakeAgent({
       instead: (_, response) => status !== undefined && Boolean(response.writeHead(status).end('{}')),
     });
   const [baseline, candidate] = [await start(), await start()];
-  const output = testOutput({ json: true });
-  await runJudgeCommand(
-    { output, home: folder, environment: { SLIPWAY_API_KEY: 'control-plane-key', AGENTS_KEY: 'agents-key' } },
-    {
-      baseline: baseline.url,
-      candidate: candidate.url,
-      assistant: 'agent',
-      inputs,
-      repetitions: 1,
-      warmUp: 0,
-      concurrency: 1,
-      seed: 7,
-      ...keys,
-    },
-  );
-  const report = output.events.find(({ event }) => event === 'judged')!['report'] as JudgeReport;
+  const environment = { SLIPWAY_API_KEY: 'control-plane-key', AGENTS_KEY: 'agents-key' };
+  const options = { repetitions: 1, warmUp: 0, ...keys };
+  const { report } = await judge(baseline.url, candidate.url, options, { environment });
   return { baseline: baseline.requests, candidate: candidate.requests, report };
 }

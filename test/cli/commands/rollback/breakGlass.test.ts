@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { breakGlass } from '../../../../src/cli/commands/rollback/breakGlass.ts';
 import { readLocalHold } from '../../../../src/cli/commands/target/localHold.ts';
 import type { KnownRevision } from '../../../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
+import { json, type SeenRequest, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
-import { listen } from '../../../support/listen.ts';
 
 const KEY = 'a-secret-key';
 const PAGE = 100;
@@ -31,51 +31,34 @@ class ControlPlane {
   /** Whether it offers more than the contract: a list of revisions. */
   offersList = true;
   #looks = 0;
-  readonly #server: Server;
 
-  constructor() {
-    // On a busy machine, the default of 5 s may pass just before the next request.
-    this.#server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-      const answer = (value: unknown): void => {
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify(value));
-      };
-      const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://control.plane');
-      if (request.headers['x-api-key'] !== KEY) {
-        response.statusCode = 401;
-        answer({ detail: 'no' });
-      } else if (path === '/v2/deployments') answer({ resources: [this.#deployment()], offset: 1 });
-      else if (path === `/v2/deployments/${this.id}`) answer(this.#deployment());
-      else if (path.endsWith('/revisions') && !this.offersList) {
-        response.statusCode = 404;
-        answer({ detail: 'Not Found' });
-      } else if (path.endsWith('/revisions')) answer(this.#page(Number(query.get('offset') ?? 0)));
-      else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
-        response.statusCode = 404;
-        answer({ detail: 'no such revision' });
-      } else if (path.endsWith('/redeploy')) {
-        if (this.redeploy !== 'silent_before') this.redeployed.push(path.split('/').at(-2)!);
-        if (this.redeploy === 'silent_after') this.#settle();
-        if (this.redeploy === 'answers') answer(this.#deployment());
-        else request.socket.destroy();
-      } else {
-        this.#looks += 1;
-        if (this.#looks > 1) this.#settle();
-        const id = path.split('/').at(-1)!;
-        answer({ id, status: this.#looks > 1 ? this.endsAs : 'DEPLOYING' });
-      }
-    });
-    // On a busy machine, the first check of an event takes longer than the 5 s that an idle connection is kept by default.
-    this.#server.keepAliveTimeout = 0;
+  /** Answers until the end of the test. */
+  async start(): Promise<string> {
+    const { url } = await startService((request, response) => this.#answer(request, response));
+    return url;
   }
 
-  listen(): Promise<string> {
-    return listen(this.#server);
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
+  #answer({ headers, url }: SeenRequest, response: ServerResponse): void {
+    const { pathname: path, searchParams: query } = new URL(url, 'http://control.plane');
+    if (headers['x-api-key'] !== KEY) json(response, 401, { detail: 'no' });
+    else if (path === '/v2/deployments') json(response, 200, { resources: [this.#deployment()], offset: 1 });
+    else if (path === `/v2/deployments/${this.id}`) json(response, 200, this.#deployment());
+    else if (path.endsWith('/revisions')) {
+      if (this.offersList) json(response, 200, this.#page(Number(query.get('offset') ?? 0)));
+      else json(response, 404, { detail: 'Not Found' });
+    } else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
+      json(response, 404, { detail: 'no such revision' });
+    } else if (path.endsWith('/redeploy')) {
+      if (this.redeploy !== 'silent_before') this.redeployed.push(path.split('/').at(-2)!);
+      if (this.redeploy === 'silent_after') this.#settle();
+      if (this.redeploy === 'answers') json(response, 200, this.#deployment());
+      else response.destroy();
+    } else {
+      this.#looks += 1;
+      if (this.#looks > 1) this.#settle();
+      const id = path.split('/').at(-1)!;
+      json(response, 200, { id, status: this.#looks > 1 ? this.endsAs : 'DEPLOYING' });
+    }
   }
 
   #settle(): void {
@@ -114,9 +97,8 @@ let url: string;
 beforeEach(async () => {
   home = await temporaryFolder();
   plane = new ControlPlane();
-  url = await plane.listen();
+  url = await plane.start();
 });
-afterEach(() => plane.close());
 
 function target(): TargetSpec {
   return {
