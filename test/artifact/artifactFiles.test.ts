@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeEach, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../src/artifact/pack.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -15,10 +15,7 @@ beforeEach(async () => {
 
 async function stored(files: Readonly<Record<string, string>>) {
   const root = await mkdtemp(join(folder, 'source-'));
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(root, path, '..'), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
+  await writeFiles(root, files);
   const store = openArtifactStore(join(folder, 'store'));
   const packed = await packSource({ root });
   await store.put(packed.file, packed.digest);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
 import { list, type ReadEntry } from 'tar';
@@ -15,7 +15,7 @@ import {
   tarStream,
 } from '../../src/artifact/pack.ts';
 import * as contract from '@slipway/contract/limits';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 let root: string;
 let directory: string;
@@ -275,9 +275,6 @@ async function entriesOf(packed: PackedSource): Promise<ReadEntry[]> {
   return entries;
 }
 
-async function source(files: Record<string, string | Buffer>, into = root): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(into, path)), { recursive: true });
-    await writeFile(join(into, path), content);
-  }
+function source(files: Record<string, string | Buffer>, into = root): Promise<void> {
+  return writeFiles(into, files);
 }

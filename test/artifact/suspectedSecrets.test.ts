@@ -1,23 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import { type SuspectedSecret, suspectedSecrets } from '../../src/artifact/suspectedSecrets.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 let root: string;
 beforeEach(async () => {
   root = await temporaryFolder();
 });
 
-async function source(files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
-}
+const source = (files: Readonly<Record<string, string>>): Promise<void> => writeFiles(root, files);
 
 async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
   const entries = await sourceFiles(root, []);

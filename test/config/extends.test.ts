@@ -1,10 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { type LintedConfig, lintConfig, loadConfig } from '../../src/config/loadConfig.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 const BASE = `targets:
   staging:
@@ -22,15 +21,8 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
-async function write(files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
-  }
-}
-
 async function lint(files: Readonly<Record<string, string>>): Promise<LintedConfig> {
-  await write(files);
+  await writeFiles(folder, files);
   return lintConfig('agent/slipway.yaml', folder);
 }
 
@@ -87,7 +79,7 @@ describe('a file that extends another', () => {
   });
 
   it('is the base of relative paths', async () => {
-    await write({
+    await writeFiles(folder, {
       'shared/base.yaml': `${BASE}artifact: { path: src }\n`,
       'agent/slipway.yaml': 'extends: ../shared/base.yaml\ntargets: { staging: { deployment: greeter } }\n',
     });

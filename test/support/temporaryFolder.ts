@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { afterAll } from 'vitest';
 
@@ -23,4 +23,15 @@ export function useFolder(): string {
   const folder = realpathSync(mkdtempSync(BEGINNING));
   afterAll(() => rm(folder, REMOVAL));
   return folder;
+}
+
+/** Writes files into a folder, by their paths in it. */
+export async function writeFiles(
+  folder: string,
+  files: Readonly<Record<string, string | Buffer>>,
+): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
 }

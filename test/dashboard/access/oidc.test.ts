@@ -54,20 +54,15 @@ describe('signing in with OIDC', () => {
     await expectRefused(browser, callback, 'state');
   });
 
-  it('rejects an ID token with another nonce', async () => {
+  it.each([
+    ['an ID token with another nonce', 'nonce', 'nonce'],
+    ['a code with another PKCE challenge', 'code_challenge', 'invalid_grant'],
+  ])('rejects %s', async (_what, parameter, why) => {
     await start();
     const browser = new TestBrowser();
     const asked = await authorization(browser);
-    asked.searchParams.set('nonce', 'another');
-    await expectRefused(browser, await answered(browser, asked, 'ada'), 'nonce');
-  });
-
-  it('rejects a code with another PKCE challenge', async () => {
-    await start();
-    const browser = new TestBrowser();
-    const asked = await authorization(browser);
-    asked.searchParams.set('code_challenge', 'a'.repeat(43));
-    await expectRefused(browser, await answered(browser, asked, 'ada'), 'invalid_grant');
+    asked.searchParams.set(parameter, 'a'.repeat(43));
+    await expectRefused(browser, await answered(browser, asked, 'ada'), why);
   });
 
   it('rejects an answer in another browser', async () => {

@@ -2,7 +2,7 @@ import type { Configuration } from 'oidc-provider';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
-import { activitiesUnderTest, failureOf } from '../../activities/activitiesUnderTest.ts';
+import { activitiesUnderTest } from '../../activities/activitiesUnderTest.ts';
 import { TestBrowser } from './testBrowser.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startPage, type TestPage, tokenIn } from './testPage.ts';
@@ -37,16 +37,6 @@ it('a person signed in to the dashboard proves their identity to the worker', as
   expect(identity).toEqual({
     who: 'ben@example.com',
     proved: { issuer: issuer.url, subject: 'ben', email: 'ben@example.com' },
-  });
-});
-
-it('the proof counts only for one action', async () => {
-  await start();
-  const { text: name } = await prove(await signedIn('ben'));
-  const statement = { ...STATEMENT, workflowId: 'target:x/release-2' };
-  const asked = { store: folder, name, statement, at: new Date().toISOString() };
-  expect(await failureOf(activitiesUnderTest().proveIdentity(asked))).toMatchObject({
-    type: 'SLIPWAY_IDENTITY_UNPROVED',
   });
 });
 

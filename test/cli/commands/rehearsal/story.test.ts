@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { Story } from '../../../../src/cli/commands/rehearsal/story.ts';
+import type { InterventionRecord } from '../../../../src/domain/intervention/intervention.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { Rehearsal, RehearsalEvent } from '../../../../src/rehearsal/play.ts';
+import { sampleStep } from '../../ui/sampleProgress.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-${time}:00Z`);
@@ -18,6 +20,14 @@ const REHEARSAL = {
   days: 7,
   timeZone: 'Europe/Berlin',
 } as unknown as Rehearsal;
+
+function between(started: string, ended: string) {
+  return { startedAt: iso(started), endedAt: iso(ended) };
+}
+
+function approval(who: string, time: string, taken: boolean, note: string): InterventionRecord {
+  return { id: who, kind: 'approve', by: { who, from: 'rehearsal' }, at: iso(time), taken, note };
+}
 
 const PROMOTED: PromotionResult = {
   promotion: 'up',
@@ -37,53 +47,19 @@ const PROMOTED: PromotionResult = {
   reason: 'revision production-2 is deployed',
   nothingToDo: false,
   steps: [
-    {
-      step: 'candidate',
-      restoring: false,
-      startedAt: iso('23T09:00'),
-      endedAt: iso('23T09:00'),
-      status: 'done',
-    },
-    {
-      step: 'soak',
-      subject: 'canary for 3h00m',
-      restoring: false,
-      status: 'done',
-      attempts: 7,
-      startedAt: iso('23T09:00'),
-      endedAt: iso('23T12:00'),
-    },
-    {
-      step: 'promote',
-      subject: 'release-1',
-      restoring: false,
-      status: 'done',
-      detail: 'released',
-      startedAt: iso('23T14:00'),
-      endedAt: iso('23T14:02'),
-    },
+    sampleStep({ step: 'candidate', ...between('23T09:00', '23T09:00') }),
+    sampleStep({
+      ...{ step: 'soak', subject: 'canary for 3h00m', attempts: 7 },
+      ...between('23T09:00', '23T12:00'),
+    }),
+    sampleStep({
+      ...{ step: 'promote', subject: 'release-1', detail: 'released' },
+      ...between('23T14:00', '23T14:02'),
+    }),
   ],
   interventions: [
-    {
-      ...{
-        id: '1',
-        kind: 'approve',
-        by: { who: 'cy', from: 'rehearsal' },
-        at: iso('23T13:00'),
-        taken: false,
-      },
-      note: 'cy may not approve; these may: ada',
-    },
-    {
-      ...{
-        id: '2',
-        kind: 'approve',
-        by: { who: 'ada', from: 'rehearsal' },
-        at: iso('23T14:00'),
-        taken: true,
-      },
-      note: 'approved by 1 of 1',
-    },
+    approval('cy', '23T13:00', false, 'cy may not approve; these may: ada'),
+    approval('ada', '23T14:00', true, 'approved by 1 of 1'),
   ],
   endedAt: iso('23T14:02'),
 };
