@@ -10,6 +10,7 @@ import type { ErrorPolicy } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
+import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { Check, ChecksBudget } from './checkSchema.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
@@ -33,8 +34,8 @@ import { Guard, guardProblems, Metrics } from './guardSchema.ts';
 import { hookProblems, Hooks } from './hookSchema.ts';
 import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
-import { type LoosePreviews, previewProblems, Previews } from './previewSchema.ts';
-import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
+import { previewProblems, Previews } from './previewSchema.ts';
+import { promotionProblems, Promotions } from './promotionSchema.ts';
 
 /** Runs a refinement even if other fields are invalid, so that one run reports every problem. */
 const EVEN_IF_WRONG = {
@@ -322,29 +323,19 @@ export const Config = z
   .superRefine(unlessAny(problemsBetweenParts), EVEN_IF_WRONG);
 export type Config = z.infer<typeof Config>;
 
-interface LooseConfig {
-  readonly promotions?: LoosePromotions | null;
-  readonly previews?: LoosePreviews | null;
-  readonly notify?: unknown;
-  readonly hooks?: unknown;
-  readonly targets?: object | null;
-  readonly metrics?: unknown;
-  readonly checks?: unknown;
-  readonly checksBudget?: unknown;
-  readonly steps?: unknown;
-}
-
-function problemsBetweenParts(file: LooseConfig): readonly FieldProblem[] {
-  const { targets, promotions, metrics, checks } = file;
-  const names = Object.keys(targets ?? {});
+function problemsBetweenParts(file: Fields): readonly FieldProblem[] {
+  const { checks, notify } = file;
+  const targets = fieldsOf(file['targets']);
+  const promotions = fieldsOf(file['promotions']);
+  const names = Object.keys(targets);
   return [
-    ...promotionProblems(promotions ?? {}, names),
-    ...previewProblems(file.previews ?? {}, { ...targets }, checks),
-    ...notifyProblems(file.notify, names),
-    ...hookProblems(file.hooks, targets ?? {}, promotions ?? {}),
-    ...guardProblems(targets ?? {}, metrics),
-    ...stepProblems(checks, file.steps),
-    ...budgetProblems(file.checksBudget, checks),
+    ...promotionProblems(promotions, names),
+    ...previewProblems(fieldsOf(file['previews']), targets, checks),
+    ...notifyProblems(notify, names),
+    ...hookProblems(fieldsOf(file['hooks']), targets, promotions),
+    ...guardProblems(targets, fieldsOf(file['metrics'])),
+    ...stepProblems(checks, fieldsOf(file['steps'])),
+    ...budgetProblems(fieldsOf(file['checksBudget']), checks),
   ];
 }
 
@@ -361,8 +352,7 @@ function longestOf(check: CheckOfRelease): number {
 }
 
 /** Finds a budget that is too small for its checks even if all of them pass. */
-function* budgetProblems(budget: unknown, checks: unknown) {
-  const runs = isRecord(budget) ? budget['runs'] : undefined;
+function* budgetProblems({ runs }: Fields, checks: unknown) {
   if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
   // How many rows a dataset has is known once it was read.
   const fewest = fewestRuns(
@@ -372,15 +362,15 @@ function* budgetProblems(budget: unknown, checks: unknown) {
   yield { path: ['checksBudget', 'runs'], message: `the checks take at least ${fewest} runs: raise it` };
 }
 
-function stepProblems(checks: unknown, steps: unknown) {
-  const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
-    isRecord(check) && typeof check['timeoutMs'] === 'number'
-      ? { name: String(check['name']), timeoutMs: longestOf(check as unknown as CheckOfRelease) }
-      : [],
-  );
+function stepProblems(checks: unknown, steps: Fields) {
+  const timed = listOf(checks).flatMap((check) => {
+    const { name, timeoutMs } = fieldsOf(check);
+    if (typeof timeoutMs !== 'number') return [];
+    return { name: String(name), timeoutMs: longestOf(check as CheckOfRelease) };
+  });
   const [longest = { name: '', timeoutMs: 0 }] = timed.toSorted((a, b) => b.timeoutMs - a.timeoutMs);
   const together = timed.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
-  return Object.entries(isRecord(steps) ? steps : {}).flatMap(([name, step]) => [
+  return Object.entries(steps).flatMap(([name, step]) => [
     ...(ONE_CHECK.includes(name)
       ? shorterThan(name, step, longest.timeoutMs, `the check "${longest.name}" may take`)
       : []),
@@ -390,7 +380,7 @@ function stepProblems(checks: unknown, steps: unknown) {
 
 function shorterThan(name: string, step: unknown, checksMs: number, whatTakes: string) {
   return ['startToClose', 'scheduleToClose'].flatMap((deadline) => {
-    const set = isRecord(step) ? step[`${deadline}Ms`] : undefined;
+    const set = fieldsOf(step)[`${deadline}Ms`];
     if (typeof set !== 'number' || set > checksMs) return [];
     const message = `expected more than the ${formatDuration(checksMs)} that ${whatTakes}`;
     return { path: ['steps', name, deadline], message };

@@ -2,13 +2,11 @@ import { parseDuration } from '../domain/duration.ts';
 import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
-import { isRecord } from '../domain/scalars.ts';
 import { originProblem } from '../domain/target/origin.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
+import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Finds fields of a `slipway.yaml` that have no effect, disclose a key, or name one deployment twice. Reads the raw file, so that errors elsewhere hide no warning. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
@@ -172,14 +170,6 @@ function isTime(value: unknown): boolean {
 
 function timeOf(value: unknown): number | undefined {
   return typeof value === 'string' ? parseDuration(value) : undefined;
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isRecord(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The fields of `resources` that the contract marks "do not use" (contract 000, "ResourceSpec"). */

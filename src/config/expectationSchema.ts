@@ -9,12 +9,10 @@ import {
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
 import { schemaProblem } from './answerSchema.ts';
-import { present, Text, TimeLimit, unless, unlessAny } from './fields.ts';
+import { present, SHARE, Text, TimeLimit, unless, unlessAny } from './fields.ts';
 
 const CALLS_MAX = 100;
 const PARTS_MAX = 20;
-
-const SHARE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
 
 const ExpectedNumber = z
   .strictObject({

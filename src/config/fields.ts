@@ -25,6 +25,9 @@ export const EntryName = z
   .string()
   .regex(TARGET_NAME, 'expected letters, digits, dots and dashes, 128 at most');
 
+/** A share as people write it: `95%`. */
+export const SHARE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
+
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */

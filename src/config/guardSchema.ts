@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../domain/guard/guardPolicy.ts';
 import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
+import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, SecretReference, ServiceUrl, Text } from './fields.ts';
+import { Duration, SecretReference, ServiceUrl, SHARE, Text } from './fields.ts';
 import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
@@ -16,7 +17,7 @@ const CHANGE_EXPECTED = 'expected a number such as 0.02, or a share such as 20%'
 const Change = z
   .union([z.number(CHANGE_EXPECTED), z.string(CHANGE_EXPECTED)], CHANGE_EXPECTED)
   .transform((written, context): AllowedChange => {
-    const share = typeof written === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*%\s*$/u.exec(written)?.[1] : undefined;
+    const share = typeof written === 'string' ? SHARE.exec(written)?.[1] : undefined;
     const by = share === undefined ? written : Number(share) / 100;
     if (typeof by === 'number' && by >= 0 && Number.isFinite(by))
       return { by, isRelative: share !== undefined };
@@ -147,61 +148,50 @@ export const Guard = z.union([
 ]);
 export type GuardConfig = z.infer<typeof GuardFields>;
 
-export function* guardProblems(targets: object, metrics: unknown): Iterable<FieldProblem> {
-  const defined: Readonly<Record<string, unknown>> = isRecord(metrics) ? metrics : {};
-  const names = Object.keys(defined);
-  for (const [target, settings] of Object.entries(targets) as [string, unknown][]) {
-    const guard: unknown = isRecord(settings) ? settings['guard'] : undefined;
+export function* guardProblems(targets: Fields, metrics: Fields): Iterable<FieldProblem> {
+  const names = Object.keys(metrics);
+  for (const [target, written] of Object.entries(targets)) {
+    const settings = fieldsOf(written);
+    const { guard } = settings;
     if (guard === undefined || guard === null) continue;
     const path = ['targets', target, 'guard'];
     if (names.length === 0) {
       yield { path, message: 'there is nothing to measure: define metrics at the top of the file' };
       continue;
     }
-    const wanted: unknown = isRecord(guard) ? guard['metrics'] : undefined;
-    const chosen = Array.isArray(wanted) ? (wanted as unknown[]) : names;
-    if (chosen.length > METRICS_MAX)
+    const { metrics: chosen = names } = fieldsOf(guard);
+    const wanted = listOf(chosen);
+    if (wanted.length > METRICS_MAX)
       yield { path, message: `has more than ${METRICS_MAX} metrics: name some` };
-    for (const [index, name] of chosen.entries()) {
+    for (const [index, name] of wanted.entries()) {
       if (typeof name !== 'string') continue;
       if (!names.includes(name)) {
         yield { path: [...path, 'metrics', index], message: unknownName('metric', name, names) };
         continue;
       }
-      if (isRecord(settings) && settings['deployment'] === undefined && namesDeployment(defined[name]))
+      const metric = fieldsOf(metrics[name]);
+      if (settings['deployment'] === undefined && namesDeployment(metric))
         yield {
           path: ['targets', target, 'deployment'],
           message: `expected, because the metric ${name} is of the deployment with this name`,
         };
-      const problem = feedbackProblem(defined[name], settings);
-      if (problem !== undefined)
-        yield { path: ['metrics', name, 'feedback', problem.field], message: problem.message };
+      if (!isRecord(metric['feedback'])) continue;
+      // The control plane's key goes to its own address alone, and the public service has its tracing elsewhere.
+      const { url, apiKey } = metric['feedback'];
+      const field = (of: string): readonly string[] => ['metrics', name, 'feedback', of];
+      if (url === undefined && settings['vocabulary'] === 'public')
+        yield { path: field('url'), message: 'expected, because a guarded target has vocabulary public' };
+      if (url !== undefined && apiKey === undefined) {
+        const message = 'expected with url: the target’s key is sent to the control plane alone';
+        yield { path: field('apiKey'), message };
+      }
     }
   }
 }
 
 /** Whether a metric is asked about a deployment by its name, which a target with a `deploymentId` may leave out. */
-function namesDeployment(metric: unknown): boolean {
-  if (!isRecord(metric)) return false;
+function namesDeployment(metric: Fields): boolean {
   const { feedback } = metric;
   const isOfProject = isRecord(feedback) && feedback['project'] === undefined;
   return isOfProject || JSON.stringify(metric).includes('{deployment}');
-}
-
-/** The control plane's key goes to its own address alone, and the public service has its tracing elsewhere. */
-function feedbackProblem(
-  metric: unknown,
-  target: unknown,
-): { readonly field: string; readonly message: string } | undefined {
-  const feedback: unknown = isRecord(metric) ? metric['feedback'] : undefined;
-  if (!isRecord(feedback) || !isRecord(target)) return undefined;
-  const { url, apiKey } = feedback;
-  if (url === undefined && target['vocabulary'] === 'public')
-    return { field: 'url', message: 'expected, because a guarded target has vocabulary public' };
-  if (url !== undefined && apiKey === undefined)
-    return {
-      field: 'apiKey',
-      message: 'expected with url: the target’s key is sent to the control plane alone',
-    };
-  return undefined;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/expectation.ts';
 import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
-import { isRecord } from '../domain/scalars.ts';
+import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { possibleFreeze, SecretReference, Text, TimeLimit, TimeZone, unless, unlessAny } from './fields.ts';
 import { namedTwice, unknownName } from './nearestWord.ts';
@@ -118,11 +118,7 @@ export type HookConfig = z.infer<typeof Hook>;
 export type HookRule = HookConfig['on'][number];
 
 /** Finds rules with unknown targets or promotions, and releases that need a proof, which no event can give. */
-export function hookProblems(
-  hooks: unknown,
-  targets: object,
-  promotions: Readonly<Record<string, { readonly to?: unknown } | null>>,
-): readonly FieldProblem[] {
+export function hookProblems(hooks: Fields, targets: Fields, promotions: Fields): readonly FieldProblem[] {
   const names = Object.keys(targets);
   /** @param instead - the command of a person for what a rule does; `undefined` if the rule does not release. */
   const ofTarget = (
@@ -132,35 +128,29 @@ export function hookProblems(
   ): readonly FieldProblem[] => {
     if (typeof target !== 'string' || names.length === 0) return [];
     if (!names.includes(target)) return [{ path, message: unknownName('target', target, names) }];
-    if (instead === undefined || !asksForProof(targets, target)) return [];
+    const { identity } = fieldsOf(fieldsOf(targets[target])['approval']);
+    if (instead === undefined || identity === undefined) return [];
     const problem = `"${target}" has approval.identity, and an event cannot prove who asks`;
     return [{ path, message: `${problem}: remove the rule, and have a person run "${instead}"` }];
   };
   const ofPromotion = (name: string, path: FieldProblem['path']): readonly FieldProblem[] => {
     const known = Object.keys(promotions);
-    if (known.includes(name)) return ofTarget(promotions[name]?.to, path, `slipway promote ${name}`);
-    return [{ path, message: unknownName('promotion', name, known) }];
+    if (!known.includes(name)) return [{ path, message: unknownName('promotion', name, known) }];
+    return ofTarget(fieldsOf(promotions[name])['to'], path, `slipway promote ${name}`);
   };
-  const ofRule = (rule: unknown, path: FieldProblem['path']): readonly FieldProblem[] => {
-    if (!isRecord(rule)) return [];
-    const { do: action, targets: listed, promotion } = rule;
-    const named: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  const ofRule = (rule: Fields, path: FieldProblem['path']): readonly FieldProblem[] => {
+    const { do: action, targets: named, promotion } = rule;
     return [
-      ...named.flatMap((target, at) => {
+      ...listOf(named).flatMap((target, at) => {
         const instead = action === 'release' ? `slipway release ${String(target)}` : undefined;
         return ofTarget(target, [...path, 'targets', at], instead);
       }),
       ...(typeof promotion === 'string' ? ofPromotion(promotion, [...path, 'promotion']) : []),
     ];
   };
-  return Object.entries(isRecord(hooks) ? hooks : {}).flatMap(([name, hook]) => {
-    const rules: readonly unknown[] = isRecord(hook) && Array.isArray(hook['on']) ? hook['on'] : [];
-    return rules.flatMap((rule, index) => ofRule(rule, ['hooks', name, 'on', index]));
-  });
-}
-
-function asksForProof(targets: object, name: unknown): boolean {
-  const target: unknown = Object.entries(targets).find(([other]) => other === name)?.[1];
-  const approval = isRecord(target) ? target['approval'] : undefined;
-  return isRecord(approval) && approval['identity'] !== undefined;
+  return Object.entries(hooks).flatMap(([name, hook]) =>
+    listOf(fieldsOf(hook)['on']).flatMap((rule, index) =>
+      ofRule(fieldsOf(rule), ['hooks', name, 'on', index]),
+    ),
+  );
 }

@@ -1,3 +1,5 @@
+import { fieldsOf, listOf } from './asWritten.ts';
+
 /** The nearest word of a list: at most two typos away, fewer for short words. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const slips = Math.min(2, Math.floor(word.length / 2));
@@ -36,8 +38,7 @@ export function unknownName(what: string, name: string, known: readonly string[]
 
 /** @param list - as written: it may be no list. */
 export function namedTwice(list: unknown, what: string) {
-  const items: readonly ({ readonly name?: unknown } | null)[] = Array.isArray(list) ? list : [];
-  const names = items.map((item) => item?.name);
+  const names = listOf(list).map((item) => fieldsOf(item)['name']);
   return names.flatMap((name, index) =>
     typeof name !== 'string' || names.indexOf(name) === index
       ? []

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
+import { fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
 import { namedTwice, unknownName } from './nearestWord.ts';
@@ -59,16 +60,13 @@ const Receiver = z
 export const Notify = z.array(Receiver).max(RECEIVERS_MAX);
 export type ReceiverConfig = z.infer<typeof Receiver>;
 
-type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
-
 export function notifyProblems(notify: unknown, targets: readonly string[]): readonly FieldProblem[] {
-  const receivers: readonly LooseReceiver[] = Array.isArray(notify) ? notify : [];
-  const twice = namedTwice(receivers, 'receivers').map(({ path, message }) => ({
+  const twice = namedTwice(notify, 'receivers').map(({ path, message }) => ({
     path: ['notify', ...path],
     message,
   }));
-  const unknown = receivers.flatMap((receiver, index) =>
-    (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {
+  const unknown = listOf(notify).flatMap((receiver, index) =>
+    listOf(fieldsOf(receiver)['targets']).flatMap((target, at) => {
       if (typeof target !== 'string' || targets.length === 0 || targets.includes(target)) return [];
       return [{ path: ['notify', index, 'targets', at], message: unknownName('target', target, targets) }];
     }),

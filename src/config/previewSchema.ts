@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
+import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { Duration, EntryName, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
@@ -57,30 +58,15 @@ const Preview = z.strictObject({
 export const Previews = z.record(EntryName, Preview);
 export type PreviewConfig = z.infer<typeof Preview>;
 
-export type LoosePreviews = Readonly<
-  Record<
-    string,
-    {
-      readonly from?: unknown;
-      readonly checks?: unknown;
-      readonly resources?: unknown;
-      readonly deployment?: unknown;
-    } | null
-  >
->;
-
-export function* previewProblems(
-  previews: LoosePreviews,
-  targets: Readonly<Record<string, unknown>>,
-  checks: unknown,
-): Iterable<FieldProblem> {
+export function* previewProblems(previews: Fields, targets: Fields, checks: unknown): Iterable<FieldProblem> {
   const names = Object.keys(targets);
-  const known = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
-    isRecord(check) && typeof check['name'] === 'string' ? [check['name']] : [],
-  );
+  const known = listOf(checks).flatMap((check) => {
+    const { name } = fieldsOf(check);
+    return typeof name === 'string' ? [name] : [];
+  });
   const patterns = new Map<string, string>();
   for (const [name, preview] of Object.entries(previews)) {
-    const { from, checks: wanted, resources, deployment } = preview ?? {};
+    const { from, checks: wanted, resources, deployment } = fieldsOf(preview);
     const path = ['previews', name];
     if (typeof from === 'string' && names.length > 0 && !names.includes(from)) {
       yield { path: [...path, 'from'], message: unknownName('target', from, names) };
@@ -91,7 +77,7 @@ export function* previewProblems(
         path: [...path, 'resources'],
         message: 'only for previews of targets of source external_image',
       };
-    for (const [index, check] of (Array.isArray(wanted) ? (wanted as unknown[]) : []).entries()) {
+    for (const [index, check] of listOf(wanted).entries()) {
       if (typeof check !== 'string' || known.includes(check)) continue;
       yield { path: [...path, 'checks', index], message: unknownName('check', check, known) };
     }
@@ -101,7 +87,7 @@ export function* previewProblems(
       yield { path: [...path, 'deployment'], message: `the preview "${same}" has the same deployment` };
     patterns.set(deployment, name);
     const taken = Object.entries(targets).find(([other, settings]) =>
-      [other, isRecord(settings) && settings['deployment']].some(
+      [other, fieldsOf(settings)['deployment']].some(
         (text) => typeof text === 'string' && pullRequestOf(deployment, text) !== undefined,
       ),
     );

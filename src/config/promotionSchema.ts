@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
+import { type Fields, fieldsOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
   approvalFields,
@@ -90,16 +91,9 @@ const Promotion = z.strictObject({
 export const Promotions = z.record(EntryName, Promotion);
 export type PromotionConfig = z.infer<typeof Promotion>;
 
-export type LoosePromotions = Readonly<
-  Record<string, { readonly from?: unknown; readonly to?: unknown } | null>
->;
-
-export function promotionProblems(
-  promotions: LoosePromotions,
-  targets: readonly string[],
-): readonly FieldProblem[] {
+export function promotionProblems(promotions: Fields, targets: readonly string[]): readonly FieldProblem[] {
   const ways = Object.entries(promotions).flatMap(([name, promotion]) => {
-    const { from, to } = promotion ?? {};
+    const { from, to } = fieldsOf(promotion);
     return typeof from === 'string' && typeof to === 'string' ? [{ name, from, to }] : [];
   });
   const problems = ways.flatMap(({ name, from, to }) => [

@@ -1,0 +1,14 @@
+import { isRecord } from '../domain/scalars.ts';
+
+/** A part of a `slipway.yaml` as it is written, valid or not. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of a part; none if it is no mapping. */
+export function fieldsOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+/** The items of a part; none if it is no list. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
