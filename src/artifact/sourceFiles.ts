@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
@@ -131,7 +132,7 @@ const NEVER = [
  */
 async function ignoreRules(root: string, patterns: readonly string[]): Promise<IgnoreRules> {
   const above: RuleFile[] = [];
-  for (const folder of await foldersAbove(root)) above.push(...(await readRules(folder, '.gitignore', root)));
+  for (const folder of foldersAbove(root)) above.push(...(await readRules(folder, '.gitignore', root)));
   const given = { folder: root, rules: gitRules([...patterns]) };
   return rulesIn(root, root, [given], [], above);
 }
@@ -184,20 +185,13 @@ function gitRules(patterns: string | readonly string[]): Ignore {
 }
 
 /** The folders above the root up to the one with `.git`, deepest first; none outside of a repository. */
-async function foldersAbove(root: string): Promise<string[]> {
+function foldersAbove(root: string): string[] {
   const folders: string[] = [];
   for (let folder = resolve(root); ; folder = dirname(folder)) {
     if (folder !== resolve(root)) folders.push(folder);
-    if (await exists(join(folder, '.git'))) return folders;
+    if (existsSync(join(folder, '.git'))) return folders;
     if (dirname(folder) === folder) return [];
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function relativePath(from: string, to: string): string {

@@ -10,6 +10,7 @@ import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
+import type { CommandContext } from '../../context.ts';
 import type { Output } from '../../output.ts';
 import { gitIn } from '../../provenance.ts';
 
@@ -23,15 +24,15 @@ export interface PreparedArtifact {
 
 /**
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
- * @param look - called with the source before it is packed. Its errors are thrown.
+ * @param strict - refuse a source that contains a suspected secret, instead of warning.
  * @param take - called with the packed source before it is removed. Default: puts it in the artifact store.
  */
 export async function artifactOf(
   { config, folder }: Project,
   targetName: string,
-  context: Machine,
+  context: CommandContext,
+  strict: boolean,
   signal: AbortSignal,
-  look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
   take?: (packed: PackedSource) => Promise<void>,
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
@@ -45,7 +46,7 @@ export async function artifactOf(
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
   const source = await sourceToPack({ config, folder });
-  await look(source);
+  await warnOfSecrets(context.output, source, strict, signal);
   const packed = await packSource({ ...source, signal });
   try {
     await (take?.(packed) ?? store.put(packed.file, packed.digest, signal));

@@ -1,8 +1,8 @@
 import { errorText } from '@slipway/contract/codedError';
 
-import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
+import { CONFIG_FILE } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
-import { lintConfig } from '../../../config/loadConfig.ts';
+import { type LintedConfig, lintConfig } from '../../../config/loadConfig.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
@@ -93,33 +93,26 @@ function tellReady(
 
 async function tellNextStep(output: Output, home: string): Promise<void> {
   output.print('');
-  const place = { home, usualHome: home === slipwayHome({}), targets: await configuredTargets() };
+  const found = await foundConfig();
+  // A file that is not valid has no targets to name.
+  const targets = found === undefined ? undefined : Object.keys(found.config?.targets ?? {});
+  const place = { home, usualHome: home === slipwayHome({}), targets };
   for (const line of nextStep(place)) output.print(line);
   output.print(output.style.faint('Ctrl-C stops everything.'));
 }
 
 /** The `slipway.yaml` that the other commands find, if it is right and has hooks. */
 async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'pageHooksFile'>> {
-  if (!(await isConfigured())) return {};
-  const { file, config } = await lintConfig();
+  const { file, config } = (await foundConfig()) ?? {};
   if (config === undefined || Object.keys(config.hooks).length === 0) return {};
   // The page starts beside the control plane, which alone knows the names of deployments with an id.
   const hasNames = Object.values(config.targets).every(({ deployment }) => deployment !== undefined);
   return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
 }
 
-/** The targets of the `slipway.yaml` that the other commands find; `undefined` if there is none, `[]` if it is not valid. */
-async function configuredTargets(): Promise<readonly string[] | undefined> {
-  if (!(await isConfigured())) return undefined;
-  const { config } = await lintConfig();
-  return Object.keys(config?.targets ?? {});
-}
-
-function isConfigured(): Promise<boolean> {
-  return findConfig(undefined, process.cwd()).then(
-    () => true,
-    onSlipwayError(() => false, 'SLIPWAY_CONFIG_NOT_FOUND'),
-  );
+/** The `slipway.yaml` that the other commands find, valid or not; `undefined` if there is none. */
+function foundConfig(): Promise<LintedConfig | undefined> {
+  return lintConfig().catch(onSlipwayError(() => undefined, 'SLIPWAY_CONFIG_NOT_FOUND'));
 }
 
 function printEvent(output: Output, event: SupervisorEvent): void {

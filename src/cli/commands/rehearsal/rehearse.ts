@@ -14,7 +14,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { ApprovalPolicy } from '../../../domain/intervention/intervention.ts';
 import type { Injection } from '../../../domain/rehearsal/injection.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import type { Rehearsal } from '../../../rehearsal/play.ts';
+import type { Rehearsal, RehearsalEvent } from '../../../rehearsal/play.ts';
 import { readInjections } from '../../../rehearsal/readInjections.ts';
 import { rehearse } from '../../../rehearsal/rehearse.ts';
 import { installTestServer } from '../../../temporal/server/installation/testServerInstallation.ts';
@@ -56,7 +56,7 @@ export async function runRehearseCommand(
     days: options.days,
     injections: await injectionsOf(file, options),
   });
-  const story = new Story(output, rehearsal);
+  const events: RehearsalEvent[] = [];
   return interruptible(async (signal) => {
     try {
       const { path: executable } = await installTestServer({
@@ -69,8 +69,11 @@ export async function runRehearseCommand(
       try {
         // The worker's log lines would interrupt the printed story.
         logOnStderr('ERROR');
-        const rehearsed = await rehearse(server, rehearsal, { onEvent: (event) => story.add(event), signal });
-        story.tell(rehearsed, performance.now() - began);
+        const rehearsed = await rehearse(server, rehearsal, {
+          onEvent: (event) => events.push(event),
+          signal,
+        });
+        new Story(output, rehearsal).tell(rehearsed, events, performance.now() - began);
         return 0;
       } finally {
         await server.stop();

@@ -20,22 +20,17 @@ type Shown =
 export class Story {
   readonly #output: Output;
   readonly #rehearsal: Rehearsal;
-  readonly #events: RehearsalEvent[] = [];
 
   constructor(output: Output, rehearsal: Rehearsal) {
     this.#output = output;
     this.#rehearsal = rehearsal;
   }
 
-  add(event: RehearsalEvent): void {
-    this.#events.push(event);
-  }
-
   /** @param tookMs - the real duration, in milliseconds. */
-  tell({ startedAt, unmet }: Rehearsed, tookMs: number): void {
+  tell({ startedAt, unmet }: Rehearsed, events: readonly RehearsalEvent[], tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;
-    for (const event of this.#events.toSorted((one, other) => one.at - other.at)) this.#print(event);
+    for (const event of events.toSorted((one, other) => one.at - other.at)) this.#print(event);
     for (const { text } of unmet) {
       this.#output.event({ event: 'rehearsal_unmet', injection: text });
       this.#output.print(style.warn(`${MARKS.warning} never happened: ${text}`));

@@ -40,7 +40,7 @@ import { readDatasets } from '../../datasets/readDatasets.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { artifactOf, artifactStoreOf, type PreparedArtifact, warnOfSecrets } from '../artifact/artifactOf.ts';
+import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
@@ -140,19 +140,11 @@ async function shipped(
   target: string,
   signal: AbortSignal,
 ): Promise<Shipped> {
-  const { output } = context;
   const files: ReadonlyMap<string, ArtifactFile>[] = [];
-  const prepared = await artifactOf(
-    file,
-    target,
-    context,
-    signal,
-    (source) => warnOfSecrets(output, source, false, signal),
-    async (packed) => {
-      const stored = { stream: createReadStream(packed.file), sizeBytes: packed.sizeBytes };
-      files.push(await artifactFiles(stored));
-    },
-  );
+  const prepared = await artifactOf(file, target, context, false, signal, async (packed) => {
+    const stored = { stream: createReadStream(packed.file), sizeBytes: packed.sizeBytes };
+    files.push(await artifactFiles(stored));
+  });
   return { prepared, files: files[0] ?? null };
 }
 

@@ -12,7 +12,7 @@ import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import type { CommandContext } from '../../context.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
 import { type Git, gitIn, readSource, type Source, sourceRepository } from '../../provenance.ts';
-import { artifactOf, type PreparedArtifact, warnOfSecrets } from '../artifact/artifactOf.ts';
+import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
 /** The parts of a request that the command adds. */
@@ -109,9 +109,7 @@ export async function storeArtifact(
   signal: AbortSignal,
 ): Promise<{ readonly prepared: PreparedArtifact; readonly checks: readonly Check[] }> {
   const datasets = await readDatasets(context, file, settings, signal);
-  const prepared = await artifactOf(file, name, context, signal, (source) =>
-    warnOfSecrets(context.output, source, strict, signal),
-  );
+  const prepared = await artifactOf(file, name, context, strict, signal);
   await datasets.store();
   return { prepared, checks: datasets.checks };
 }

@@ -6,8 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { artifactOf } from '../../../../src/cli/commands/artifact/artifactOf.ts';
+import { artifactOf, type PreparedArtifact } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { parseConfig } from '../../../../src/config/loadConfig.ts';
+import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
@@ -22,29 +23,28 @@ const TARGET = `targets:
     apiKey: { from: env:KEY }
     deployment: greeter
 `;
-const never = new AbortController().signal;
+
+function prepared(
+  text: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<PreparedArtifact> {
+  const config = parseConfig(text, 'slipway.yaml');
+  const context = { output: testOutput(), home: join(folder, 'home'), environment };
+  return artifactOf({ config, folder }, 'a', context, false, new AbortController().signal);
+}
 
 describe('the artifact of a target', () => {
   it('is packed and put in the store of the home', async () => {
-    const home = join(folder, 'home');
-    const config = parseConfig(TARGET, 'slipway.yaml');
-    const prepared = await artifactOf({ config, folder }, 'a', { home, environment: {} }, never);
-    expect(prepared.recordStore).toBe(pathToFileURL(join(home, 'artifacts')).href);
-    expect(prepared.entries).toBe(1);
-    const { artifact } = prepared;
+    const { artifact, entries, recordStore } = await prepared(TARGET);
+    expect(recordStore).toBe(pathToFileURL(join(folder, 'home', 'artifacts')).href);
+    expect(entries).toBe(1);
     expect(artifact.kind).toBe('tarball');
     if (artifact.kind !== 'tarball') return;
     expect(await openArtifactStore(artifact.store).has(artifact.digest)).toBe(true);
   });
 
   it('goes to the store in the file, relative to the file', async () => {
-    const config = parseConfig(`${TARGET}artifact: { store: ../shared-store }\n`, 'slipway.yaml');
-    const { recordStore } = await artifactOf(
-      { config, folder },
-      'a',
-      { home: join(folder, 'home'), environment: {} },
-      never,
-    );
+    const { recordStore } = await prepared(`${TARGET}artifact: { store: ../shared-store }\n`);
     expect(recordStore).toBe(pathToFileURL(join(folder, '..', 'shared-store')).href);
     await rm(join(folder, '..', 'shared-store'), { recursive: true });
   });
@@ -57,12 +57,9 @@ describe('the artifact of a target', () => {
       's3://of-the-file/x',
     ],
   ])('is recorded in %s', async (_, inFile, expected) => {
-    const config = parseConfig(
-      `${TARGET}    source: external_image\n    image: a:1\n${inFile}`,
-      'slipway.yaml',
-    );
     const environment = { SLIPWAY_ARTIFACT_STORE: 's3://of-the-environment/x' };
-    const { recordStore } = await artifactOf({ config, folder }, 'a', { home: folder, environment }, never);
+    const text = `${TARGET}    source: external_image\n    image: a:1\n${inFile}`;
+    const { recordStore } = await prepared(text, environment);
     expect(recordStore).toBe(expected);
   });
 
@@ -70,14 +67,7 @@ describe('the artifact of a target', () => {
     ['source: external_image\n    image: registry/agent:1', { kind: 'image', uri: 'registry/agent:1' }],
     ['source: repo_host\n    repo: { url: https://git, ref: main }', { kind: 'git', ref: 'main' }],
   ])('of %s is only named', async (source, artifact) => {
-    const config = parseConfig(`${TARGET}    ${source}\n`, 'slipway.yaml');
-    const prepared = await artifactOf(
-      { config, folder },
-      'a',
-      { home: join(folder, 'home'), environment: {} },
-      never,
-    );
-    expect(prepared.artifact).toEqual(artifact);
+    expect((await prepared(`${TARGET}    ${source}\n`)).artifact).toEqual(artifact);
   });
 
   it('is refused while a file of it has an unresolved merge conflict, but not one that is ignored', async () => {
@@ -88,8 +78,7 @@ describe('the artifact of a target', () => {
     const ours = (path: string): string => `100644 ${blob} 2\t${path}\n100644 ${blob} 3\t${path}\n`;
     git(ours('graph.json') + ours('notes.md'), 'update-index', '--index-info');
     await writeFile(join(folder, 'notes.md'), '<<<<<<<');
-    const config = parseConfig(`${TARGET}artifact: { ignore: [notes.md] }\n`, 'slipway.yaml');
-    const prepare = () => artifactOf({ config, folder }, 'a', { home: folder, environment: {} }, never);
+    const prepare = () => prepared(`${TARGET}artifact: { ignore: [notes.md] }\n`);
     await expect(prepare()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNMERGED', place: 'graph.json' });
     git('', 'add', 'graph.json');
     await expect(prepare()).resolves.toBeDefined();

@@ -66,10 +66,9 @@ const PROMOTED: PromotionResult = {
 
 function tell(told: readonly RehearsalEvent[], options: { readonly json?: boolean } = {}) {
   const output = testOutput(options);
-  const story = new Story(output, REHEARSAL);
-  for (const one of told) story.add(one);
   const unmet = [{ kind: 'approval', says: null, text: 'nobody approves' }] as const;
-  story.tell({ startedAt: at('22T00:00'), endedAt: at('29T00:00'), unmet }, 3_210);
+  const rehearsed = { startedAt: at('22T00:00'), endedAt: at('29T00:00'), unmet };
+  new Story(output, REHEARSAL).tell(rehearsed, told, 3_210);
   return output;
 }
 
