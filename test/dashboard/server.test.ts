@@ -1,5 +1,3 @@
-import { request } from 'node:http';
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import type { Listening } from '../../src/dashboard/listen.ts';
@@ -56,12 +54,6 @@ it('accepts hooks without a sign-in, and shows them nothing else', async () => {
   }
 });
 
-it('rejects a request under the name of another site', async () => {
-  expect(await statusFor('evil.example')).toBe(421);
-  expect(await statusFor('localhost:1')).toBe(404);
-  expect(await statusFor('[::1]')).toBe(404);
-});
-
 it('serves its files compressed, for a year', async () => {
   const page = await (await fetch(`${dashboard.url}/nowhere`)).text();
   const address = /href="(\/files\/page\.[^"]+\.css)"/.exec(page)?.[1] ?? '';
@@ -90,15 +82,3 @@ it('reports a port that is in use', async () => {
     code: 'SLIPWAY_PORT_UNAVAILABLE',
   });
 });
-
-/** The status of a request with another host's name, which `fetch` cannot send. */
-function statusFor(host: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    request(`${dashboard.url}/nowhere`, { headers: { host } }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode);
-    })
-      .once('error', reject)
-      .end();
-  });
-}

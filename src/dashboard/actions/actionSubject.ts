@@ -1,14 +1,8 @@
 import { onSlipwayError } from '../../domain/errors.ts';
 import type { Prove } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../../domain/intervention/intervention.ts';
+import type { Sender } from '../../messages/fields.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
-
-export interface Message {
-  readonly who: string;
-  readonly from: string;
-  readonly reason: string;
-  readonly requestId: string;
-}
 
 /** Makes proofs of identity for a message; `undefined`: the approval requires no proof. */
 type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
@@ -23,7 +17,7 @@ export interface ActionSubject {
    */
   readonly send: (
     fields: Readonly<Record<string, string>>,
-    message: Message,
+    message: Required<Sender>,
     proverFor: ProverFor,
   ) => Promise<string>;
 }

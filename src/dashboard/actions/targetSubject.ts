@@ -1,5 +1,6 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
+import type { Sender } from '../../messages/fields.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import { KEPT, setQuarantine } from '../../temporal/client/intervention/interventionClient.ts';
@@ -15,7 +16,7 @@ import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { TargetAction } from './actionAddresses.ts';
-import type { ActionSubject, Message } from './actionSubject.ts';
+import type { ActionSubject } from './actionSubject.ts';
 import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
 
 export async function targetSubject(
@@ -102,7 +103,7 @@ async function blockOrUnblock(
     readonly workflowId: string;
     readonly name: string;
     readonly action: 'quarantine' | 'unquarantine';
-    readonly message: Message;
+    readonly message: Required<Sender>;
     readonly artifact: string | undefined;
   },
 ): Promise<string> {

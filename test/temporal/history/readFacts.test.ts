@@ -60,8 +60,7 @@ it('an activity that its workflow cancelled counts as abandoned, with any result
     { eventId: 3, ...at(3), ...asked },
     { eventId: 4, ...at(4), ...ended },
   ];
-  const history = { events } as unknown as AuditedHistory['history'];
-  const { activities } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  const { activities } = factsOf(events);
   expect(activities).toMatchObject([{ abandonedAt: 3_000, outcome: 'completed' }, { outcome: 'open' }]);
   expect(activities[1]?.abandonedAt).toBeUndefined();
 });
@@ -97,8 +96,7 @@ it('an activity within a workflow task is read from its marker', () => {
     }),
     { markerRecordedEventAttributes: { markerName: 'core_patch' } },
   ];
-  const history = { events } as unknown as AuditedHistory['history'];
-  const { activities } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  const { activities } = factsOf(events);
   const input = { revisionId: 'r' };
   expect(activities).toMatchObject([
     { name: 'readRevision', input, scheduledAt: 1_000, endedAt: 1_500, outcome: 'completed' },
@@ -131,10 +129,7 @@ it('distinguishes a workflow task that failed from the last one, after which wor
   });
   const lost = failed('a reset of its worker', 20);
   const refused = failed(`ApplicationFailure: ${QUERY_TOO_EARLY}`);
-  const failures = (...events: object[]): unknown => {
-    const history = { events } as unknown as AuditedHistory['history'];
-    return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).taskFailures;
-  };
+  const failures = (...events: object[]): unknown => factsOf(events).taskFailures;
   const told = (isLast: boolean): object => ({
     workflowId: 'target:t',
     message: '[TMPRL1100] broken',
@@ -149,10 +144,13 @@ it('distinguishes a workflow task that failed from the last one, after which wor
   expect(failures(...TASK_DONE, evicted)).toMatchObject([{ isLast: true }]);
 });
 
+function factsOf(events: readonly object[]) {
+  const history = { events } as unknown as AuditedHistory['history'];
+  return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+}
+
 function isIdle(events: readonly object[]): boolean {
-  const numbered = events.map((event, index) => ({ eventId: index + 1, ...event }));
-  const history = { events: numbered } as unknown as AuditedHistory['history'];
-  return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).idle;
+  return factsOf(events.map((event, index) => ({ eventId: index + 1, ...event }))).idle;
 }
 
 it('a target’s guards are read with their verdicts, and a release whose guard was not started is found', async () => {

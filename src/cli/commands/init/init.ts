@@ -20,13 +20,9 @@ import { printProblems } from '../lint/problemLines.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
 import { type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
-export interface InitOptions {
+export interface InitOptions extends Partial<Omit<InitAnswers, 'assistant'>> {
   readonly yes?: boolean;
   readonly force?: boolean;
-  readonly ci?: CiKind;
-  readonly target?: string;
-  readonly controlPlane?: string;
-  readonly deployment?: string;
 }
 
 export interface InitSurroundings {

@@ -96,12 +96,4 @@ describe('the commands that ask a running platform', () => {
     expect(context.output.said).toEqual([expect.stringMatching(/^slipway_[\w-]{43}$/)]);
     expect(context.output.noted.join()).toContain('not shown again');
   });
-
-  it('report a missing key', async () => {
-    const url = listening.url;
-    const elsewhere = { ...contextOf(), home: join(home, 'nothing') };
-    await expect(runKeysListCommand(elsewhere, { url })).rejects.toMatchObject({
-      code: 'SLIPWAY_SECRET_MISSING',
-    });
-  });
 });
