@@ -1,3 +1,4 @@
+import { pick } from '@slipway/contract/pick';
 import { z } from 'zod';
 
 import type { ScoringService } from '../domain/check/evaluator.ts';
@@ -140,21 +141,15 @@ export const PreviewJudge = complete(z.strictObject(compared));
 export type PreviewJudge = z.infer<typeof PreviewJudge>;
 
 export function judgeSettings(judge: PreviewJudge): DeclaredJudgeSettings {
-  const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
-  const { confidence, minimumRuns, metrics } = judge;
+  const { repetitions = DEFAULT_SETTINGS.repetitions, metrics, evaluator } = judge;
   return {
-    assistant,
-    inputsMax,
-    repetitions: repetitions ?? DEFAULT_SETTINGS.repetitions,
-    concurrency,
-    warmUpRuns,
+    ...pick(judge, 'assistant', 'inputsMax', 'concurrency', 'warmUpRuns'),
+    ...pick(judge, 'expect', 'feedbackKey', 'scorePath'),
+    repetitions,
     runTimeoutMs: judge.runTimeout,
     patienceMs: judge.patience,
-    policy: { confidence, minimumRuns, smallestEffects: metrics },
-    expect: judge.expect,
-    feedbackKey,
-    scorePath,
-    evaluator: judge.evaluator === undefined ? undefined : evaluatorSettings(judge.evaluator),
+    policy: { ...pick(judge, 'confidence', 'minimumRuns'), smallestEffects: metrics },
+    evaluator: evaluator && evaluatorSettings(evaluator),
   };
 }
 

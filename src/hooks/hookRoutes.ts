@@ -6,7 +6,6 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import { deliverEvents, type ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
-import type { Received } from './form.ts';
 import { FORMS, readEvents } from './forms.ts';
 import { HookRefusal } from './hookRefusal.ts';
 import { busy, type Deliver, DeliveryQueue, Intake, RETRY_AFTER_S } from './deliveryQueue.ts';
@@ -70,7 +69,8 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
       const received = { body: await bodyOf(c), header: (header: string) => c.req.header(header) };
       isLong(received.body.length);
       FORMS[hook.config.form].authenticate(received, resolveSecret(hook.config.secret, environment), now());
-      const answers = await deliverReceived(hook, queue, received, source);
+      const events = readEvents(hook.config.form, received);
+      const answers = events.length === 0 ? [] : await queue.deliver(await deliveryOf(hook, events, source));
       if (answers.some(({ disposition }) => disposition === 'full'))
         throw busy('too many events of this hook wait to be decided');
       const status = answers.some(({ disposition }) => disposition === 'taken') ? 202 : 200;
@@ -79,17 +79,6 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
     }),
   );
   return app;
-}
-
-async function deliverReceived(
-  hook: ListeningHook,
-  queue: DeliveryQueue,
-  received: Received,
-  source: RequestSource,
-): Promise<readonly HookAnswer[]> {
-  const events = readEvents(hook.config.form, received);
-  if (events.length === 0) return [];
-  return queue.deliver(await deliveryOf(hook, events, source));
 }
 
 async function bodyOf(c: Context): Promise<Uint8Array> {

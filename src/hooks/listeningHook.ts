@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { HookRule } from '../config/hookSchema.ts';
 import type { HookDelivery, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
 import { fieldText, mismatch } from '../domain/hooks/hookMatch.ts';
@@ -16,7 +18,6 @@ export interface RequestSource {
 /** A rule, and whether it matches an event. */
 export interface RuleMatch {
   readonly rule: HookRule;
-  /** The targets that the rule acts on. */
   readonly targets: readonly string[];
   /** Why the rule acts on no target; `undefined`: it acts on one. */
   readonly problem: string | undefined;
@@ -39,26 +40,21 @@ export function matchRules({ config, promotions }: ListeningHook, event: ReadEve
   });
 }
 
+const REVISION_MAX_CHARACTERS = 200;
+
 /** The guards of a rule, with the values that the event gives. */
 export function guardsOf(rule: HookRule, { fields }: Pick<ReadEvent, 'fields'>): HookGuards {
   const { ifYoungerThan, ifRevision, atLeast, atMostOnePer, approvalBetween } = rule;
   return {
     youngerThanMs: ifYoungerThan,
-    revision: ifRevision && revisionIn(fields, ifRevision),
+    revision: ifRevision && (fieldText(fields, ifRevision)?.slice(0, REVISION_MAX_CHARACTERS) ?? null),
     atLeast: atLeast && { count: atLeast.count, withinMs: atLeast.within },
     atMostOncePerMs: atMostOnePer,
-    approval: approvalBetween && hoursOf(approvalBetween),
+    approval: approvalBetween && {
+      ...pick(approvalBetween, 'from', 'until', 'timeZone'),
+      withinMs: approvalBetween.within,
+    },
   };
-}
-
-const REVISION_MAX_CHARACTERS = 200;
-
-function revisionIn(fields: unknown, path: string): string | null {
-  return fieldText(fields, path)?.slice(0, REVISION_MAX_CHARACTERS) ?? null;
-}
-
-function hoursOf({ from, until, timeZone, within }: NonNullable<HookRule['approvalBetween']>) {
-  return { from, until, timeZone, withinMs: within };
 }
 
 /**

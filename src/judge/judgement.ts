@@ -104,7 +104,6 @@ function agentOf({ agents, feedback, evaluators }: Judgement, side: Side): Judge
   return { side, client: agents[side].client, feedback, evaluators };
 }
 
-/** A random seed. */
 export function freshSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
 }

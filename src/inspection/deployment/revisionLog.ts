@@ -15,7 +15,6 @@ export interface LogLine {
   readonly timestamp: string | null;
 }
 
-/** A revision of a deployment. */
 export interface RevisionOf {
   readonly deploymentId: string;
   readonly revisionId: string;

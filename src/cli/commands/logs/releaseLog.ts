@@ -224,7 +224,7 @@ function inOrder(sources: readonly (readonly ReleaseLine[])[]): readonly Release
   return timed.sort((one, other) => one.at - other.at).map(({ line }) => line);
 }
 
-type FileLine = Pick<EventOf<'release_log'>, 'message' | 'timestamp' | 'revisionId'>;
+type FileLine = Omit<ReleaseLine, 'source'>;
 
 /**
  * The lines of a log of a `slipway dev` service about a release, oldest first: those that contain the id of its workflow
@@ -251,24 +251,9 @@ export async function logFileLines(
 
 /** Fields that every line has, or that only programs need. */
 const UNSHOWN: ReadonlySet<string> = new Set([
-  'level',
-  'time',
-  'msg',
-  'err',
-  'release',
-  'target',
-  'revision',
-  'deployment',
-  'workflowId',
-  'namespace',
-  'taskQueue',
-  'runId',
-  'workflowType',
-  'activityId',
-  'activityType',
-  'isLocal',
-  'sdkComponent',
-  'trace_id',
+  ...['level', 'time', 'msg', 'err', 'release', 'target', 'revision', 'deployment', 'isLocal', 'runId'],
+  ...['workflowId', 'workflowType', 'activityId', 'activityType', 'namespace', 'taskQueue'],
+  ...['sdkComponent', 'trace_id'],
 ]);
 
 function readLine({ text, value: said }: JsonLine): FileLine {

@@ -57,7 +57,6 @@ export async function listSchedules(
   });
 }
 
-/** One schedule. */
 export async function readSchedule(
   temporal: TemporalConnection,
   scheduleId: string,
