@@ -116,33 +116,28 @@ describe('slipway lint', () => {
     });
   });
 
-  it('refuses a dataset without rows, or that is no file', async () => {
-    await rows('', '');
-    for (const [dataset, words] of [
-      ['{ path: evals/trains.jsonl }', 'it has no rows'],
-      ['{ path: evals/planes.jsonl }', 'ENOENT'],
-    ] as const) {
-      const { problems } = await lint(dataset);
-      expect(problems).toMatchObject([{ code: 'SLIPWAY_DATASET_INVALID', file, line: 6 }]);
-      expect(problems[0]?.['message']).toContain(words);
-    }
-  });
-
-  it('refuses a budget that has no room for the rows', async () => {
+  it.each<[string, string, string, object, string]>([
+    ['without rows', '{ path: evals/empty.jsonl }', '', { line: 6 }, 'it has no rows'],
+    ['that is no file', '{ path: evals/planes.jsonl }', '', { line: 6 }, 'ENOENT'],
+    [
+      'for whose rows a budget has no room',
+      ...(['{ path: evals/trains.jsonl }', 'checksBudget: { runs: 2 }\n'] as const),
+      { path: 'checksBudget.runs', line: 8 },
+      'the checks take at least 3 runs',
+    ],
+    [
+      'that does not have the digest beside it',
+      `{ path: evals/trains.jsonl, digest: '${digestOf('something else')}' }`,
+      '',
+      { code: 'SLIPWAY_DATASET_CHANGED', line: 6 },
+      digestOf([ROW, ROW, ROW].join('\n')),
+    ],
+  ])('refuses a dataset %s', async (_what, dataset, rest, problem, words) => {
     await rows(ROW, ROW, ROW);
-    const budget = { rest: 'checksBudget: { runs: 2 }\n' };
-    const { problems } = await lint('{ path: evals/trains.jsonl }', budget);
-    expect(problems).toMatchObject([{ path: 'checksBudget.runs', line: 8 }]);
-    expect(problems[0]?.['message']).toContain('the checks take at least 3 runs');
-    expect(await lint('{ path: evals/trains.jsonl, sample: 2 }', budget)).toMatchObject({ exitCode: 0 });
-  });
-
-  it('refuses a file that does not have the digest beside it', async () => {
-    await rows(ROW);
-    const digest = digestOf('something else');
-    const { problems } = await lint(`{ path: evals/trains.jsonl, digest: '${digest}' }`);
-    expect(problems).toMatchObject([{ code: 'SLIPWAY_DATASET_CHANGED', file, line: 6 }]);
-    expect(problems[0]?.['message']).toContain(digestOf(ROW));
+    await writeFile(join(folder, 'evals/empty.jsonl'), '\n');
+    const { problems } = await lint(dataset, { rest });
+    expect(problems).toMatchObject([{ file, ...problem }]);
+    expect(problems[0]?.['message']).toContain(words);
   });
 
   it('reads a dataset that is named by its digest from the artifact store', async () => {

@@ -40,8 +40,7 @@ describe('signing in with a key', () => {
     ['no name', { name: ' ', key: KEY }, 'the name is missing'],
     ['a name of two lines', { name: 'Ada\nadmin', key: KEY }, 'the name is missing'],
   ])('rejects %s', async (_what, fields, why) => {
-    const { url, browser } = await start();
-    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const { url, browser, csrf } = await start();
     const seen = await browser.submit(`${url}/sign-in`, { csrf, ...fields });
     expect([seen.status, seen.text]).toEqual([
       403,
@@ -52,8 +51,7 @@ describe('signing in with a key', () => {
   });
 
   it('checks no further key after ten wrong ones, not even a valid one, until 10 minutes have passed', async () => {
-    const { url, browser } = await start();
-    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const { url, browser, csrf } = await start();
     const attempt = async (key: string) =>
       await browser.submit(`${url}/sign-in`, { csrf, name: 'Ada', key }, {}, () => true);
     // All at once, as an attacking program would.
@@ -69,8 +67,7 @@ describe('signing in with a key', () => {
 
   it('counts wrong keys for the client that a trusted proxy reports, and for an untrusted proxy itself', async () => {
     const afterTen = async (environment: Readonly<Record<string, string>>): Promise<number> => {
-      const { url, browser } = await start(environment);
-      const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+      const { url, browser, csrf } = await start(environment);
       const attempt = async (key: string, client: string) =>
         (
           await browser.submit(
@@ -90,8 +87,7 @@ describe('signing in with a key', () => {
   });
 
   it('starts a new session, so that a prepared one is invalid', async () => {
-    const { url, browser } = await start();
-    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const { url, browser, csrf } = await start();
     const host = new URL(url).host;
     const prepared = new Map(browser.cookies.get(host));
     await browser.submit(`${url}/sign-in`, { csrf, name: 'Ada', key: KEY });
@@ -114,8 +110,7 @@ describe('signing in with a key', () => {
   });
 
   it('ends with a sign-out', async () => {
-    const { url, browser } = await start();
-    const before = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const { url, browser, csrf: before } = await start();
     await browser.submit(`${url}/sign-in`, { csrf: before, name: 'Ada', key: KEY });
     const csrf = tokenIn((await browser.open(`${url}/form`)).text);
     expect((await browser.submit(`${url}/sign-out`, { csrf })).url.pathname).toBe('/signed-out');
@@ -237,9 +232,12 @@ describe('without sign-in', () => {
   );
 });
 
+/** Opens the form for the key, whose token is `csrf`. */
 async function start(environment: Readonly<Record<string, string>> = {}) {
   page = await startPage({ SLIPWAY_DASHBOARD_KEY: KEY, ...environment });
-  return { url: page.url, browser: new TestBrowser() };
+  const browser = new TestBrowser();
+  const csrf = tokenIn((await browser.open(`${page.url}/sign-in`)).text);
+  return { url: page.url, browser, csrf };
 }
 
 /** The session's cookie of a person who signed in. */

@@ -26,8 +26,7 @@ afterEach(async () => {
 
 describe('signing in with OIDC', () => {
   it('leads to the issuer and back to the same page, with a name that the issuer verified', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const asked = await browser.open(`${page.url}/targets/a%20b%2Fc%3Ad%25?tab=checks%26more`);
     expect(asked.url.origin).toBe(issuer.url);
     const seen = await browser.signInAtIssuer(asked, 'ada');
@@ -47,8 +46,7 @@ describe('signing in with OIDC', () => {
   });
 
   it('rejects an answer with another state', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const callback = await answered(browser, await authorization(browser), 'ada');
     callback.searchParams.set('state', 'another');
     await expectRefused(browser, callback, 'state');
@@ -58,23 +56,20 @@ describe('signing in with OIDC', () => {
     ['an ID token with another nonce', 'nonce', 'nonce'],
     ['a code with another PKCE challenge', 'code_challenge', 'invalid_grant'],
   ])('rejects %s', async (_what, parameter, why) => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const asked = await authorization(browser);
     asked.searchParams.set(parameter, 'a'.repeat(43));
     await expectRefused(browser, await answered(browser, asked, 'ada'), why);
   });
 
   it('rejects an answer in another browser', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const callback = await answered(browser, await authorization(browser), 'ada');
     await expectRefused(new TestBrowser(), callback, 'did not begin');
   });
 
   it('accepts an answer once', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const callback = await answered(browser, await authorization(browser), 'ada');
     expect((await browser.open(callback)).status).toBe(200);
     await expectRefused(new TestBrowser(), callback, 'did not begin');
@@ -83,8 +78,7 @@ describe('signing in with OIDC', () => {
   });
 
   it('shows the issuer’s error', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     const { searchParams } = await authorization(browser);
     const callback = new URL('/sign-in/callback?error=access_denied&error_description=secret', page.url);
     callback.searchParams.set('state', searchParams.get('state')!);
@@ -135,8 +129,7 @@ describe('signing in with OIDC', () => {
   });
 
   it('starts a new session, so that a prepared one is invalid', async () => {
-    await start();
-    const browser = new TestBrowser();
+    const browser = await start();
     await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
     const prepared = sessionCookie(browser);
     const asked = await browser.open(`${page.url}/who`);
@@ -195,8 +188,7 @@ describe('roles', () => {
   });
 
   it('are denied to people whom a file with "default: none" does not list', async () => {
-    await start(await roleFile('default: none\npeople: { ada@example.com: view }'));
-    const browser = new TestBrowser();
+    const browser = await start(await roleFile('default: none\npeople: { ada@example.com: view }'));
     await expectRefused(browser, await answered(browser, await authorization(browser), 'ben'), 'no role');
   });
 
@@ -217,6 +209,7 @@ describe('roles', () => {
 async function start(further: Readonly<Record<string, string>> = {}, configuration?: Configuration) {
   page = await startPage({ ...environment(), ...further });
   issuer.register(`${page.url}/sign-in/callback`, configuration);
+  return new TestBrowser();
 }
 
 function environment() {

@@ -163,26 +163,7 @@ export async function releaseTarget(
     dashboardUrl,
   });
 
-  if (disposition === 'rejected') {
-    output.print(output.style.bad(`${releaseId} was rejected: ${reason}`));
-    const hints = [
-      ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
-      ...(answer.rejectedFor === 'quarantine'
-        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" unblocks it`]
-        : []),
-    ];
-    for (const hint of hints) output.note(`  ${hint}`);
-    const exitCode = outcomeExitCode('release', 'rejected');
-    const ended = { releaseId, outcome: 'rejected', reason, exitCode } as const;
-    output.event({ event: 'ended', ...ended, ...UNFOLLOWED, dashboardUrl });
-    await reportInCi(context, {
-      exitCode,
-      title: `${releaseId} on ${name}: rejected`,
-      why: [reason, ...hints],
-      outputs: { 'release-id': releaseId, outcome: 'rejected' },
-    });
-    return { exitCode, ending: undefined };
-  }
+  if (disposition === 'rejected') return tellRejected(context, name, request, answer, dashboardUrl);
   if (disposition === 'joined' && overrideFreeze) noteJoined(output, name);
   const words = disposition.replaceAll('_', ' ');
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
@@ -223,6 +204,33 @@ export async function releaseTarget(
     },
     signal,
   );
+}
+
+/** Says why a target rejected a release, and how to go on. */
+async function tellRejected(
+  context: CommandContext,
+  target: string,
+  { artifact }: ReleaseRequest,
+  { releaseId, reason, rejectedFor }: ReleaseAnswer,
+  dashboardUrl: string | null,
+): Promise<FollowedToEnd> {
+  const { output } = context;
+  const hints: string[] = [];
+  if (rejectedFor === 'hold') hints.push(endOfHold(target));
+  if (rejectedFor === 'quarantine')
+    hints.push(`"slipway unquarantine ${target} ${artifactIdentity(artifact)}" unblocks it`);
+  output.print(output.style.bad(`${releaseId} was rejected: ${reason}`));
+  for (const hint of hints) output.note(`  ${hint}`);
+  const exitCode = outcomeExitCode('release', 'rejected');
+  const ended = { releaseId, outcome: 'rejected', reason, exitCode } as const;
+  output.event({ event: 'ended', ...ended, ...UNFOLLOWED, dashboardUrl });
+  await reportInCi(context, {
+    exitCode,
+    title: `${releaseId} on ${target}: rejected`,
+    why: [reason, ...hints],
+    outputs: { 'release-id': releaseId, outcome: 'rejected' },
+  });
+  return { exitCode, ending: undefined };
 }
 
 async function withProof(context: CommandContext, request: ReleaseRequest): Promise<ReleaseRequest> {
