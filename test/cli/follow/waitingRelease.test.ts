@@ -5,12 +5,11 @@ import { statusLines } from '../../../src/cli/commands/status/statusLines.ts';
 import { FollowView } from '../../../src/cli/follow/followView.ts';
 import { styleOf } from '../../../src/cli/ui/text.ts';
 import type { UnderWay } from '../../../src/domain/heartbeat.ts';
-import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress, sampleResult } from '../ui/sampleProgress.ts';
+import { runningStep, sampleIntervention, sampleProgress, sampleResult } from '../ui/sampleProgress.ts';
 
 const since = '2026-11-21T12:09:00.000Z';
 const until = '2999-11-21T12:40:00.000Z';
@@ -20,18 +19,6 @@ const DEPLOYING: UnderWay = {
   buildLog: ['added 12 packages', 'build done'],
 };
 const deploys = sampleProgress([runningStep({ step: 'deployed' })]);
-
-function said(change: Partial<InterventionRecord>): InterventionRecord {
-  return {
-    id: 'i',
-    kind: 'pause',
-    by: { who: 'bo', from: 'cli' },
-    at: since,
-    taken: true,
-    note: '',
-    ...change,
-  };
-}
 
 /** What each command prints for a waiting release. */
 const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay) => readonly string[]>> = {
@@ -105,7 +92,7 @@ const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string
   ['the newest build log lines', deploys, DEPLOYING, ['added 12 packages', 'build done']],
   [
     'a requested pause',
-    { ...deploys, interventions: [said({})] },
+    { ...deploys, interventions: [sampleIntervention({})] },
     NOTHING,
     [
       'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production',
@@ -113,7 +100,7 @@ const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string
   ],
   [
     'a skipped check',
-    { ...deploys, interventions: [said({ kind: 'skip', what: 'greets' })] },
+    { ...deploys, interventions: [sampleIntervention({ kind: 'skip', what: 'greets' })] },
     NOTHING,
     ['skips    greets, asked by bo (claimed) at 2026-11-21 12:09:00Z'],
   ],
@@ -140,7 +127,10 @@ describe.each(Object.entries(COMMANDS))('%s', (_command, print) => {
 
 describe('watch', () => {
   it('prints each line once in a log, even if the state is read repeatedly', () => {
-    const lines = COMMANDS['watch in a log']!({ ...deploys, interventions: [said({})] }, DEPLOYING);
+    const lines = COMMANDS['watch in a log']!(
+      { ...deploys, interventions: [sampleIntervention({})] },
+      DEPLOYING,
+    );
     expect(lines.map((line) => line.trim().split('; ')[0])).toEqual([
       'now      revision r2 is DEPLOYING',
       'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z',

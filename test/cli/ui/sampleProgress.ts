@@ -1,3 +1,4 @@
+import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
 import type {
   CheckVerdict,
   Progress,
@@ -35,6 +36,12 @@ export function sampleVerdict(verdict: Partial<CheckVerdict>): CheckVerdict {
     feedbackRecorded: null,
     ...verdict,
   };
+}
+
+/** A pause that bo asked for. */
+export function sampleIntervention(change: Partial<InterventionRecord>): InterventionRecord {
+  const at = '2026-11-21T12:09:00.000Z';
+  return { id: 'i', kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '', ...change };
 }
 
 export function sampleProgress(

@@ -2,16 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import { styleOf } from '../../../src/cli/ui/text.ts';
 import { underWayLines, waitingLines } from '../../../src/cli/ui/underWayLines.ts';
-import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
-import { runningStep, sampleProgress, sampleStep } from './sampleProgress.ts';
+import { runningStep, sampleIntervention, sampleProgress, sampleStep } from './sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 const at = '2026-11-21T12:09:00.000Z';
 const until = '2026-11-21T12:40:00.000Z';
-
-function said(change: Partial<InterventionRecord>): InterventionRecord {
-  return { id: 'i', kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '', ...change };
-}
 
 describe('a wait', () => {
   it('has its start, its deadline, who may end it, and the command', () => {
@@ -28,20 +23,27 @@ describe('a wait', () => {
   });
 
   it('shows a requested pause and a skipped check that are not reached yet', () => {
-    const skip = said({ kind: 'skip', what: 'greets', by: { who: 'ada', from: 'cli', reason: 'known' } });
-    const progress = { ...sampleProgress([]), interventions: [said({}), skip] };
+    const skip = sampleIntervention({
+      kind: 'skip',
+      what: 'greets',
+      by: { who: 'ada', from: 'cli', reason: 'known' },
+    });
+    const progress = { ...sampleProgress([]), interventions: [sampleIntervention({}), skip] };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
       'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production',
       'skips    greets, asked by ada (claimed) at 2026-11-21 12:09:00Z (known)',
     ]);
-    const resumed = { ...progress, interventions: [said({}), said({ kind: 'resume' }), skip] };
+    const resumed = {
+      ...progress,
+      interventions: [sampleIntervention({}), sampleIntervention({ kind: 'resume' }), skip],
+    };
     const reached = sampleStep({ step: 'check', subject: 'greets', status: 'skipped' });
     expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
   });
 
   it('shows who paused it, and why', () => {
     const waiting = { for: 'resume', since: at, until, note: 'paused: no further step begins' } as const;
-    const interventions = [said({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
+    const interventions = [sampleIntervention({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
       '; asked by bo (claimed) at 2026-11-21 12:09:00Z (look first); slipway resume production or slipway abort',
     );
@@ -59,7 +61,7 @@ describe('a wait', () => {
 
   it('shows that anyone except the requester may approve, and who has approved', () => {
     const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
-    const interventions = [said({ kind: 'approve' })];
+    const interventions = [sampleIntervention({ kind: 'approve' })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
       '; anyone except the person who asked for it may approve, bo (claimed) has approved; slipway approve production',
     );

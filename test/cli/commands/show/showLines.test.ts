@@ -10,7 +10,7 @@ import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
 import type { RowDifference } from '../../../../src/inspection/release/rowDifference.ts';
 import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
 import { billedActions } from '../../../../src/temporal/history/billedActions.ts';
-import { sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
+import { sampleIntervention, sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 const result = sampleResult({
@@ -27,14 +27,11 @@ const result = sampleResult({
   ],
   verdicts: [sampleVerdict({ passed: false, reasons: ['it does not contain "Ada"'], answer: 'No.' })],
   interventions: [
-    {
-      id: 'i',
-      kind: 'pause',
+    sampleIntervention({
       by: { who: 'bo', from: 'cli', reason: 'look' },
       at: '2026-11-21T12:00:01.000Z',
-      taken: true,
       note: 'paused',
-    },
+    }),
   ],
 });
 const found: ReleaseShown = {
