@@ -12,13 +12,8 @@ export const TEMPORAL_CLI_VERSION = '1.5.1';
  * `~/.cache`; `~/Library/Caches` on macOS; `%LOCALAPPDATA%` on Windows).
  */
 export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platform = platform()): string {
-  return join(
-    cacheDirectory(env, system),
-    'slipway',
-    'temporal',
-    TEMPORAL_CLI_VERSION,
-    temporalFileName(system),
-  );
+  const place = ['slipway', 'temporal', TEMPORAL_CLI_VERSION, temporalFileName(system)];
+  return join(cacheDirectory(env, system), ...place);
 }
 
 /** Where Slipway keeps a version of the time-skipping test server. */
