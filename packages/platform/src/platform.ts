@@ -309,7 +309,7 @@ function routeRequests(
   log: Logger,
   onAnswered: (answered: AnsweredRequest) => void,
 ): RequestListener {
-  const toApp = listenerOf(app);
+  const toApp = listenerOf(app, log);
   return (request, response) => {
     const agent = agentPath(request.url ?? '');
     if (agent === undefined) {

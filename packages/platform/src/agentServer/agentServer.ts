@@ -199,7 +199,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 
     // Before the server accepts runs: others claim a run whose owner is not in the list of processes.
     await lease.start();
-    const listening = await listen(listenerOf(app), { port: options.port, host: options.host });
+    const listening = await listen(listenerOf(app, log), { port: options.port, host: options.host });
     url = listening.url;
     await ownership.start();
     return {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { answerClientErrors } from '@slipway/contract/clientErrors';
+import type { Logger } from 'pino';
 
 import { PlatformError } from '../errors.ts';
 
@@ -45,15 +46,20 @@ export async function listen(
   };
 }
 
-/** Answers requests by an app. Those whose URL it cannot read (`OPTIONS *`, a bad `Host`) get the body of every error. */
-export function listenerOf(app: Hono): RequestListener {
+/**
+ * Answers requests by an app. Those whose URL it cannot read (`OPTIONS *`, a bad `Host`) get the body of every error. So
+ * does a request whose handler throws something other than an `Error`, as an agent's code can: Hono rethrows it.
+ */
+export function listenerOf(app: Hono, log: Logger): RequestListener {
   const answer = getRequestListener(app.fetch, {
     // A health check by HTTP/1.0 has no Host.
     hostname: 'localhost',
-    errorHandler: (error) =>
-      error instanceof RequestError
-        ? Response.json({ detail: `Bad Request: ${error.message}.` }, { status: 400 })
-        : Response.json({ detail: 'Internal Server Error' }, { status: 500 }),
+    errorHandler: (error) => {
+      if (error instanceof RequestError)
+        return Response.json({ detail: `Bad Request: ${error.message}.` }, { status: 400 });
+      log.error({ err: error }, 'a request failed');
+      return Response.json({ detail: 'Internal Server Error' }, { status: 500 });
+    },
   });
   return (request, response) => void answer(request, response);
 }

@@ -15,7 +15,7 @@ import { HttpProblem, problemHandler, unservedHandler } from '../../src/http/pro
 
 const Body = z.object({ name: z.string(), size: z.int().optional() });
 
-function app(): { app: Hono; logged: string[] } {
+function app() {
   const logged: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
   const hono = new Hono();
@@ -39,8 +39,14 @@ function app(): { app: Hono; logged: string[] } {
   hono.get('/away', () => {
     throw new Error('timeout exceeded when trying to connect');
   });
-  return { app: hono, logged };
+  hono.get('/text', () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- as an agent's code can
+    throw 'inside';
+  });
+  return { app: hono, logged, log };
 }
+
+const listenTo = (of: ReturnType<typeof app>) => listen(listenerOf(of.app, of.log), { port: 0 });
 
 const post = (body: string): RequestInit => ({ method: 'POST', body });
 
@@ -164,7 +170,7 @@ it('a client that leaves in the middle of its body is not reported as a database
 });
 
 it('a client that sends all of a too large body receives the error', async () => {
-  const listening = await listen(listenerOf(app().app), { port: 0 });
+  const listening = await listenTo(app());
   for (const mebibytes of [1, 16]) {
     const body = new Uint8Array(mebibytes * 1_048_576);
     const answered = await fetch(`${listening.url}/body`, { method: 'POST', body });
@@ -174,10 +180,20 @@ it('a client that sends all of a too large body receives the error', async () =>
   await listening.close();
 });
 
+it('a thrown value that is no error is a 500 without internals, and one log line', async () => {
+  const served = app();
+  const listening = await listenTo(served);
+  const answered = await fetch(`${listening.url}/text`);
+  await listening.close();
+  expect(answered.status).toBe(500);
+  expect(await answered.json()).toEqual({ detail: 'Internal Server Error' });
+  expect(served.logged).toEqual([expect.stringContaining('"message":"inside"')]);
+});
+
 it.each(['GET /teapot HTTP/1.1\r\nhost: a b', 'OPTIONS * HTTP/1.1\r\nhost: a'])(
   'a request without a URL is answered as every error (%j)',
   async (head) => {
-    const listening = await listen(listenerOf(app().app), { port: 0 });
+    const listening = await listenTo(app());
     const socket = connect(Number(new URL(listening.url).port));
     socket.write(`${head}\r\nconnection: close\r\n\r\n`);
     const answer = await text(socket);
