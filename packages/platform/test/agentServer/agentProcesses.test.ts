@@ -100,6 +100,12 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       'new runs are turned away',
     );
     await heartbeats('drained', 2);
+    for (const follow of ['join', 'stream']) {
+      const path = `/threads/${thread}/runs/${pending.run_id}/${follow}`;
+      const answered = await first.api.send('GET', path);
+      expect(answered.status).toBe(503);
+      expect(await answered.json()).toEqual({ detail: expect.stringContaining('ask again') });
+    }
     await hold.open();
     expect(await joined).toMatchObject({ log: ['first', 'second'] });
     expect(await first.exited).toEqual({ code: 0, signal: null });

@@ -125,6 +125,7 @@ export function runRoutes(parts: {
   serve(ENDPOINTS.joinStatelessRunStream, async ({ params: { run_id: runId }, query }, c) => {
     const run = await runs.findById(runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
+    service.requireFollowable(run);
     return streamOf(c, run, query);
   });
 
@@ -195,7 +196,10 @@ export function runRoutes(parts: {
   /** The run to follow. If it executes here, it is not read from the database. */
   async function findRunToFollow(ids: RunIds): Promise<RunRecord> {
     const live = service.findLive(ids.run_id);
-    return live?.isExecuting === true && live.threadId === ids.thread_id ? live.record : runOf(ids);
+    if (live?.isExecuting === true && live.threadId === ids.thread_id) return live.record;
+    const run = await runOf(ids);
+    service.requireFollowable(run);
+    return run;
   }
 
   /**

@@ -184,6 +184,12 @@ export class RunService {
     this.#live.get(runId)?.stop(reason);
   }
 
+  /** @throws RunMovedError if this process ends, and another one continues the run. */
+  requireFollowable(record: RunRecord): void {
+    if (this.#closing && isActive(record) && !this.#live.has(record.run_id))
+      throw new RunMovedError(`Run ${record.run_id}`);
+  }
+
   /** The lease has expired: other processes may be executing this process's runs, so all that have begun stop here. */
   stopLostRuns(): void {
     for (const live of this.#live.values())
@@ -240,7 +246,7 @@ export class RunService {
     if (!isActive(record)) return;
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !continuesElsewhere(ending)) return;
-    if (this.#closing) throw new RunMovedError(`Run ${record.run_id}`);
+    this.requireFollowable(record);
     await this.#parts.remoteRunEnds.waitFor(record.run_id, signal);
   }
 
