@@ -1,3 +1,8 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+
+import { HttpProblem } from './problem.ts';
+
 /** A source of a stream's events. */
 export interface EventReader {
   /**
@@ -71,7 +76,7 @@ export interface LongAnswerOptions {
 }
 
 /** A response with server-sent events (contract 001, "Events"), read no faster than the client reads. */
-export function eventStreamResponse(reader: EventReader, options: LongAnswerOptions): Response {
+export function eventStreamResponse(c: Context, reader: EventReader, options: LongAnswerOptions): Response {
   let keepAlive: NodeJS.Timeout;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -79,17 +84,18 @@ export function eventStreamResponse(reader: EventReader, options: LongAnswerOpti
         keepAlive = repeatWhileSilent(controller, HEARTBEAT, options);
       },
       pull: async (controller) => {
-        const frame = await reader.next().catch((error: unknown) => {
-          clearInterval(keepAlive);
-          throw error;
-        });
-        keepAlive.refresh();
-        if (frame !== undefined) {
-          controller.enqueue(frame);
-          return;
+        try {
+          const frame = await reader.next();
+          keepAlive.refresh();
+          if (frame !== undefined) {
+            controller.enqueue(frame);
+            return;
+          }
+          controller.close();
+        } catch (error) {
+          breakOff(c, controller, error);
         }
         clearInterval(keepAlive);
-        controller.close();
       },
       cancel: () => {
         clearInterval(keepAlive);
@@ -109,6 +115,17 @@ export function eventStreamResponse(reader: EventReader, options: LongAnswerOpti
   });
 }
 
+/**
+ * Ends an answer that has begun so that the client notices the missing rest. The HTTP server prints an error of the
+ * stream, so a problem, which is no failure of ours, only closes the connection.
+ */
+function breakOff(c: Context, controller: ReadableStreamDefaultController, error: unknown): void {
+  if (error instanceof HttpProblem) {
+    (c.env as HttpBindings).outgoing.destroy();
+    controller.close();
+  } else controller.error(error);
+}
+
 /** Sends bytes that mean nothing, again and again, if the client has read everything before them. */
 function repeatWhileSilent(
   controller: ReadableStreamDefaultController<Uint8Array>,
@@ -124,7 +141,7 @@ function repeatWhileSilent(
  * A JSON response that may take as long as a run. It sends the headers at once, and then blank lines (which JSON
  * ignores), so that neither the client nor a proxy times out. `json` resolves to the body.
  */
-export function longJsonResponse(json: Promise<string>, options: LongAnswerOptions): Response {
+export function longJsonResponse(c: Context, json: Promise<string>, options: LongAnswerOptions): Response {
   let keepAlive: NodeJS.Timeout;
   let gone = false;
   const body = new ReadableStream<Uint8Array>({
@@ -141,7 +158,7 @@ export function longJsonResponse(json: Promise<string>, options: LongAnswerOptio
         },
         (error: unknown) => {
           clearInterval(keepAlive);
-          if (!gone) controller.error(error);
+          if (!gone) breakOff(c, controller, error);
         },
       );
     },

@@ -41,6 +41,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     await expect(collectEvents(followed)).rejects.toThrow();
     await expect(joined.text()).rejects.toThrow();
     expect(await one.exited).toEqual({ code: 0, signal: null });
+    expect(one.stderr().replaceAll(/^\{.*\}\n/gmu, '')).toBe('');
     await scene.untilNoted('slow-begun', 2);
     expect(await two.api.json('GET', run)).toMatchObject({ status: 'running', attempt: 2 });
     expect(

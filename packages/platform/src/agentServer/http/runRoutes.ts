@@ -60,7 +60,7 @@ export function runRoutes(parts: {
 
     app.post(`${prefix}/runs/wait`, async (c) => {
       const { live, plan } = await start(c, prefix);
-      return respondWithEnding(service.waitForEnding(live.record), {
+      return respondWithEnding(c, service.waitForEnding(live.record), {
         headers: locationHeaders(live.record, 'join'),
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
@@ -68,7 +68,7 @@ export function runRoutes(parts: {
 
     app.post(`${prefix}/runs/stream`, async (c) => {
       const { live, plan } = await start(c, prefix);
-      return eventStreamResponse(await live.follow(), {
+      return eventStreamResponse(c, await live.follow(), {
         headers: locationHeaders(live.record, 'stream'),
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
@@ -105,10 +105,10 @@ export function runRoutes(parts: {
     return service.waitForEnding(run);
   });
 
-  serve(ENDPOINTS.joinRun, async ({ params, query }) => {
+  serve(ENDPOINTS.joinRun, async ({ params, query }, c) => {
     const run = await findRunToFollow(params);
     const disconnected = new AbortController();
-    return respondWithEnding(service.waitForEnding(run, disconnected.signal), {
+    return respondWithEnding(c, service.waitForEnding(run, disconnected.signal), {
       headers: locationHeaders(run, 'join'),
       onDisconnect: () => {
         cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run);
@@ -144,7 +144,7 @@ export function runRoutes(parts: {
       lastEventId: c.req.header('last-event-id'),
       modes: query.stream_mode,
     });
-    return eventStreamResponse(reader, {
+    return eventStreamResponse(c, reader, {
       headers: locationHeaders(run, 'stream'),
       onDisconnect: () => cancelIf(query.on_disconnect ?? query.cancel_on_disconnect, run),
     });
@@ -216,10 +216,11 @@ export function runRoutes(parts: {
   }
 
   function respondWithEnding(
+    c: Context,
     ending: Promise<RunEnding>,
     options: { headers: Record<string, string>; onDisconnect: () => void },
   ): Response {
-    return longJsonResponse(ending.then(encodeEnding, encodeEndingError), options);
+    return longJsonResponse(c, ending.then(encodeEnding, encodeEndingError), options);
   }
 }
 

@@ -175,7 +175,7 @@ export function threadStreamRoutes(parts: {
       throw error;
     }
     const { pathname, search } = new URL(c.req.url);
-    return eventStreamResponse(stream, {
+    return eventStreamResponse(c, stream, {
       headers: { location: `${pathname}${search}` },
       onDisconnect: () => undefined,
     });

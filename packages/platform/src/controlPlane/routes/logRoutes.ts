@@ -43,7 +43,7 @@ export function serveLogs(
     if (!query.follow) return readPage(logs, params.revision_id, { order, limit, after: offset, stage });
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? offset;
     const lines = logFollowing.follow(params.revision_id, { after, stage });
-    return eventStreamResponse(lines, { onDisconnect: () => undefined });
+    return eventStreamResponse(c, lines, { onDisconnect: () => undefined });
   });
 }
 
