@@ -40,7 +40,7 @@ interface RunOwnershipParts {
 export class RunOwnership {
   readonly #parts: RunOwnershipParts;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #claiming: Promise<void> | undefined;
+  readonly #rounds = new Set<Promise<void>>();
   #stopped = false;
 
   constructor(parts: RunOwnershipParts) {
@@ -48,17 +48,17 @@ export class RunOwnership {
   }
 
   async start(): Promise<void> {
-    const claim = () => (this.#claiming = this.#claim());
-    await claim();
-    this.#repeat(CLAIM_INTERVAL_MS, claim);
+    await this.#claim();
+    this.#repeat(CLAIM_INTERVAL_MS, () => this.#claim());
     this.#repeat(REQUEST_POLL_INTERVAL_MS, () => this.#handleRequests());
     this.#repeat(CLEANUP_INTERVAL_MS, () => this.#removeExpired());
   }
 
+  /** Resolves when nothing of it uses the database any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    await this.#claiming;
+    await Promise.all(this.#rounds);
   }
 
   async #claim(): Promise<void> {
@@ -99,11 +99,15 @@ export class RunOwnership {
       if (this.#stopped) return;
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        task()
+        const round = task()
           .catch((error: unknown) =>
             this.#parts.log.warn({ err: error }, 'keeping up with other processes failed'),
           )
-          .finally(next);
+          .finally(() => {
+            this.#rounds.delete(round);
+            next();
+          });
+        this.#rounds.add(round);
       }, jittered(milliseconds));
       timer.unref();
       this.#timers.add(timer);
