@@ -1,3 +1,5 @@
+import { unescape } from 'node:querystring';
+
 /** Shorter values (`1`, `on`, `eu`) are no secrets, and masking them would make a log unreadable. */
 const SHORTEST_SECRET = 4;
 
@@ -32,10 +34,11 @@ export function createSecretMask(values: Iterable<string>): SecretMask {
   };
 }
 
+/** `unescape` accepts a `%` that is not encoded, which `decodeURIComponent` throws at. */
 function formsOf(value: string): string[] {
   const plain = [value, ...value.split(/\r\n|\n|\r/).map((line) => line.trim())];
   const password = passwordIn(value);
-  if (password !== undefined) plain.push(password, decodeURIComponent(password));
+  if (password !== undefined) plain.push(password, unescape(password));
   return plain.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);
 }
 

@@ -16,6 +16,12 @@ it.each([
     'no pg_hba entry for p@ssword (p%40ssword)',
     'no pg_hba entry for *** (***)',
   ],
+  [
+    'if it is a password that a URL should have encoded',
+    ['postgres://agent:50%off@db/agents'],
+    'no pg_hba entry for 50%off',
+    'no pg_hba entry for ***',
+  ],
   ['and not as a pattern', ['a.*b+'], 'axxb a.*b+', 'axxb ***'],
   [
     'if it is long, and one of many',
