@@ -43,6 +43,7 @@ export function createOrchestrator(options: {
   const stopping = new AbortController();
   let currentPasses: Promise<void> | undefined;
   let isPassNeeded = false;
+  let isStarted = false;
   let queued = 0;
 
   const pause = (): Promise<void> =>
@@ -50,7 +51,7 @@ export function createOrchestrator(options: {
 
   const requestPass = (): void => {
     isPassNeeded = true;
-    if (stopping.signal.aborted) return;
+    if (!isStarted || stopping.signal.aborted) return;
     currentPasses ??= runPasses().finally(() => {
       currentPasses = undefined;
       if (isPassNeeded && !stopping.signal.aborted) requestPass();
@@ -195,9 +196,10 @@ export function createOrchestrator(options: {
         .where('status', 'in', UNSETTLED_STATUSES.filter(isInProgress));
       const ids = (await unfinished.execute()).map(({ id }) => id);
       await resumeUnfinished(kysely, log, ids, 'The platform was restarted.');
+      isStarted = true;
       requestPass();
     },
-    /** Call it after storing something that may need work. */
+    /** Call it after storing something that may need work. Before `start`, nothing begins: the platform listens already. */
     requestPass,
     queued: (): number => queued,
     /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { describe, expect, it, vi } from 'vitest';
 
 import { RESTARTS_MAX } from '../../src/controlPlane/orchestrator.ts';
+import type { ControlPlaneOptions } from '../../src/controlPlane/controlPlane.ts';
 import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
@@ -65,6 +66,23 @@ describe('a killed platform', () => {
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
     await platform.reaches(id, revision, 'DEPLOYED');
+  });
+
+  it('does the work of a request that comes during its start only after its cleanup', async () => {
+    const id = await platform.create('patched early');
+    const path = await platform.upload(id);
+    const cleaned = gate();
+    const containers = { removeLeft: () => cleaned.promise } as unknown as ControlPlaneOptions['containers'];
+    const started = platform.start({ containers, isolation: 'container' });
+    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+      source_revision_config: { source_tarball_path: path },
+    });
+    // A whole deployment needs fewer queries.
+    for (let asked = 0; asked < 50; asked++)
+      expect(await platform.status(id, json.latest_revision_id)).toBe('CREATING');
+    cleaned.open();
+    await started;
+    await platform.reaches(id, json.latest_revision_id, 'DEPLOYED');
   });
 
   it('continues a deletion', async () => {
