@@ -58,8 +58,11 @@ export function createEgress(addresses: Addresses): Server {
       timeout: CONNECT_MS,
     });
     outgoing.once('timeout', () => outgoing.destroy(new Error('The connection took too long.')));
-    outgoing.once('error', (error) => answer('502 Bad Gateway', error.message));
+    const onFailure = (error: Error): void => answer('502 Bad Gateway', error.message);
+    outgoing.once('error', onFailure);
     outgoing.once('connect', () => {
+      // From here on, only the target writes to the client.
+      outgoing.off('error', onFailure);
       outgoing.setTimeout(0);
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       outgoing.write(head);

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+import { expect, it, vi } from 'vitest';
+
+import { ReachableAddresses } from '../../src/agentServer/webhooks/webhooks.ts';
+import { createEgress } from '../../src/runtime/egress.ts';
+
+async function portOf(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+it('a tunnel that breaks ends without an answer of the proxy in it', async () => {
+  const proxy = createEgress(new ReachableAddresses(['127.0.0.1']));
+  const target = createServer();
+  const client = connect(await portOf(proxy), '127.0.0.1');
+  let received = '';
+  client.setEncoding('utf8').on('data', (data: string) => (received += data));
+  client.write(`CONNECT 127.0.0.1:${await portOf(target)} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  const [far] = (await once(target, 'connection')) as [Socket];
+  far.write('from the target');
+  await vi.waitFor(() => expect(received).toContain('from the target'));
+  far.resetAndDestroy();
+  await once(client, 'close');
+  expect(received).toBe('HTTP/1.1 200 Connection established\r\n\r\nfrom the target');
+  proxy.close();
+  target.close();
+});
