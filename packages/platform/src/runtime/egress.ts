@@ -1,5 +1,6 @@
 import { createServer, request, type Server } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
 
 import { pipeBoth } from './relay.ts';
 
@@ -31,7 +32,8 @@ export function createEgress(addresses: Addresses): Server {
     outgoing.setTimeout(0);
     outgoing.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+      // Unlike `pipe`, it also ends if the answer is cut off.
+      pipeline(answer, response, () => undefined);
     });
     outgoing.once('error', (error) => {
       if (response.headersSent) response.destroy();

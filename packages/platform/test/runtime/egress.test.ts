@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 import { expect, it, vi } from 'vitest';
 
@@ -10,6 +12,19 @@ async function portOf(server: Server): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return (server.address() as AddressInfo).port;
 }
+
+it('an answer that is cut off is cut off for the client too', async () => {
+  const proxy = createEgress(new ReachableAddresses(['127.0.0.1']));
+  const target = createHttpServer((_, response) => {
+    response.writeHead(200, { 'content-length': 100 }).write('a part', () => response.socket?.destroy());
+  });
+  const url = `http://127.0.0.1:${await portOf(target)}/`;
+  const asked = request({ port: await portOf(proxy), path: url }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  await expect(text(answer)).rejects.toThrow('aborted');
+  proxy.close();
+  target.close();
+});
 
 it('a tunnel that breaks ends without an answer of the proxy in it', async () => {
   const proxy = createEgress(new ReachableAddresses(['127.0.0.1']));
