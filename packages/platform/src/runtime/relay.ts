@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** Listens, and joins each connection to a new one from `connect`. Access is controlled by the socket's folder. */
 export async function startRelay(at: ListenOptions, connect: () => Socket): Promise<Server> {
@@ -10,7 +11,7 @@ export async function startRelay(at: ListenOptions, connect: () => Socket): Prom
 }
 
 /** Joins two connections. */
-export function pipeBoth(first: Socket, second: Socket): void {
+export function pipeBoth(first: Duplex, second: Duplex): void {
   for (const [from, to] of [
     [first, second],
     [second, first],
@@ -18,7 +19,8 @@ export function pipeBoth(first: Socket, second: Socket): void {
     from.pipe(to);
     // The other side sees an error as the end of the connection.
     from.on('error', () => undefined);
-    from.on('close', () => to.destroy());
+    // What was read may wait for a slow reader.
+    from.on('close', () => to.end(() => to.destroy()));
   }
 }
 

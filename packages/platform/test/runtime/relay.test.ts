@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+import { expect, it, vi } from 'vitest';
+
+import { pipeBoth } from '../../src/runtime/relay.ts';
+
+it('a slow reader gets all of a connection that has closed', async () => {
+  const server = createServer({ allowHalfOpen: true });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const [from] = (await once(server, 'connection')) as [Socket];
+  const written: string[] = [];
+  let takeMore: () => void = () => undefined;
+  const slow = new Duplex({
+    read: () => void slow.push(null),
+    write: (chunk: Buffer, _encoding, done) => {
+      written.push(chunk.toString());
+      takeMore = done;
+    },
+  });
+  pipeBoth(from, slow);
+  client.write('the beginning, ');
+  await vi.waitFor(() => expect(written).toHaveLength(1));
+  client.end('the end');
+  await once(from, 'close');
+  takeMore();
+  await vi.waitFor(() => expect(written.join('')).toBe('the beginning, the end'));
+  takeMore();
+  await once(slow, 'close');
+  server.close();
+});
