@@ -7,6 +7,7 @@ import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import { type Garbage, someGarbage } from './garbage.ts';
 import type { Harness } from './harness.ts';
+import { endAll, waitingFor } from './moments.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
@@ -67,15 +68,17 @@ const STATES: Readonly<Record<string, State>> = {
   },
   'that waits for approval': async (harness) => {
     const { target } = harness.newServingTarget();
-    const { releaseId } = await target.submit('b', { approval: { required: 2, withinMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    await waitingFor('approval', target, 'b', {
+      approval: { required: 2, withinMs: 60_000 },
+    });
     return target;
   },
   'that waits for a decision': async (harness) => {
     const { target } = harness.newServingTarget();
     target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
-    const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    await waitingFor('decision', target, 'b', {
+      onError: { then: 'wait', waitMs: 60_000 },
+    });
     return target;
   },
   'that rolls back': async (harness) => {
@@ -97,6 +100,8 @@ describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
         const target = await reach(harness);
         const { running } = await target.view();
         await Promise.all(messages.map((message) => send(target, message, running?.workflowId)));
+        // No generated message, such as a pause, may block it.
+        target.world.close();
         await endAll(target);
         const { state: after } = await target.idle();
         expect(sizesOf(after)).toEqual(SMALL);
@@ -182,17 +187,5 @@ async function flood(say: (turn: number) => Promise<void>, dealtWith: () => Prom
   for (let turn = 0; turn < FLOOD; turn += BURST) {
     await Promise.all(Array.from({ length: BURST }, (_, index) => say(turn + index)));
     while (!(await dealtWith())) await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** Ends all running and waiting work, as people would, so that no generated message, such as a pause, blocks it. */
-async function endAll(target: TargetUnderTest): Promise<void> {
-  target.world.close();
-  for (;;) {
-    const { state, running } = await target.view();
-    if (running === null && state.queue.length === 0 && state.rollbacks.length === 0) return;
-    await target.signal('withdraw');
-    await target.signal('abort');
-    if (running !== null) await target.ended(running.releaseId);
   }
 }

@@ -12,6 +12,7 @@ import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused, unansweredAndLost } from './faults.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { BO } from './lives/life.ts';
+import { waitingFor } from './moments.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName, Fault } from './world.ts';
@@ -97,8 +98,10 @@ describe.concurrent('a release in which an activity ends while another one runs 
       return notTaken()(...call);
     });
     const checks = ['one', 'two'].map((name) => ({ ...GREETS, name }));
-    const { releaseId } = await target.submit('a', { checks, onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    const releaseId = await waitingFor('decision', target, 'a', {
+      checks,
+      onError: { then: 'wait', waitMs: 60_000 },
+    });
     await target.world.called('runCheck');
     const release = target.child(releaseId);
     // Its task delays the next one, which then brings the query and the message.

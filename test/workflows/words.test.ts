@@ -4,6 +4,7 @@ import { INTERVENTION_KINDS, type InterventionKind } from '../../src/domain/inte
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import type { Harness } from './harness.ts';
+import { polling, waitingFor } from './moments.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
@@ -33,12 +34,12 @@ const allRefused = (why: string): Moment['refuses'] =>
 
 const MOMENTS: Readonly<Record<string, Moment>> = {
   'while it polls': {
-    reach: polling,
+    reach: pollingRelease,
     refuses: { resume: NOT_PAUSED, approve: NO_APPROVAL, reject: NO_APPROVAL, retry: NO_DECISION },
   },
   'while it is paused': {
     reach: async (harness) => {
-      const at = await polling(harness);
+      const at = await pollingRelease(harness);
       await at.target.say(at.releaseId, 'pause', { who: 'cy' });
       return at;
     },
@@ -52,8 +53,9 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   'while it waits for approval': {
     reach: async (harness) => {
       const { target } = harness.newServingTarget();
-      const { releaseId } = await target.submit('b', { approval: { required: 2, withinMs: 60_000 } });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+      const releaseId = await waitingFor('approval', target, 'b', {
+        approval: { required: 2, withinMs: 60_000 },
+      });
       return { target, releaseId };
     },
     refuses: { resume: NOT_PAUSED, retry: NO_DECISION },
@@ -62,8 +64,9 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     reach: async (harness) => {
       const { target } = harness.newServingTarget();
       target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
-      const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 60_000 } });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      const releaseId = await waitingFor('decision', target, 'b', {
+        onError: { then: 'wait', waitMs: 60_000 },
+      });
       return { target, releaseId };
     },
     refuses: { resume: NOT_PAUSED, approve: NO_APPROVAL, reject: NO_APPROVAL },
@@ -200,7 +203,7 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
   ],
   'while a release runs and another waits': [
     async (harness) => {
-      const { target, releaseId } = await polling(harness);
+      const { target, releaseId } = await pollingRelease(harness);
       await target.submit('c');
       return { target, releaseId };
     },
@@ -296,12 +299,9 @@ const SAYS_WHAT_IS: ReadonlySet<string> = new Set([
 ]);
 
 /** A release that polls its revision. */
-async function polling(harness: Harness): Promise<At> {
+async function pollingRelease(harness: Harness): Promise<At> {
   const { target } = harness.newServingTarget();
-  target.world.slow.add(identity('b'));
-  const { releaseId } = await target.submit('b');
-  await target.world.called('awaitDeployed');
-  return { target, releaseId };
+  return { target, releaseId: await polling(target) };
 }
 
 async function say(

@@ -27,11 +27,15 @@ describe('a submission', () => {
     expect(taken.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'aborted', reason }]);
   });
 
-  it('that is withdrawn ends its waiting release, and stops a running one', () => {
+  it('that is withdrawn ends only its waiting release, and stops a running one', () => {
     const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     const waiting = withdrawSubmission(state, runs('release-1'), 'one', BO, NOW);
     expect(waiting).toMatchObject({ releaseId: 'release-2', stops: false, state: { queue: [] } });
     expect(waiting.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'aborted' }]);
+    const two = takeSubmission(state, runs('release-1'), 'two', request('b', { queue: 'all' }), NOW).state;
+    expect(withdrawSubmission(two, runs('release-1'), 'one', BO, NOW).state.queue).toMatchObject([
+      { releaseId: 'release-3' },
+    ]);
 
     const started = takeNext(state)?.state ?? state;
     const running = withdrawSubmission(started, runs('release-2'), 'one', BO, NOW);

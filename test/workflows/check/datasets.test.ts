@@ -8,7 +8,7 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
 import { GREETS } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import { failure, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 /** With 12 rows and this rate, 12 that pass are enough, 6 to 11 are not enough to tell, and fewer fail. */
 const PASS_RATE = 0.7;
@@ -85,16 +85,6 @@ describeWorkflows('a check over a dataset', (harness) => {
     }
   });
 
-  it('releases what is not enough to tell if it says so, but not what falls short', async () => {
-    const target = harness.newTarget();
-    const fields = { undecided: 'pass' } as const;
-    const unsure = await target.release('a', { checks: [over(target.world, passing(9), fields)] });
-    expect(unsure).toMatchObject({ outcome: 'released' });
-    expect(unsure.verdicts[0]).toMatchObject({ passed: true, dataset: { decision: 'undecided' } });
-    const bad = await target.release('b', { checks: [over(target.world, passing(5), fields)] });
-    expect(bad).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
-  });
-
   it('verifies a revision that passed it before, also if it is not enough to tell any more', async () => {
     const target = harness.newTarget();
     const words = [...passing(ROWS).slice(3), 'lilac', 'lilac', 'lilac'];
@@ -106,37 +96,6 @@ describeWorkflows('a check over a dataset', (harness) => {
       ...{ outcome: 'rolled_back', servingRevisionId: first.revisionId, servingVerified: true },
     });
     expect(bad.verdicts.at(-1)).toMatchObject({ passed: true, dataset: { decision: 'undecided' } });
-  });
-
-  it('goes on after its worker was lost, and asks no row again that has a result', async () => {
-    const target = harness.newTarget();
-    const { world } = target;
-    const asked: number[] = [];
-    let hanging = 0;
-    let isLost = false;
-    const lost = new Promise<void>((resolve) => {
-      world.onRun = async (input) => {
-        asked.push((input as { n: number }).n);
-        if (isLost || asked.length <= 6) return;
-        hanging += 1;
-        if (hanging === 2) resolve();
-        await new Promise(() => undefined);
-      };
-    });
-    world.next('runCheck', async (perform) => {
-      // The answers to the runs under way never reach a worker that is lost.
-      void perform();
-      await lost;
-      isLost = true;
-      throw failure('SLIPWAY_UNREACHABLE', { taken: false });
-    });
-    const result = await target.release('a', { checks: [over(world, passing(ROWS))] });
-    expect(result).toMatchObject({ outcome: 'released' });
-    expect(result.verdicts[0]?.dataset).toMatchObject({ decision: 'passed', made: ROWS, passed: ROWS });
-    const [before, after] = [asked.slice(0, 8), asked.slice(8)];
-    expect(before.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    expect(after.toSorted((a, b) => a - b)).toEqual([6, 7, 8, 9, 10, 11]);
-    expect([...world.kept.keys()].filter((name) => name.startsWith('_rows_under_way/'))).toEqual([]);
   });
 
   it('changes nothing if the store’s copy of the dataset is damaged', async () => {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { waitingFor } from '../moments.ts';
 import { GREETS } from '../requests.ts';
 import { inTurn, json, startService } from '../../clients/faultyService.ts';
 import type { AfterTest } from '../../support/afterTest.ts';
@@ -37,13 +38,6 @@ describeWorkflows('checks with evaluators', (harness) => {
     expect(result.reason).toContain('evaluator "tone" scored 0.7, at least 0.8 is needed');
   });
 
-  it('undo no release because a score is missing', async (test) => {
-    const target = harness.newTarget();
-    const result = await target.release('a', { checks: [await scoredWith(test, [null], 'pass')] });
-    expect(result).toMatchObject({ outcome: 'released' });
-    expect(result.verdicts[0]?.scores).toMatchObject([{ scores: [null] }]);
-  });
-
   it('restore what served without a score if they must have one, which does not count against the revision', async (test) => {
     const { target } = harness.newServingTarget();
     const checks = [await scoredWith(test, [null])];
@@ -57,8 +51,10 @@ describeWorkflows('checks with evaluators', (harness) => {
   it('ask a person about a score that is missing, if the target waits when it cannot tell', async (test) => {
     const target = harness.newTarget();
     const checks = [await scoredWith(test, [null, 0.9])];
-    const { releaseId } = await target.submit('a', { checks, onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    const releaseId = await waitingFor('decision', target, 'a', {
+      checks,
+      onError: { then: 'wait', waitMs: 60_000 },
+    });
     await target.say(releaseId, 'retry', {});
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });

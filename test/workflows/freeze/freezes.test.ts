@@ -7,6 +7,7 @@ import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { overtaken, unansweredButTaken } from '../faults.ts';
+import { waitingFor } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { Fault } from '../world.ts';
 
@@ -69,8 +70,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
   it('continues on a person’s override while it waits', async () => {
     const { target } = harness.newServingTarget();
     target.world.frozen = frozen('wait', 60_000);
-    const { releaseId } = await target.submit('b', { freezes: FREEZES });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+    const releaseId = await waitingFor('freeze', target, 'b', { freezes: FREEZES });
     await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'released', servingVerified: true });
@@ -90,8 +90,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
       target.world.bad.add(identity('c'));
       target.world.frozen = frozen('wait', 60_000);
       target.world.next('patchDeployment', patched);
-      const { releaseId } = await target.submit('c', { ...request, freezes: FREEZES });
-      await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+      const releaseId = await waitingFor('freeze', target, 'c', { ...request, freezes: FREEZES });
       target.world.bringUp(good);
       await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
       const result = await target.result(releaseId);
@@ -125,8 +124,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     const { target, good } = harness.newServingTarget();
     await target.release('b', { freezes: FREEZES });
     target.world.frozen = frozen('wait', 60_000);
-    const { releaseId } = await target.submit('c', { freezes: FREEZES });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+    const releaseId = await waitingFor('freeze', target, 'c', { freezes: FREEZES });
     await target.rollback({ who: 'bo', to: good });
     expect((await target.result(releaseId)).outcome).toBe('aborted');
     expect((await target.idle()).state.activeRevisionId).toBe(good);

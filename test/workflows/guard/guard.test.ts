@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { GuardInput, GuardResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const ERRORS: GuardMetric = {
@@ -80,21 +79,6 @@ describeWorkflows('a guard', (harness) => {
         ({ state, running }) => state.activeRevisionId === good && running === null,
       );
       expect(state.hold).toBeNull();
-    });
-
-    test('compares with the hour before the release', async () => {
-      const { target, good } = harness.newServingTarget();
-      const began = Date.now();
-      target.world.measures = ({ from }) => (from < began ? 0.1 : 0.3);
-      const risesBy = { by: 0.5, isRelative: true };
-      const { max: _, ...unlimited } = ERRORS;
-      const { releaseId } = await target.release('b', guardedBy({ metrics: [{ ...unlimited, risesBy }] }));
-      const { report } = await guardOf(target, releaseId);
-      expect(report.breach).toMatchObject({ kind: 'rose', value: 0.3, before: 0.1 });
-      const { state } = await target.viewOnce(
-        ({ state, running }) => state.hold !== null && running === null,
-      );
-      expect(state.activeRevisionId).toBe(good);
     });
 
     test('makes way for the next release, whose own guard begins with its end', async () => {
@@ -201,22 +185,6 @@ describeWorkflows('a guard', (harness) => {
       expect(await handle.result()).toMatchObject({
         report: { verdict: 'unknown', note: 'no worker ran until its time was long over' },
         answer: null,
-      });
-    });
-
-    test.each([
-      ['continue', 'passed'],
-      ['rollback', 'worse'],
-    ] as const)('without data and with noData: %s, ends %s', async (noData, verdict) => {
-      const { target, good } = harness.newServingTarget();
-      target.world.measures = () => null;
-      const { releaseId, revisionId } = await target.release('b', guardedBy({ forMs: 2_000, noData }));
-      const { report } = await guardOf(target, releaseId);
-      expect(report.verdict).toBe(verdict);
-      await seen(target.handle, async () => {
-        const { state, running } = await target.view();
-        const serves = verdict === 'worse' ? good : revisionId;
-        return running === null && state.activeRevisionId === serves ? state : undefined;
       });
     });
   });

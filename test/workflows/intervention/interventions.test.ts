@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused, unansweredButTaken } from '../faults.ts';
+import { polling, waitingFor } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -101,8 +102,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
   it('the required approvals let it continue, and nothing is changed before', async () => {
     const { target } = harness.newServingTarget();
     const approval = { required: 2, approvers: ['bo', 'cy', 'ada'], withinMs: 60_000 };
-    const { releaseId } = await target.submit('b', { approval });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    const releaseId = await waitingFor('approval', target, 'b', { approval });
     expect(target.world.count('uploadArtifact')).toBe(0);
     await expect(target.say(releaseId, 'approve', { who: 'ada' })).rejects.toMatchObject({
       cause: { message: expect.stringContaining('cannot approve it') as string },
@@ -134,8 +134,9 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('reject ends it aborted, and nothing was changed', async () => {
     const { target, good } = harness.newServingTarget();
-    const { releaseId } = await target.submit('b', { approval: { required: 1, withinMs: 60_000 } });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    const releaseId = await waitingFor('approval', target, 'b', {
+      approval: { required: 1, withinMs: 60_000 },
+    });
     await target.say(releaseId, 'reject', BO);
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
@@ -185,22 +186,11 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(stepNames(result)).toContain('soak skipped');
   });
 
-  it('retry repeats a step whose outcome is unknown', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
-    const { releaseId } = await target.submit('b', { onError: WAIT });
-    const { waiting } = await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
-    expect(waiting).toMatchObject({ for: 'decision' });
-    await target.say(releaseId, 'retry', BO);
-    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
-  });
-
   it('retry of an unanswered PATCH looks for its revision first: there is exactly one', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('patchDeployment', unansweredButTaken);
     target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
-    const { releaseId } = await target.submit('b', { onError: WAIT });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'decision');
+    const releaseId = await waitingFor('decision', target, 'b', { onError: WAIT });
     await target.say(releaseId, 'retry', BO);
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
     expect(target.world.count('patchDeployment')).toBe(1);
@@ -218,15 +208,6 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     target.world.bad.add(identity('b'));
     const result = await target.release('b', { onError: WAIT });
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-  });
-
-  it('on_error stop changes nothing, and gives instructions', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.next('runCheck', notTaken(), notTaken());
-    const result = await target.release('b', { onError: { then: 'stop', waitMs: 0 } });
-    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: result.revisionId });
-    expect(result.instructions).not.toBeNull();
-    expect(target.world.redeployed).toEqual([]);
   });
 
   it('a repeated message counts once', async () => {
@@ -302,12 +283,4 @@ async function signaled(workflow: TargetUnderTest['handle']) {
   return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
     signal == null ? [] : [Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()],
   );
-}
-
-/** Submits a release and waits until it polls its revision. */
-async function polling(target: TargetUnderTest): Promise<string> {
-  target.world.slow.add(identity('b'));
-  const { releaseId } = await target.submit('b');
-  await target.world.called('awaitDeployed');
-  return releaseId;
 }

@@ -44,17 +44,6 @@ describePromotions('a promotion with a judge', (under) => {
     expect(history.events?.length).toBeLessThan(70);
   });
 
-  it('with a soak of 24 h costs under 60 history events', async () => {
-    const { canary, production } = await under.line();
-    const request = { judge: judgedBy('ask'), soakMs: DAY_MS, checkEveryMs: 1 };
-    const promotion = await under.promotions.start(canary, production, request);
-    await canary.world.called('runCheck', 8);
-    await promotion.say('skip', { ...BO, what: 'soak' });
-    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
-    const { history } = await promotion.history();
-    expect(history.events?.length).toBeLessThan(60);
-  });
-
   it('ends if it is worse, and nothing is changed', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'failed');

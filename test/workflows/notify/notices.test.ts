@@ -4,6 +4,7 @@ import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import type { NoticeResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
+import { waitingFor } from '../moments.ts';
 import { identity, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -124,8 +125,10 @@ describeWorkflows('notices', (harness) => {
   it('report waits for a person, holds, rollbacks, and releases that never start', async () => {
     const { target, good } = harness.newServingTarget();
     const notify = [OPS];
-    const { releaseId } = await target.submit('b', { notify, approval: { required: 1, withinMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    const releaseId = await waitingFor('approval', target, 'b', {
+      notify,
+      approval: { required: 1, withinMs: 60_000 },
+    });
     await target.submit('c', { notify });
     await target.submit('d', { notify });
     await target.say(releaseId, 'approve', { who: 'bo' });

@@ -5,6 +5,7 @@ import type { StepOverride, StepOverrides } from '../../../src/domain/step.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken } from '../faults.ts';
 import type { Harness } from '../harness.ts';
+import { waitingFor } from '../moments.ts';
 import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { ActivityName } from '../world.ts';
@@ -59,8 +60,7 @@ describeWorkflows('a long outage of the control plane', (harness) => {
     'in the step %s: wait asks a person, and retry continues from there',
     async (_, activity) => {
       const { target, comeBack } = down(harness, activity);
-      const { releaseId } = await target.submit('b', { onError: WAIT, steps: IMPATIENT });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      const releaseId = await waitingFor('decision', target, 'b', { onError: WAIT, steps: IMPATIENT });
       comeBack();
       await target.say(releaseId, 'retry', { who: 'bo' });
       expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });

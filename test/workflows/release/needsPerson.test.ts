@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused } from '../faults.ts';
+import { polling } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -60,9 +61,7 @@ describeWorkflows('a workflow that needs a person', (harness) => {
   it('ends Failed in Temporal also if it was canceled there, because its change could not be undone', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('redeployRevision', ...NO_REDEPLOY);
-    target.world.slow.add(identity('b'));
-    const { releaseId } = await target.submit('b');
-    await target.world.called('awaitDeployed');
+    const releaseId = await polling(target);
     await target.child(releaseId).cancel();
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'rollback_failed' });
     expect(await statusOf(target, releaseId)).toBe('FAILED');

@@ -282,15 +282,4 @@ describeWorkflows('a request that changes the deployment', (harness) => {
       expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
     });
   });
-
-  describe('creating a deployment', () => {
-    it('creates a first revision, which is never restored', async () => {
-      const target = harness.newTarget();
-      target.world.broken.set(identity('a'), 'BUILD_FAILED');
-      const result = await target.release('a');
-      expect(result.baseline).toEqual({ revisionId: null, verified: false });
-      expect(result.outcome).toBe('failed');
-      expect(target.world.redeployed).toEqual([]);
-    });
-  });
 });

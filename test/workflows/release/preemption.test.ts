@@ -5,7 +5,8 @@ import { preemptSignal } from '../../../src/messages/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { unansweredButTaken } from '../faults.ts';
 import type { Harness } from '../harness.ts';
-import { identity, QUICK, stepNames } from '../requests.ts';
+import { polling } from '../moments.ts';
+import { identity, stepNames } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a manual rollback while a release runs', (harness) => {
@@ -227,14 +228,6 @@ function servingTheSecond(harness: Harness): { readonly target: TargetUnderTest;
   }));
   target.startWith({ state: { ...EMPTY_TARGET, known, activeRevisionId: second } });
   return { target, good };
-}
-
-/** Submits a release and waits until it polls a revision that does not deploy. */
-async function polling(target: TargetUnderTest): Promise<string> {
-  target.world.slow.add(identity('b'));
-  const { releaseId } = await target.submit('b', { steps: QUICK });
-  await target.world.called('awaitDeployed');
-  return releaseId;
 }
 
 /** Submits a release and waits until it has failed and restores. A gate holds the redeploy. */

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused } from '../faults.ts';
+import { polling } from '../moments.ts';
 import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
 
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
@@ -106,17 +107,6 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it.each(['SKIPPED', 'INTERRUPTED', 'CREATE_FAILED', 'DEPLOY_FAILED'])(
-    'counts a revision that ends %s as a failure of this release',
-    async (status) => {
-      const { target, good } = harness.newServingTarget();
-      target.world.broken.set(identity('b'), status);
-      const result = await target.release('b');
-      expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-      expect(result.reason).toContain(status);
-    },
-  );
-
   it('ends failed without a change if it fails before the PATCH', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('uploadArtifact', refused());
@@ -155,19 +145,6 @@ describeWorkflows('a release', (harness) => {
       [result.revisionId, true],
       [second.revisionId, true],
     ]);
-  });
-
-  it('restores a revision made elsewhere after a bad first release', async () => {
-    const target = harness.newTarget();
-    const theirs = target.world.madeElsewhere('agent');
-    target.world.bad.add(identity('a'));
-    const result = await target.release('a');
-    expect(result).toMatchObject({
-      outcome: 'rolled_back',
-      servingRevisionId: theirs,
-      servingVerified: true,
-    });
-    expect(target.world.active).toBe(theirs);
   });
 
   it('restores a revision made elsewhere as it was, unverified, if it fails the checks too', async () => {
@@ -212,20 +189,6 @@ describeWorkflows('a release', (harness) => {
     expect(result.instructions).toContain('release a good artifact');
   });
 
-  it('retries a step and reports the attempts', async () => {
-    const target = harness.newTarget();
-    target.world.next('uploadArtifact', notTaken('SLIPWAY_SERVICE_ERROR'));
-    const result = await target.release('a');
-    expect(result.outcome).toBe('released');
-    expect(result.steps.find((step) => step.step === 'upload')?.attempts).toBe(2);
-  });
-
-  it('waits for the soak time and runs the checks again', async () => {
-    const target = harness.newTarget();
-    const result = await target.release('a', { soakMs: 20 });
-    expect(stepNames(result).slice(-3)).toEqual(['check done', 'soak done', 'record done']);
-  });
-
   it('restores the baseline if a check fails only after the soak', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('runCheck', async (perform, world) => {
@@ -246,19 +209,6 @@ describeWorkflows('a release', (harness) => {
     expect(result.outcome).toBe('released');
     expect(result.reason).toContain('its record could not be written');
     expect(result.servingRevisionId).toBe(target.world.active);
-  });
-
-  it('abandons a revision that is not deployed in time, and restores the baseline', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.slow.add(identity('b'));
-    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 } };
-    const result = await target.release('b', { steps });
-    expect(result).toMatchObject({
-      outcome: 'rolled_back',
-      code: 'SLIPWAY_STEP_TIMED_OUT',
-      servingRevisionId: good,
-      givenUpRevisionIds: [result.revisionId],
-    });
   });
 
   it('without checks does not say that any passed', async () => {
@@ -304,9 +254,7 @@ describeWorkflows('a release', (harness) => {
 
   it('canceled while polling, ends aborted with the baseline restored', async () => {
     const { target, good } = harness.newServingTarget();
-    target.world.slow.add(identity('b'));
-    const { releaseId } = await target.submit('b');
-    await target.world.called('awaitDeployed');
+    const releaseId = await polling(target);
     await target.child(releaseId).cancel();
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });

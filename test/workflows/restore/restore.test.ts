@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { notTaken, refused } from '../faults.ts';
 import type { Harness } from '../harness.ts';
-import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
+import { abandoned } from '../moments.ts';
+import { GREETS, identity, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { Fault } from '../world.ts';
 
@@ -28,15 +29,6 @@ describeWorkflows('a restore', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
   });
 
-  it('never restores the revision that failed', async () => {
-    const { target, older, newer } = twoVerified(harness);
-    target.world.bad.add(identity('b'));
-    target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
-    const result = await target.release('b');
-    expect(target.world.redeployed).toEqual([newer, newer, older, older]);
-    expect(target.world.redeployed).not.toContain(result.revisionId);
-  });
-
   it('without a working revision ends rollback_failed, with the commands and without a key', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
@@ -47,6 +39,7 @@ describeWorkflows('a restore', (harness) => {
       servingRevisionId: result.revisionId,
       servingVerified: false,
     });
+    expect(target.world.redeployed).toEqual([newer, newer, older, older]);
     const redeploy = `/v2/deployments/${result.deploymentId}/revisions/${newer}/redeploy`;
     expect(result.instructions).toContain(`slipway rollback production --to ${newer}`);
     expect(result.instructions).toContain('curl -X POST -H "X-Api-Key: $CONTROL_PLANE_KEY"');
@@ -67,45 +60,6 @@ describeWorkflows('a restore', (harness) => {
     expect(result.instructions).toContain(`--to ${older}`);
   });
 
-  it('follows the new revision that a redeploy creates', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.controlPlane.redeployMakesRevision = true;
-    target.world.bad.add(identity('b'));
-    const result = await target.release('b');
-    const latest = target.world.deployment?.revisions.at(-1)?.id;
-    expect(latest).not.toBe(good);
-    expect(result).toMatchObject({
-      outcome: 'rolled_back',
-      servingRevisionId: latest,
-      servingVerified: true,
-    });
-    const { state } = await target.view();
-    expect(state.activeRevisionId).toBe(latest);
-    expect(state.known.at(-1)).toMatchObject({ revisionId: latest, verified: true });
-  });
-
-  it('sends a lost redeploy again, after a read', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.bad.add(identity('b'));
-    target.world.next('redeployRevision', unansweredAndLost);
-    const result = await target.release('b');
-    expect(target.world.redeployed).toEqual([good, good]);
-    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-  });
-
-  it('does not send a redeploy again if its new revision can be read', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.controlPlane.redeployMakesRevision = true;
-    target.world.bad.add(identity('b'));
-    target.world.next('redeployRevision', unansweredButTaken);
-    const result = await target.release('b');
-    expect(target.world.count('redeployRevision')).toBe(1);
-    expect(result).toMatchObject({
-      outcome: 'rolled_back',
-      servingRevisionId: target.world.deployment?.revisions.at(-1)?.id,
-    });
-  });
-
   it('retries a redeploy that was rejected temporarily', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
@@ -113,14 +67,6 @@ describeWorkflows('a restore', (harness) => {
     const result = await target.release('b');
     expect(target.world.redeployed).toEqual([good, good, good]);
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-  });
-
-  it('redeploys even if the active revision never changed', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.broken.set(identity('b'), 'BUILD_FAILED');
-    const result = await target.release('b');
-    expect(target.world.redeployed).toEqual([good]);
-    expect(stepNames(result)).toContain('restore redeploy done');
   });
 
   it('retries a check that cannot run twice as often as a release before it abandons a revision', async () => {
@@ -134,7 +80,7 @@ describeWorkflows('a restore', (harness) => {
   describe('an abandoned revision', () => {
     it('that becomes active later is countered with what serves, without a hold', async () => {
       const { target, good } = harness.newServingTarget();
-      const late = await giveUpOn(target);
+      const late = await abandoned(target);
       target.world.bringUp(late);
       const row = await rollbackRow(target);
       expect(row).toMatchObject({
@@ -153,7 +99,7 @@ describeWorkflows('a restore', (harness) => {
     it('that no longer exists is dropped without a report', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('awaitLateSuccess', refused('SLIPWAY_NOT_FOUND', 404));
-      await giveUpOn(target);
+      await abandoned(target);
       const { state } = await target.viewOnce(({ state: { late } }) => late.length === 0);
       expect(state.ignored).toEqual([]);
     });
@@ -167,7 +113,7 @@ describeWorkflows('a restore', (harness) => {
           return perform();
         };
         target.world.next(activity, comesUp);
-        const late = await giveUpOn(target);
+        const late = await abandoned(target);
         expect(target.world.redeployed).toEqual([good, good]);
         expect(target.world.active).toBe(good);
         const { state } = await target.idle();
@@ -178,7 +124,7 @@ describeWorkflows('a restore', (harness) => {
 
     it('is watched again after a release in between, and countered with the revision that serves then', async () => {
       const { target } = harness.newServingTarget();
-      const late = await giveUpOn(target);
+      const late = await abandoned(target);
       const next = await target.release('c');
       expect(next.outcome).toBe('released');
       await target.world.called('awaitLateSuccess', 2);
@@ -189,24 +135,17 @@ describeWorkflows('a restore', (harness) => {
 
     it('is dropped after it has failed', async () => {
       const { target } = harness.newServingTarget();
-      const late = await giveUpOn(target);
+      const late = await abandoned(target);
       target.world.end(late, 'INTERRUPTED');
       const { state } = await target.viewOnce((view) => view.state.late.length === 0);
       expect(state.rollbacks).toEqual([]);
       expect(state.history.map((row) => row.kind)).toEqual(['release']);
     });
 
-    it('is dropped at its deadline', async () => {
-      const { target } = harness.newServingTarget();
-      await giveUpOn(target, 2_000);
-      await target.viewOnce((view) => view.state.late.length === 0);
-      expect(target.world.redeployed).toHaveLength(1);
-    });
-
     it('is watched beside the others: the second to be abandoned is countered first', async () => {
       const { target, good } = harness.newServingTarget();
-      const first = await giveUpOn(target);
-      const second = await giveUpOn(target, 60_000, 'c');
+      const first = await abandoned(target);
+      const second = await abandoned(target, 60_000, 'c');
       await target.viewOnce((view) => view.state.late.length === 2);
       target.world.bringUp(second);
       expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: good });
@@ -217,7 +156,7 @@ describeWorkflows('a restore', (harness) => {
     it('beyond the limit of watches is listed among the ignored', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('awaitLateSuccess', refused('SLIPWAY_UNAUTHORIZED', 401));
-      await giveUpOn(target);
+      await abandoned(target);
       const { state } = await target.viewOnce((view) => view.state.late.length === 0);
       expect(state.ignored).toMatchObject([{ message: 'watch' }]);
       expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
@@ -225,7 +164,7 @@ describeWorkflows('a restore', (harness) => {
 
     it('is countered on a canceled target, too', async () => {
       const { target, good } = harness.newServingTarget();
-      const late = await giveUpOn(target);
+      const late = await abandoned(target);
       await target.world.called('awaitLateSuccess');
       await target.handle.cancel();
       target.world.bringUp(late);
@@ -278,19 +217,6 @@ function twoVerified(harness: Harness): { target: TargetUnderTest; older: string
     },
   });
   return { target, older, newer };
-}
-
-/** Releases a revision that stays `BUILDING`, until the release has stopped waiting for it. */
-async function giveUpOn(target: TargetUnderTest, watchMs = 60_000, artifact = 'b'): Promise<string> {
-  target.world.slow.add(identity(artifact));
-  const steps = {
-    ...QUICK,
-    deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 },
-    watch: { ...QUICK.watch, scheduleToCloseMs: watchMs },
-  };
-  const { revisionId, outcome } = await target.release(artifact, { steps });
-  expect(outcome).toBe('rolled_back');
-  return revisionId ?? '';
 }
 
 /** The row of the first rollback in the target's history. */

@@ -81,16 +81,6 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('repeated within a minute, without what it leaves, changes nothing', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
-    await target.ended((await target.rollback()).requestId);
-    expect(await target.rollback()).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
-    await target.signal('rollback', { reason: 'again' });
-    await target.viewOnce((view) => view.state.said.length === 3);
-    expect(target.world.redeployed).toEqual([good]);
-  });
-
   it('while another rollback runs, to another revision runs next, without a name joins it', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');

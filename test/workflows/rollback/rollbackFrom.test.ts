@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { identity, QUICK } from '../requests.ts';
+import { polling } from '../moments.ts';
+import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows(
@@ -32,7 +33,7 @@ describeWorkflows(
     it('while a release deploys: neither it nor what served is restored', async () => {
       const { target, good } = harness.newServingTarget();
       const bad = await target.release('a');
-      const releaseId = await deploying(target);
+      const releaseId = await polling(target);
       const serving = bad.revisionId ?? '';
       const { requestId } = await target.rollback({ serving });
       expect(await target.result(releaseId)).toMatchObject({
@@ -41,37 +42,6 @@ describeWorkflows(
       });
       expect((await target.ended(requestId)).releaseId).toBe(releaseId);
       expect(left(await target.idle())).toEqual([serving]);
-      expect(target.world.redeployed).toEqual([good]);
-    });
-
-    it('on a hold is accepted, and the answer says what will serve', async () => {
-      const { target, good } = harness.newServingTarget();
-      const first = await target.release('a', { commit: 'c0ffee' });
-      const second = await target.release('b');
-      await target.handle.executeUpdate('hold', { args: [{ who: 'ada' }] });
-      const answer = await target.rollback({ serving: second.revisionId ?? '' });
-      const serves = {
-        revisionId: first.revisionId,
-        release: first.releaseId,
-        commit: 'c0ffee',
-        artifact: identity('a'),
-      };
-      expect(answer).toMatchObject({ disposition: 'queued', serves });
-      for (const word of [first.revisionId, first.releaseId, 'c0ffee', identity('a').slice(0, 19)]) {
-        expect(answer.reason).toContain(word);
-      }
-      expect((await target.ended(answer.requestId)).servingRevisionId).toBe(first.revisionId);
-      const again = await target.rollback({ serving: first.revisionId ?? '' });
-      expect((await target.ended(again.requestId)).servingRevisionId).toBe(good);
-    });
-
-    it('is done already if that one no longer serves, and the answer names what serves', async () => {
-      const { target, good } = harness.newServingTarget();
-      const serving = (await target.release('a')).revisionId ?? '';
-      await target.ended((await target.rollback({ serving })).requestId);
-      const again = await target.rollback({ serving });
-      expect(again).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
-      expect(again.reason).toContain(good);
       expect(target.world.redeployed).toEqual([good]);
     });
 
@@ -129,22 +99,6 @@ describeWorkflows(
       expect(target.world.active).not.toBe(good);
     });
 
-    it('by signal, long after a restore, leaves what serves then', async () => {
-      const { target, good } = harness.newServingTarget();
-      const second = await target.release('a');
-      const third = await target.release('b');
-      const back = await target.rollback({ serving: third.revisionId ?? '' });
-      await target.ended(back.requestId);
-      const { state } = await target.idle();
-      await target.handle.terminate();
-      const long = state.history.map((row) => ({ ...row, endedAt: '2026-01-01T00:00:00.000Z' }));
-      target.startWith({ state: { ...state, history: long } });
-      await target.startOnly();
-      await target.signal('rollback');
-      await target.world.until(() => target.world.active === good);
-      expect(target.world.redeployed).toEqual([second.revisionId, good]);
-    });
-
     it('and if a redeploy makes a copy, a second one goes to an earlier release, not to the original of the copy', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.controlPlane.redeployMakesRevision = true;
@@ -198,7 +152,7 @@ describeWorkflows(
     it('and the running release does not restore it, even if there is no other revision', async () => {
       const target = harness.newTarget();
       const only = (await target.release('a')).revisionId ?? '';
-      const releaseId = await deploying(target);
+      const releaseId = await polling(target);
       const { requestId } = await target.rollback({ serving: only });
       const result = await target.result(releaseId);
       expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: only });
@@ -211,7 +165,7 @@ describeWorkflows(
       const { target, good } = harness.newServingTarget();
       const serving = (await target.release('a')).revisionId ?? '';
       target.world.broken.set(serving, 'DEPLOY_FAILED');
-      const releaseId = await deploying(target);
+      const releaseId = await polling(target);
       target.world.end(target.world.latest ?? '', 'BUILD_FAILED');
       const gate = target.world.gate('redeployRevision');
       await target.world.called('redeployRevision');
@@ -229,13 +183,4 @@ describeWorkflows(
 /** The revisions that are restored only by name, oldest first. */
 function left({ state }: Pick<Awaited<ReturnType<TargetUnderTest['view']>>, 'state'>): string[] {
   return state.known.filter(({ quarantined }) => quarantined === true).map(({ revisionId }) => revisionId);
-}
-
-/** Submits a release and waits until it polls a revision that is not deployed. */
-async function deploying(target: TargetUnderTest): Promise<string> {
-  target.world.slow.add(identity('b'));
-  const before = target.world.count('awaitDeployed');
-  const { releaseId } = await target.submit('b', { steps: QUICK });
-  await target.world.called('awaitDeployed', before + 1);
-  return releaseId;
 }

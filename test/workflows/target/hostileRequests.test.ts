@@ -10,6 +10,7 @@ import {
 } from '../../domain/release/hostileRequests.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { KNOWN_NAMES } from '../garbage.ts';
+import { endAll } from '../moments.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /** The fields of a request with the most parts, and all others. */
@@ -84,15 +85,4 @@ async function looksAround(target: TargetUnderTest): Promise<boolean> {
     ({ activityType }) => activityType?.name !== 'awaitLateSuccess',
   );
   return raw.pendingWorkflowTask != null || (looks ?? []).length > 0;
-}
-
-/** Ends all running and waiting work, as people would. */
-async function endAll(target: TargetUnderTest): Promise<void> {
-  for (;;) {
-    const { state, running } = await target.view();
-    if (running === null && state.queue.length === 0 && state.rollbacks.length === 0) return;
-    await target.signal('withdraw');
-    await target.signal('abort');
-    if (running !== null) await target.ended(running.releaseId);
-  }
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { landsLate, refused, unansweredAndLost } from '../faults.ts';
+import { abandoned, waitingFor } from '../moments.ts';
 import { identity, QUICK, tarball } from '../requests.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -10,7 +11,7 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 describeWorkflows('an abandoned revision that becomes active', (harness) => {
   it('just before the next release reads what serves is not its baseline', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
+    const late = await abandoned(target);
     target.world.next('findDeployment', (perform, world) => {
       world.bringUp(late);
       return perform();
@@ -27,7 +28,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
   it('while the next release waits for an approval is countered, after that release has ended', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
+    const late = await abandoned(target);
     const releaseId = await waitsForApproval(target);
     target.world.bringUp(late);
     const { state } = await target.viewOnce((view) => view.state.history.length === 3);
@@ -65,7 +66,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
   it('while the next release goes forward does not stop that: its own revision replaces the late one', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
+    const late = await abandoned(target);
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('c');
     await target.world.called('uploadArtifact', 2);
@@ -80,10 +81,11 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
   it('while the next release waits for a decision after its PATCH makes that release roll back', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
+    const late = await abandoned(target);
     target.world.next('awaitDeployed', refused('SLIPWAY_STEP_TIMED_OUT'));
-    const { releaseId } = await target.submit('c', { onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    const releaseId = await waitingFor('decision', target, 'c', {
+      onError: { then: 'wait', waitMs: 60_000 },
+    });
     target.world.bringUp(late);
     expect(await target.result(releaseId)).toMatchObject({
       outcome: 'rolled_back',
@@ -96,7 +98,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
   it('if a release that it did not stop fails unchanged is countered before the next one', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
+    const late = await abandoned(target);
     const gate = target.world.gate('uploadArtifact', refused());
     const { releaseId } = await target.submit('c', { queue: 'all' });
     await target.submit('d', { queue: 'all', approval: { required: 1, withinMs: 60_000 } });
@@ -150,7 +152,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
   it('too late is dropped after a read, also while a release waits', async () => {
     const { target } = harness.newServingTarget();
-    await giveUpOn(target, 3_000);
+    await abandoned(target, 3_000);
     const releaseId = await waitsForApproval(target);
     const { running } = await target.viewOnce(({ state }) => state.late.length === 0);
     expect(running?.releaseId).toBe(releaseId);
@@ -159,24 +161,9 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
   });
 });
 
-/** Releases a revision that stays `BUILDING`, until the release has stopped waiting for it. */
-async function giveUpOn(target: TargetUnderTest, watchMs = 60_000): Promise<string> {
-  target.world.slow.add(identity('b'));
-  const steps = {
-    ...QUICK,
-    deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 },
-    watch: { ...QUICK.watch, scheduleToCloseMs: watchMs },
-  };
-  const { revisionId, outcome } = await target.release('b', { steps });
-  expect(outcome).toBe('rolled_back');
-  return revisionId ?? '';
-}
-
 /** A release that is never approved. */
-async function waitsForApproval(target: TargetUnderTest): Promise<string> {
-  const { releaseId } = await target.submit('c', { approval: { required: 1, withinMs: 60_000 } });
-  await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
-  return releaseId;
+function waitsForApproval(target: TargetUnderTest): Promise<string> {
+  return waitingFor('approval', target, 'c', { approval: { required: 1, withinMs: 60_000 } });
 }
 
 /** Waits until the target has told a release that an abandoned revision serves. */

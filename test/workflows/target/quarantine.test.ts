@@ -20,17 +20,6 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.release('b', { requestKey: 'once more' })).toMatchObject({ outcome: 'released' });
   });
 
-  it('names the artifact by a revision or by a prefix of its digest; an unknown one is rejected', async () => {
-    const { target } = harness.newServingTarget();
-    const { revisionId } = await target.release('b');
-    const quarantine = (artifact: string): Promise<unknown> =>
-      target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact }] });
-    expect(await quarantine(revisionId ?? '')).toBe(identity('b'));
-    expect(await quarantine(identity('b').slice('sha256:'.length, 20))).toBe(identity('b'));
-    await expect(quarantine('0123456789')).rejects.toThrow();
-    expect((await target.view()).state.quarantined).toHaveLength(1);
-  });
-
   it('its revisions are not restored automatically', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
@@ -64,15 +53,6 @@ describeWorkflows('a quarantine', (harness) => {
     const first = await target.release('b', { artifact });
     expect(first).toMatchObject({ outcome: 'rolled_back', artifactMayChange: true });
     await target.release('c', { artifact });
-    expect((await target.idle()).state.quarantined).toEqual([]);
-  });
-
-  it('does not start for checks that failed before a person ended it', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.bad.add(identity('b'));
-    await target.release('b');
-    await target.handle.executeUpdate('unquarantine', { args: [{ ...BO, artifact: identity('b') }] });
-    await target.release('b');
     expect((await target.idle()).state.quarantined).toEqual([]);
   });
 
@@ -115,24 +95,5 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
     target.world.bad.add(identity('c'));
     expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-  });
-
-  it('is carried over by Continue-As-New', async () => {
-    const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 10 });
-    await target.release('b');
-    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
-    await target.release('c');
-    expect(await target.runCount()).toBeGreaterThan(1);
-    expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
-  });
-
-  it('garbage by raw signal is ignored, with the reason', async () => {
-    const { target } = harness.newServingTarget();
-    await target.release('b');
-    await target.signal('quarantine');
-    await target.signal('unquarantine', { artifact: 7 });
-    await target.signal('withdraw', []);
-    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length === 3);
-    expect(state.ignored.map(({ message }) => message)).toEqual(['quarantine', 'unquarantine', 'withdraw']);
   });
 });

@@ -24,21 +24,6 @@ describeWorkflows('a submission', (harness) => {
     ]);
   });
 
-  it('that is withdrawn while its release waits ends only that release', async () => {
-    const { target } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const running = await target.submit('a', { queue: 'all' }, 'one');
-    const waiting = await target.submit('b', { queue: 'all' }, 'two');
-    const other = await target.submit('c', { queue: 'all' }, 'three');
-    expect(await target.handle.executeUpdate('withdraw', { args: [{ submission: 'two', ...BO }] })).toEqual([
-      waiting.releaseId,
-    ]);
-    expect(await target.ended(waiting.releaseId)).toMatchObject({ outcome: 'aborted' });
-    gate.open();
-    expect((await target.result(running.releaseId)).outcome).toBe('released');
-    expect((await target.result(other.releaseId)).outcome).toBe('released');
-  });
-
   it('that is withdrawn while its release runs stops it, and its change is undone', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.slow.add(identity('b'));
@@ -87,27 +72,5 @@ describeWorkflows('a submission', (harness) => {
     expect((await target.child(releaseId).describe()).status.name).toBe('RUNNING');
     await target.signal('withdraw', { submission: 'two', ...BO });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
-  });
-
-  it('that has been released already cannot be withdrawn', async () => {
-    const { target } = harness.newServingTarget();
-    const { releaseId } = await target.submit('b', {}, 'one');
-    await target.result(releaseId);
-    expect(await target.handle.executeUpdate('withdraw', { args: [{ submission: 'one', ...BO }] })).toEqual([
-      releaseId,
-    ]);
-    expect(await target.ended(releaseId)).toMatchObject({ outcome: 'released' });
-  });
-
-  it('is answered by the next run of its target like by the run before', async () => {
-    const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 20 });
-    target.world.bad.add(identity('b'));
-    const first = await target.submit('b', {}, 'one');
-    expect((await target.result(first.releaseId)).outcome).toBe('rolled_back');
-    await target.handle.executeUpdate('withdraw', { args: [{ submission: 'two', ...BO }] });
-    await target.carriedOn(BO);
-    await target.handle.executeUpdate('unhold', { args: [BO] });
-    expect(await target.submit('b', {}, 'one')).toEqual(first);
-    expect(await target.submit('b', {}, 'two')).toMatchObject({ disposition: 'rejected' });
   });
 });

@@ -1,28 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
-import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../../src/messages/target.ts';
+import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { identity, tarball } from '../requests.ts';
+import { tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
-  it('lets the newest waiting release supersede the others', async () => {
-    const target = harness.newTarget();
-    const { open, first } = await busy(target);
-    const second = await target.submit('b');
-    const third = await target.submit('c');
-    open();
-    expect((await target.ended(second.releaseId)).reason).toContain(`superseded by ${third.releaseId}`);
-    expect((await target.result(third.releaseId)).outcome).toBe('released');
-    const { state } = await target.idle();
-    expect(state.history.map(({ releaseId, outcome }) => [releaseId, outcome])).toEqual([
-      [second.releaseId, 'superseded'],
-      [first, 'released'],
-      [third.releaseId, 'released'],
-    ]);
-  });
-
   it('under queue: all runs each in order, one at a time', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target, 'all');
@@ -37,22 +21,6 @@ describeWorkflows('a target', (harness) => {
     expect(target.world.active).toBe(target.world.revisionsOf(tarball('d'))[0]);
   });
 
-  it('joins a running release, a waiting one, and the serving one', async () => {
-    const target = harness.newTarget();
-    const { open, first } = await busy(target);
-    expect(await target.submit('a')).toMatchObject({ releaseId: first, disposition: 'joined' });
-    const waiting = await target.submit('b');
-    expect(await target.submit('b')).toMatchObject({ releaseId: waiting.releaseId, disposition: 'joined' });
-    open();
-    await target.ended(waiting.releaseId);
-    await target.idle();
-    expect(await target.submit('b')).toMatchObject({
-      releaseId: waiting.releaseId,
-      disposition: 'already_released',
-    });
-    expect(target.world.count('patchDeployment')).toBe(2);
-  });
-
   it('does not join a release that served until the deployment was changed by hand', async () => {
     const target = harness.newTarget();
     const first = await target.release('a');
@@ -65,69 +33,6 @@ describeWorkflows('a target', (harness) => {
     expect(result).toMatchObject({ outcome: 'released', baseline: { revisionId: byHand } });
     expect(result.revisionId).not.toBe(first.revisionId);
     expect((await target.view()).state.drift).toMatchObject({ expected: first.revisionId, found: byHand });
-  });
-
-  it('ships A again after A and B', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    await target.release('b');
-    const again = await target.release('a');
-    expect(again).toMatchObject({ outcome: 'released', releaseId: 'release-3' });
-    expect(target.world.revisionsOf(tarball('a'))).toHaveLength(2);
-    expect(target.world.active).toBe(again.revisionId);
-  });
-
-  it('makes a new attempt of a release that failed', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.bad.add(identity('b'));
-    expect((await target.release('b')).outcome).toBe('rolled_back');
-    target.world.bad.delete(identity('b'));
-    const again = await target.submit('b');
-    expect(again.disposition).toBe('queued');
-    expect((await target.result(again.releaseId)).outcome).toBe('released');
-  });
-
-  it('on hold rejects a release, accepts one that overrides it, and accepts all after the hold', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    expect(await hold(target, true)).toBe(true);
-    const rejected = await target.submit('b');
-    expect(rejected.disposition).toBe('rejected');
-    expect(rejected.reason).toContain('set by ada: release day');
-    expect(await target.ended(rejected.releaseId)).toMatchObject({ outcome: 'rejected' });
-    expect((await target.release('b', { overrideHold: true })).outcome).toBe('released');
-    expect((await target.view()).state.hold).not.toBeNull();
-    expect(await hold(target, false)).toBe(false);
-    expect((await target.release('c')).outcome).toBe('released');
-  });
-
-  it('put on hold rejects waiting releases, and lets the running one end', async () => {
-    const target = harness.newTarget();
-    const { open, first } = await busy(target);
-    const waiting = await target.submit('b');
-    await target.signal('hold', { who: 'bo', reason: 'freeze' });
-    expect((await target.ended(waiting.releaseId)).reason).toContain('a hold, by bo: freeze');
-    open();
-    expect((await target.result(first)).outcome).toBe('released');
-    await target.signal('unhold');
-    await target.viewOnce(({ state }) => state.hold === null);
-  });
-
-  it('shows the step of a release and of a rollback', async () => {
-    const target = harness.newTarget();
-    const { open, first } = await busy(target);
-    const waiting = await target.submit('b');
-    const lookUp = (id: string) => target.handle.query('lookup', id);
-    expect(await lookUp(first)).toEqual({
-      state: 'running',
-      releaseId: first,
-      workflowId: `${target.workflowId}/${first}`,
-    });
-    expect(await lookUp(waiting.releaseId)).toEqual({ state: 'queued', reason: 'next in the queue' });
-    expect(await lookUp('release-99')).toBeNull();
-    open();
-    await target.ended(waiting.releaseId);
-    expect(await lookUp(first)).toMatchObject({ state: 'ended', row: { outcome: 'released' } });
   });
 
   it('describes itself in the current details, and what runs and serves in its memo', async () => {
@@ -196,16 +101,6 @@ describeWorkflows('a target', (harness) => {
       expect((await target.release('b')).outcome).toBe('released');
     });
 
-    it('while a release runs neither stops nor fails it', async () => {
-      const target = harness.newTarget();
-      const { open, first } = await busy(target);
-      const malformed = GARBAGE.filter((garbage) => garbage !== null);
-      for (const garbage of malformed) await target.signal('rollback', garbage);
-      await target.viewOnce((view) => view.state.ignored.length === malformed.length);
-      open();
-      expect((await target.result(first)).outcome).toBe('released');
-    });
-
     it('by update is rejected with the reason', async () => {
       const target = harness.newTarget();
       await target.release('a');
@@ -218,27 +113,6 @@ describeWorkflows('a target', (harness) => {
         }
       }
       expect((await target.release('b')).outcome).toBe('released');
-    });
-
-    it('as a release request that Temporal would reject is rejected before it is accepted', async () => {
-      const target = harness.newTarget();
-      const right = target.request('a');
-      const wrong = [
-        { ...right, artifact: { kind: 'tarball' } },
-        { ...right, artifact: { kind: 'wheel', uri: 'x' } },
-        { ...right, commit: 'c'.repeat(5_000) },
-        { ...right, steps: { find: { startToCloseMs: 'soon' } } },
-        { ...right, steps: { find: { retry: { maximumAttempts: -1 } } } },
-        { ...right, steps: { patch: { retry: { backoffCoefficient: 0 } } } },
-        { ...right, requestedBy: { who: 'ada' } },
-      ];
-      await target.submit(right);
-      for (const request of wrong) {
-        await expect(
-          target.handle.executeUpdate(submitReleaseUpdate, { args: [request as never] }),
-        ).rejects.toThrow('Workflow Update failed');
-      }
-      expect((await target.result('release-1')).outcome).toBe('released');
     });
   });
 

@@ -1,0 +1,50 @@
+import { expect } from 'vitest';
+
+import type { ReleaseRequest, Waiting } from '../../src/domain/release/release.ts';
+import { identity, QUICK } from './requests.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+
+/** Submits a release, and waits until it polls its revision, which stays `BUILDING`. */
+export async function polling(target: TargetUnderTest, artifact = 'b'): Promise<string> {
+  target.world.slow.add(identity(artifact));
+  const before = target.world.count('awaitDeployed');
+  const { releaseId } = await target.submit(artifact);
+  await target.world.called('awaitDeployed', before + 1);
+  return releaseId;
+}
+
+/** Submits a release, and waits until it waits for an approval, a decision or a freeze. */
+export async function waitingFor(
+  what: Waiting['for'],
+  target: TargetUnderTest,
+  artifact: string,
+  changes: Partial<ReleaseRequest>,
+): Promise<string> {
+  const { releaseId } = await target.submit(artifact, changes);
+  await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === what);
+  return releaseId;
+}
+
+/** Releases a revision that stays `BUILDING`, until the release has abandoned it. Returns the revision. */
+export async function abandoned(target: TargetUnderTest, watchMs = 60_000, artifact = 'b'): Promise<string> {
+  target.world.slow.add(identity(artifact));
+  const steps = {
+    ...QUICK,
+    deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 },
+    watch: { ...QUICK.watch, scheduleToCloseMs: watchMs },
+  };
+  const { revisionId, outcome } = await target.release(artifact, { steps });
+  expect(outcome).toBe('rolled_back');
+  return revisionId ?? '';
+}
+
+/** Ends all running and waiting work, as people would. */
+export async function endAll(target: TargetUnderTest): Promise<void> {
+  for (;;) {
+    const { state, running } = await target.view();
+    if (running === null && state.queue.length === 0 && state.rollbacks.length === 0) return;
+    await target.signal('withdraw');
+    await target.signal('abort');
+    if (running !== null) await target.ended(running.releaseId);
+  }
+}
