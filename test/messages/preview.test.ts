@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { previewPushProblem } from '../../../src/domain/preview/previewProblem.ts';
-import { releaseRequest } from '../../workflows/requests.ts';
+import { readPush } from '../../src/messages/preview.ts';
+import { releaseRequest } from '../workflows/requests.ts';
 
 const PUSH = {
   terms: {
@@ -24,8 +24,8 @@ const withComment = (comment: object): unknown =>
 
 describe('a push', () => {
   it('is accepted with and without a comment', () => {
-    expect(previewPushProblem(PUSH)).toBeUndefined();
-    expect(previewPushProblem(withTerms({ comment: undefined }))).toBeUndefined();
+    expect(readPush(PUSH)).toBe(PUSH);
+    expect(readPush(withTerms({ comment: undefined }))).toBeTypeOf('object');
   });
 
   it.each<[string, unknown]>([
@@ -43,6 +43,6 @@ describe('a push', () => {
     ['a repository that leaves its path', withComment({ repository: '../../user?' })],
     ['an API that is no address', withComment({ apiUrl: 'javascript:1' })],
   ])('is rejected: %s', (_, push) => {
-    expect(previewPushProblem(push)).toEqual(expect.any(String));
+    expect(readPush(push)).toBeTypeOf('string');
   });
 });
