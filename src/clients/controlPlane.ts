@@ -63,20 +63,13 @@ export type DeploymentsClient = Pick<
 export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   const { vocabulary = 'contract', ...serviceOptions } = options;
   const isPublic = vocabulary === 'public';
-  const service = isPublic
-    ? inPublicVocabulary(createService(serviceOptions))
-    : createService(serviceOptions);
+  const plain = createService(serviceOptions);
+  const service = isPublic ? inPublicVocabulary(plain) : plain;
   const { call: ask } = service;
   const requestUploadUrl = uploadUrlRequester(service, isPublic);
-  const of = (deploymentId: string) => ({ deployment_id: deploymentId });
-  const revisionOf = (deploymentId: string, revisionId: string) => ({
-    deployment_id: deploymentId,
-    revision_id: revisionId,
-  });
-  const projectOf = (deploymentId: string, revisionId: string) => ({
-    project_id: deploymentId,
-    revision_id: revisionId,
-  });
+  const of = (deployment_id: string) => ({ deployment_id });
+  const revisionOf = (deployment_id: string, revision_id: string) => ({ deployment_id, revision_id });
+  const projectOf = (project_id: string, revision_id: string) => ({ project_id, revision_id });
 
   const listDeployments = (
     { deployment_ids: ids, ...rest }: Partial<DeploymentsQuery>,

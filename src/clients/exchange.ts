@@ -146,7 +146,8 @@ export class Exchange {
   failure(cause: unknown): ServiceError {
     const { signal, timeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;
-    const reason = transportReason(cause);
+    const code = codeOf(cause);
+    const reason = REASONS[code] ?? (code === '' ? 'the transport failed' : code);
     const what = `${method} ${this.#path}`;
     if (signal?.aborted === true) {
       return this.#error(this.#lostCode, `${what} was aborted`, { cause, aborted: true });
@@ -162,7 +163,7 @@ export class Exchange {
     }
     // The parser's error quotes the answer, so it is not kept as a cause.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
-    const redirect = REFUSED_REDIRECTS[codeOf(cause)];
+    const redirect = REFUSED_REDIRECTS[code];
     if (redirect !== undefined) return this.badAnswer(redirect);
     return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
   }
@@ -342,11 +343,6 @@ const REFUSED_REDIRECTS: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: 'a redirect in a circle',
   [REFUSED_REDIRECT]: 'a redirect to an address without https',
 };
-
-function transportReason(cause: unknown): string {
-  const code = codeOf(cause);
-  return REASONS[code] ?? (code === '' ? 'the transport failed' : code);
-}
 
 function codeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return '';

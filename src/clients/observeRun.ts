@@ -37,18 +37,16 @@ export async function observeRun(
 ): Promise<ObservedStream> {
   const started = performance.now();
   const timeout = AbortSignal.timeout(timeoutMs);
-  const seen = {
-    runId: null as string | null,
-    feedbackLink: null as string | null,
-    firstOutputMs: null as number | null,
-    values: undefined as unknown,
+  const seen: { -readonly [Field in keyof Omit<ObservedStream, 'run'>]: ObservedStream[Field] } = {
+    runId: null,
+    feedbackLink: null,
+    firstOutputMs: null,
   };
+  let values: unknown;
   let error: string | undefined;
   const ended = (status: ObservedRun['status']): ObservedStream => ({
-    run: { status, values: seen.values ?? null, latencyMs: performance.now() - started, error },
-    runId: seen.runId,
-    feedbackLink: seen.feedbackLink,
-    firstOutputMs: seen.firstOutputMs,
+    ...seen,
+    run: { status, values: values ?? null, latencyMs: performance.now() - started, error },
   });
   try {
     const body: RunRequest = {
@@ -67,7 +65,7 @@ export async function observeRun(
       if (event === 'metadata') seen.runId = textField(data, 'run_id');
       if (event === 'feedback' && feedbackKey !== undefined) seen.feedbackLink = textField(data, feedbackKey);
       if (event === 'messages' || event === 'updates') seen.firstOutputMs ??= performance.now() - started;
-      if (event === 'values') seen.values = data;
+      if (event === 'values') values = data;
       if (event === 'error') error = describeError(data);
     }
   } catch (failure) {
@@ -75,15 +73,12 @@ export async function observeRun(
     throw failure;
   }
   if (error !== undefined) return ended('error');
-  if (seen.values === undefined) {
+  if (values === undefined) {
     // Every run begins with its values. Without them, the stream was interrupted and the run did not succeed.
     throw new SlipwayError('SLIPWAY_BAD_ANSWER', 'the stream of the run ended without values');
   }
-  return ended(isInterrupted(seen.values) ? 'interrupted' : 'success');
-}
-
-function isInterrupted(values: unknown): boolean {
-  return typeof values === 'object' && values !== null && '__interrupt__' in values;
+  const isInterrupted = isRecord(values) && '__interrupt__' in values;
+  return ended(isInterrupted ? 'interrupted' : 'success');
 }
 
 function describeError(data: unknown): string {

@@ -139,14 +139,11 @@ export function readRestoring(raw: unknown): Restoring | string {
   return { releaseId, revisionId };
 }
 
-/** What to withdraw (a submission, or waiting releases: all if undefined), who asked, and why. */
-export interface Withdrawing {
-  readonly release: string | undefined;
-  readonly submission: string | undefined;
-  readonly by: Actor;
-}
-
-export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
+/** Reads what to withdraw (a submission, or waiting releases: all if neither is named), who asked, and why. */
+export function readWithdrawMessage(
+  raw: unknown,
+  origin: string,
+): (Pick<WithdrawMessage, 'release' | 'submission'> & { readonly by: Actor }) | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
   return { release: fields['release'], submission: fields['submission'], by: readActor(fields, origin) };

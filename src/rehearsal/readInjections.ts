@@ -62,7 +62,9 @@ function readInjection(sentence: Sentence, known: KnownNames): Injection {
         if (next !== 'approves' && next !== 'rejects') throw sentence.wrong(first, whatIsMeant(first.text));
         sentence.oneOf(next);
         const what = next === 'approves' ? 'approve' : 'reject';
-        return { kind: 'approval', says: { who: first.text, what, afterMs: readAfter(sentence) } };
+        if (sentence.isAtEnd) return { kind: 'approval', says: { who: first.text, what, afterMs: 0 } };
+        sentence.oneOf('after');
+        return { kind: 'approval', says: { who: first.text, what, afterMs: readDuration(sentence) } };
       }
     }
   })();
@@ -86,12 +88,6 @@ function optionalTarget(sentence: Sentence, preposition: string, { targets }: Kn
   if (sentence.peek() !== preposition) return null;
   sentence.oneOf(preposition);
   return sentence.name('a target', targets);
-}
-
-function readAfter(sentence: Sentence): number {
-  if (sentence.isAtEnd) return 0;
-  sentence.oneOf('after');
-  return readDuration(sentence);
 }
 
 function readWhen(sentence: Sentence): When {

@@ -50,8 +50,7 @@ export function checkActivities(
           confirm: () => requireActive(outside, revision),
           onAnswered: (answered) => shownRun(outside, store, check, answered),
         });
-        const named = { check: check.name, revisionId, ...verdict };
-        return { verdict: named, spent: budget && spent };
+        return { verdict: { check: check.name, revisionId, ...verdict }, spent: budget && spent };
       }
       const begun = begunBefore(check);
       await removeLeftThreads(agent, check, begun);
@@ -69,10 +68,7 @@ export function checkActivities(
         onProgress: (progress) => reportRepetition(check, progress),
         signal: Context.current().cancellationSignal,
       });
-      return {
-        verdict: { check: check.name, revisionId, ...verdict },
-        spent: budget && spent,
-      };
+      return { verdict: { check: check.name, revisionId, ...verdict }, spent: budget && spent };
     },
   };
 }
@@ -120,7 +116,9 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
   if (check.turns === undefined || attempt === 1) return;
   for (let repetition = made; repetition < repetitionsOf(check).planned; repetition++) {
     const { id, onLeft } = threadOf(check, attempt - 1, repetition);
-    await removeThread(agent, id).catch(ifThere(onLeft));
+    await removeThread(agent, id).catch((error: unknown) => {
+      if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(error);
+    });
   }
 }
 
@@ -132,20 +130,10 @@ function threadOf({ name }: Check, attempt: number, repetition: number): Convers
   };
 }
 
-function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLeft'] {
-  return (error) => {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(error);
-  };
-}
-
-/** A UUID of this run of the workflow and the given parts: the same in each attempt. */
+/** A version 8 UUID of this run of the workflow and the given parts: the same in each attempt. */
 function executionUuid(...parts: readonly (string | number)[]): string {
   const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {};
-  return uuidOf([workflowId, runId, ...parts].join('/'));
-}
-
-/** A deterministic version 8 UUID of a text. */
-function uuidOf(text: string): string {
+  const text = [workflowId, runId, ...parts].join('/');
   const hex = createHash('sha256').update(text).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/u, '$1-$2-8$3-8$4-$5');
 }

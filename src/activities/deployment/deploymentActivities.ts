@@ -28,22 +28,7 @@ const NEWEST_PAGE = 50;
 const REVISIONS_MAX = 2_000;
 
 /** Each is one call to the control plane (contract 000, "Endpoints"). */
-export function deploymentActivities(
-  outside: Outside,
-): Untracked<
-  Pick<
-    Activities,
-    | 'findDeployment'
-    | 'createDeployment'
-    | 'readDeployment'
-    | 'readRevision'
-    | 'listRevisions'
-    | 'patchDeployment'
-    | 'redeployRevision'
-    | 'deleteDeployment'
-    | 'parkDeployment'
-  >
-> {
+export function deploymentActivities(outside: Outside) {
   return {
     async findDeployment({ target }) {
       const client = outside.controlPlane(target);
@@ -115,14 +100,9 @@ export function deploymentActivities(
 
     async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
       const secrets = resolveSecrets(target);
-      const deployment = await outside.controlPlane(target).patchDeployment(
-        deploymentId,
-        {
-          ...patchedFields({ target, artifact, objectPath, graphConfigPath }),
-          secrets,
-        },
-        callOptions(),
-      );
+      const body = { ...patchedFields({ target, artifact, objectPath, graphConfigPath }), secrets };
+      const client = outside.controlPlane(target);
+      const deployment = await client.patchDeployment(deploymentId, body, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
 
@@ -149,7 +129,7 @@ export function deploymentActivities(
       await outside.controlPlane(target).patchDeployment(deploymentId, body, callOptions());
       return {};
     },
-  };
+  } satisfies Partial<Untracked<Activities>>;
 }
 
 /**

@@ -20,8 +20,8 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
           const lock = await openRun(client, workflowId);
           if (lock?.memo?.['owner'] === claimant) return {};
           if (lock === undefined) continue;
-          const { owner, name } = readOwner(lock.memo);
-          if (await lives(client, owner)) throw owned(deploymentId, owner, name);
+          const owner = String(lock.memo?.['owner']);
+          if (await lives(client, owner)) throw owned(deploymentId, owner, String(lock.memo?.['name']));
           await end(client, workflowId, lock.runId, 'its owner does not run any more');
         }
         return {};
@@ -72,10 +72,6 @@ export async function releaseLock(client: Client, deploymentId: string, targetId
   const lock = await openRun(client, workflowId);
   if (lock?.memo?.['owner'] === targetId)
     await end(client, workflowId, lock.runId, 'its deployment was removed');
-}
-
-function readOwner(memo: Readonly<Record<string, unknown>> | undefined): { owner: string; name: string } {
-  return { owner: String(memo?.['owner']), name: String(memo?.['name']) };
 }
 
 /** A terminated target may have left a release that is still restoring what it changed. */

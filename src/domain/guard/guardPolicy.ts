@@ -95,11 +95,6 @@ export function isCompared({ risesBy, fallsBy }: Pick<GuardMetric, 'risesBy' | '
   return risesBy !== undefined || fallsBy !== undefined;
 }
 
-/** Whether an HTTP metric can be asked about a window, and so about the hour before. */
-function takesWindow(url: string): boolean {
-  return url.includes('{from}') && url.includes('{until}');
-}
-
 /** What is wrong with a metric; `undefined` if nothing. */
 export function metricProblem(
   metric: Pick<GuardMetric, 'max' | 'min' | 'risesBy' | 'fallsBy'> & { readonly url?: string | undefined },
@@ -112,7 +107,8 @@ export function metricProblem(
     };
   if (max !== undefined && min !== undefined && min > max)
     return { field: 'min', message: 'is above max, so that every value is worse' };
-  if (isCompared(metric) && url !== undefined && !takesWindow(url))
+  const takesWindow = url === undefined || (url.includes('{from}') && url.includes('{until}'));
+  if (isCompared(metric) && !takesWindow)
     return { field: 'url', message: 'expected {from} and {until} in it, to be asked about the hour before' };
   return undefined;
 }

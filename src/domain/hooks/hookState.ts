@@ -203,18 +203,14 @@ function decided(
   { event, rule, target }: HookWork,
   { state: how, note, until }: Pick<HookDecision, 'state' | 'note' | 'until'>,
 ): HookState {
-  const rows = state.rows.map((row) =>
-    row.id === event.id
-      ? {
-          ...row,
-          decisions: row.decisions.map((decision) =>
-            decision.rule === rule && decision.target === target
-              ? { ...decision, state: how, note: cutText(note, NOTE_MAX_BYTES), until }
-              : decision,
-          ),
-        }
-      : row,
-  );
+  const now = { state: how, note: cutText(note, NOTE_MAX_BYTES), until };
+  const rows = state.rows.map((row) => {
+    if (row.id !== event.id) return row;
+    const decisions = row.decisions.map((decision) =>
+      decision.rule === rule && decision.target === target ? { ...decision, ...now } : decision,
+    );
+    return { ...row, decisions };
+  });
   return { ...state, rows };
 }
 

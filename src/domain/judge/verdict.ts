@@ -77,7 +77,7 @@ function decideMetric(
     verdict,
     reason: `${metric}: ${reason}`,
   });
-  const runs = comparison === undefined ? 0 : fewestRuns(comparison);
+  const runs = Math.min(comparison?.baseline?.runs ?? 0, comparison?.candidate?.runs ?? 0);
   if (runs < policy.minimumRuns || comparison?.change == null) {
     return decided(
       'inconclusive',
@@ -109,10 +109,6 @@ function decideMetric(
 
 /** The tolerance for rounding errors of binary fractions, as in 1 - 0.95. */
 const ROUNDING = 1e-12;
-
-function fewestRuns({ baseline, candidate }: MetricComparison): number {
-  return Math.min(baseline?.runs ?? 0, candidate?.runs ?? 0);
-}
 
 function worst(verdicts: readonly MetricVerdict[]): MetricVerdict {
   if (verdicts.includes('failed')) return 'failed';

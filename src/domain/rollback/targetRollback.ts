@@ -5,7 +5,7 @@ import { isInForce } from '../guard/guarding.ts';
 import type { Preemption, RollbackRequest } from '../release/release.ts';
 import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
-import type { HistoryRow, RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
+import type { RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
 
 const SEEN: Bound = { items: 100, bytes: 50_000 };
 const ROLLBACKS_MAX = 10;
@@ -143,15 +143,12 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   }
   const row = state.history.findLast(({ restored }) => restored === true);
   const serving = row?.servingRevisionId ?? null;
-  if (row === undefined || serving === null || !isJust(row, now)) return undefined;
+  if (row === undefined || serving === null) return undefined;
+  if (Date.parse(now) - Date.parse(row.endedAt) >= JUST_RESTORED_MS) return undefined;
   if (active !== undefined && (active === null || !isSameRevision(state.known, active, serving)))
     return undefined;
   const reason = `done already, ${row.releaseId} has just restored an earlier revision`;
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
-}
-
-function isJust({ endedAt }: HistoryRow, now: string): boolean {
-  return Date.parse(now) - Date.parse(endedAt) < JUST_RESTORED_MS;
 }
 
 /** Handles a rollback to one revision that a person named or the target chose. */
