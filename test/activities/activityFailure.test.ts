@@ -37,15 +37,9 @@ function failureFor(error: unknown, attempt = 1): Promise<ApplicationFailure> {
 
 describe('a service that fails', () => {
   it.each([
-    { status: 401, code: 'SLIPWAY_UNAUTHORIZED', final: true, taken: false },
-    { status: 403, code: 'SLIPWAY_UNAUTHORIZED', final: true, taken: false },
-    { status: 404, code: 'SLIPWAY_NOT_FOUND', final: true, taken: false },
-    { status: 409, code: 'SLIPWAY_CONFLICT', final: true, taken: false },
     { status: 422, code: 'SLIPWAY_REFUSED', final: true, taken: false },
     { status: 429, code: 'SLIPWAY_RATE_LIMITED', final: false, taken: false },
-    { status: 500, code: 'SLIPWAY_SERVICE_ERROR', final: false, taken: true },
     { status: 503, code: 'SLIPWAY_SERVICE_ERROR', final: false, taken: true },
-    { status: 302, code: 'SLIPWAY_BAD_ANSWER', final: false, taken: true },
   ])('with $status becomes a failure of type $code', async ({ status, code, final, taken }) => {
     const plane = await startService((request, response) =>
       json(response, status, { detail: `wrong: ${String(request.headers['x-api-key'])}` }),

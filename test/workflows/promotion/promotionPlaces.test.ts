@@ -34,21 +34,30 @@ describe('promotions whose slots become free at the same time', () => {
     await harness.close();
   });
 
-  it('release one after the other, without history events, and invalid messages to their slots change nothing', async () => {
+  /** The second promotion waits for the first, whose release waits for its revision. */
+  async function twoPromotions(given?: Parameters<PromotionsUnderTest['start']>[2]) {
     const { target: canary } = harness.newServingTarget();
     await canary.release('b');
     const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
     first.world.slow.add(identity('b'));
     const one = await promotions.start(canary, first);
     await first.world.called('awaitDeployed');
-    const two = await promotions.start(canary, second, { judge: judgedBy('ask') });
+    const two = await promotions.start(canary, second, given);
     await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    const endFirst = async (): Promise<void> => {
+      const [made] = first.world.revisionsOf(first.request('b').artifact);
+      first.world.bringUp(made!);
+      expect(await one.result()).toMatchObject({ outcome: 'released' });
+    };
+    return { canary, first, second, two, endFirst };
+  }
+
+  it('release one after the other, without history events, and invalid messages to their slots change nothing', async () => {
+    const { first, second, two, endFirst } = await twoPromotions({ judge: judgedBy('ask') });
     await places.signal('enterPlace', { not: 'an id' }, null);
     await places.signal('leavePlace');
     expect(second.world.count('patchDeployment')).toBe(0);
-    const [made] = first.world.revisionsOf(first.request('b').artifact);
-    first.world.bringUp(made!);
-    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    await endFirst();
     expect(await two.result()).toMatchObject({ outcome: 'released' });
     const patched = (world: typeof first.world) =>
       world.calls.find(({ activity }) => activity === 'patchDeployment')?.startedAt ?? 0;
@@ -59,18 +68,9 @@ describe('promotions whose slots become free at the same time', () => {
   });
 
   it('release nothing that was rolled back on its first target while they waited', async () => {
-    const { target: canary } = harness.newServingTarget();
-    await canary.release('b');
-    const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
-    first.world.slow.add(identity('b'));
-    const one = await promotions.start(canary, first);
-    await first.world.called('awaitDeployed');
-    const two = await promotions.start(canary, second);
-    await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    const { canary, second, two, endFirst } = await twoPromotions();
     await canary.rollback({ who: 'bo', reason: 'it lies' });
-    const [made] = first.world.revisionsOf(first.request('b').artifact);
-    first.world.bringUp(made!);
-    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    await endFirst();
     const result = await two.result();
     expect(result).toMatchObject({ outcome: 'superseded', releaseId: null });
     expect(result.reason).toContain('rollback-2 by bo: it lies');
@@ -78,21 +78,12 @@ describe('promotions whose slots become free at the same time', () => {
   });
 
   it('release nothing to a line that was stopped further down while they waited', async () => {
-    const { target: canary } = harness.newServingTarget();
-    await canary.release('b');
-    const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
     const { target: last } = harness.newServingTarget();
     await last.release('a');
-    first.world.slow.add(identity('b'));
-    const one = await promotions.start(canary, first);
-    await first.world.called('awaitDeployed');
     const downstream = [{ ...last.request('any').target, name: 'last' }];
-    const two = await promotions.start(canary, second, { downstream });
-    await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    const { second, two, endFirst } = await twoPromotions({ downstream });
     await last.handle.executeUpdate('hold', { args: [{ who: 'bo', reason: 'an incident' }] });
-    const [made] = first.world.revisionsOf(first.request('b').artifact);
-    first.world.bringUp(made!);
-    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    await endFirst();
     const result = await two.result();
     expect(result).toMatchObject({ outcome: 'rejected', releaseId: null, code: 'SLIPWAY_TARGET_ON_HOLD' });
     expect(result.reason).toContain('"last" is on hold');

@@ -36,12 +36,7 @@ describePromotions('a promotion’s submission', (under) => {
   it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
-    const answer = hold();
-    production.world.next('submitToTarget', async (perform) => {
-      const answered = await perform();
-      await answer.held();
-      return answered;
-    });
+    const answer = holdAnswer(production);
     const promotion = await under.promotions.start(canary, production);
     expect(await production.ended('release-1')).toMatchObject({ outcome: 'released' });
     await promotion.say('abort', BO);
@@ -56,12 +51,7 @@ describePromotions('a promotion’s submission', (under) => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     production.world.slow.add(identity('b'));
-    const answer = hold();
-    production.world.next('submitToTarget', async (perform) => {
-      const answered = await perform();
-      await answer.held();
-      return answered;
-    });
+    const answer = holdAnswer(production);
     const promotion = await under.promotions.start(canary, production);
     await production.world.called('awaitDeployed');
     await promotion.say('abort', BO);
@@ -122,6 +112,17 @@ function loseAnswer(target: TargetUnderTest, happens: () => Promise<unknown>): v
     await happens();
     throw failure('SLIPWAY_TEMPORAL_UNREACHABLE', { taken: false });
   });
+}
+
+/** The target accepts the next submission. Its answer is held until it is opened. */
+function holdAnswer(target: TargetUnderTest) {
+  const answer = hold();
+  target.world.next('submitToTarget', async (perform) => {
+    const answered = await perform();
+    await answer.held();
+    return answered;
+  });
+  return answer;
 }
 
 /** Holds a submission, even if it is canceled meanwhile. */
