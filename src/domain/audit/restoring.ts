@@ -23,8 +23,8 @@ import { activeIn } from './revisions.ts';
  */
 export const alwaysRestores = perWork((work) => [
   ...notRestored(work),
-  ...goneRound(work),
-  ...restoredLeft(work),
+  ...restoredTwice(work),
+  ...restoredQuarantined(work),
 ]);
 
 function notRestored({ kind, activities, request, known, result }: WorkFact): string[] {
@@ -48,7 +48,7 @@ function notRestored({ kind, activities, request, known, result }: WorkFact): st
     : [`its PATCH may have been taken, it ended ${result.outcome}, and nothing was restored`];
 }
 
-function restoredLeft({ kind, activities, request, known, result }: WorkFact): string[] {
+function restoredQuarantined({ kind, activities, request, known, result }: WorkFact): string[] {
   const asked = kind === 'rollback' ? (request as RollbackRequest).to : result?.preemptedBy?.to;
   return redeployed(activities)
     .filter((revisionId) => revisionId !== asked && isQuarantined(known, revisionId))
@@ -61,7 +61,7 @@ function redeployed(activities: readonly ActivityFact[]): string[] {
 }
 
 /** A redeploy may be repeated at once after an unknown answer, but not after another revision was tried. */
-function goneRound({ activities }: WorkFact): string[] {
+function restoredTwice({ activities }: WorkFact): string[] {
   const asked = redeployed(activities);
   const turns = asked.filter((revisionId, index) => revisionId !== asked[index - 1]);
   return turns
@@ -75,13 +75,13 @@ function goneRound({ activities }: WorkFact): string[] {
  * because they fail everywhere, no revision loses its verification.
  */
 export const ownChecks = perWork((work, { target }, index) => [
-  ...askedMore(work, target.works.slice(0, index)),
+  ...ranOtherChecks(work, target.works.slice(0, index)),
   ...lostVerification(work),
   ...lostChecks(work),
 ]);
 
 /** Own checks were stored, or passed earlier: in the same release before any change, or by the same revision. */
-function askedMore({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
+function ranOtherChecks({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
   const restoring = fromFirst(activities, 'redeployRevision');
   const changed = activities.findIndex(
     ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
@@ -171,7 +171,7 @@ function stillServes(target: TargetFacts, asked: AskedRollback): Breach[] {
   const last = settling.at(-1);
   const left = asked.leaves ?? servedAt(target, settling, asked);
   if (last?.result == null || left === undefined || isNamed(last, left)) return [];
-  if (settling.some((work) => isToServeYet(work, left, asked.at))) return [];
+  if (settling.some((work) => hasNotServed(work, left, asked.at))) return [];
   const { outcome, servingRevisionId: serves } = last.result;
   const endsWell = outcome === 'released' || outcome === 'rolled_back' || outcome === 'aborted';
   const known = [...last.known, ...last.result.knownRevisions];
@@ -218,7 +218,7 @@ function servedAt(
 }
 
 /** Whether a revision belongs to a release that had not seen it serve so far. Then there is nothing to leave yet. */
-function isToServeYet(
+function hasNotServed(
   { kind, startedAt, activities, result }: WorkFact,
   revisionId: string,
   at: number,
