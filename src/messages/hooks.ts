@@ -72,12 +72,10 @@ const GUARDS = object<HookGuards>(() => ({
   revision: optional(
     nullable((value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`)),
   ),
-  atLeast: optional(
-    object<NonNullable<HookGuards['atLeast']>>(() => ({ count: whole(1, 1_000), withinMs: DURATION })),
-  ),
+  atLeast: optional(object<HookGuards['atLeast']>(() => ({ count: whole(1, 1_000), withinMs: DURATION }))),
   atMostOncePerMs: optional(DURATION),
   approval: optional(
-    object<NonNullable<HookGuards['approval']>>(() => ({
+    object<HookGuards['approval']>(() => ({
       from: TEXT,
       until: TEXT,
       timeZone: TEXT,

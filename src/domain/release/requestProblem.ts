@@ -91,7 +91,7 @@ export const TARGET = object<TargetSpec>(() => ({
   name: textLike(TARGET_NAME, 'letters, digits, dots and dashes, 128 at most'),
   controlPlane: URL_OF_SERVICE,
   controlPlaneId: optional(TEXT),
-  vocabulary: optional(choice<NonNullable<TargetSpec['vocabulary']>>({ contract: true, public: true })),
+  vocabulary: optional(choice<TargetSpec['vocabulary']>({ contract: true, public: true })),
   apiKey: REFERENCE,
   tenantId: optional(UUID),
   agentApiKey: optional(REFERENCE),
@@ -135,9 +135,7 @@ const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
 }));
 
 const EXPECTATION: Rule = object<Expectation>(() => ({
-  status: optional(
-    choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
-  ),
+  status: optional(choice<Expectation['status']>({ success: true, error: true, interrupted: true })),
   contains: optional(ANY_TEXT),
   matches: optional(textWhere(1_000, patternProblem)),
   path: optional(TEXT),
@@ -158,7 +156,7 @@ const EXPECTATION: Rule = object<Expectation>(() => ({
   not: optional((value, path) => EXPECTATION(value, path)),
   anyOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
   allOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
-  reference: optional(choice<NonNullable<Expectation['reference']>>({ equals: true, contains: true })),
+  reference: optional(choice<Expectation['reference']>({ equals: true, contains: true })),
 }));
 
 const TURNS = consistent(
@@ -189,7 +187,7 @@ const DATASET = consistent(
     seed: whole(0, 2 ** 32 - 1),
     concurrency: whole(1, DATASET_MAX.concurrency),
     passRate: optional(number(0, 1)),
-    undecided: optional(choice<NonNullable<Dataset['undecided']>>({ pass: true })),
+    undecided: optional(choice<Dataset['undecided']>({ pass: true })),
   })),
   inField('rows', datasetProblem),
 );
@@ -253,8 +251,8 @@ const APPROVAL = consistent(
     required: whole(0, 100),
     approvers: optional(list(TEXT, 100)),
     withinMs: DURATION,
-    otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
-    identity: optional(choice<NonNullable<ApprovalPolicy['identity']>>({ oidc: true })),
+    otherwise: optional(choice<ApprovalPolicy['otherwise']>({ reject: true, approve: true })),
+    identity: optional(choice<ApprovalPolicy['identity']>({ oidc: true })),
   })),
   inField('required', tooFewApprovers),
 );

@@ -13,7 +13,7 @@ export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
  * An object with these fields, and others.
  * @param fields - created for each check, so that no cached workflow keeps a copy.
  */
-export function object<T extends object>(fields: () => Fields<T>): Rule {
+export function object<T extends object | undefined>(fields: () => Fields<NonNullable<T>>): Rule {
   return (value, path) => {
     if (!isRecord(value)) return `"${path}" is not an object`;
     return firstProblem(Object.entries<Rule>(fields()), ([name, rule]) =>
@@ -68,7 +68,7 @@ export function consistent(
 }
 
 /** One of these words: a key for each word of `T`. */
-export function choice<T extends string>(words: Readonly<Record<T, true>>): Rule {
+export function choice<T extends string | undefined>(words: Readonly<Record<NonNullable<T>, true>>): Rule {
   const isWord = (value: unknown): boolean => typeof value === 'string' && Object.hasOwn(words, value);
   return (value, path) =>
     isWord(value) ? undefined : `"${path}" is none of ${Object.keys(words).join(', ')}`;
