@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-
 import { status } from '@grpc/grpc-js';
 import { errorText } from '@slipway/contract/codedError';
 import { Context } from '@temporalio/activity';
 import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } from '@temporalio/client';
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { keptTargetName, readKeptTarget } from '../../artifact/keptTarget.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
@@ -14,7 +13,6 @@ import {
   EMPTY_TARGET,
   ignoreMessage,
   type Kept,
-  keptStateOf,
   type NextWork,
   type TargetState,
 } from '../../domain/target/targetState.ts';
@@ -81,7 +79,7 @@ export function recoveryActivities(
 
     keepTarget: async ({ store, state }) => {
       const record = { at: new Date().toISOString(), state };
-      await openStore(store).putRecord(recordName(callingTarget().workflowId), record);
+      await openStore(store).putRecord(keptTargetName(callingTarget().workflowId), record);
       return {};
     },
 
@@ -177,7 +175,7 @@ function noteOld(state: TargetState | null, at: string, problem: string): Target
 
 async function readKept(store: RecordStore, workflowId: string): Promise<Kept | undefined> {
   try {
-    return keptStateOf(await store.getRecord(recordName(workflowId)));
+    return await readKeptTarget(store, workflowId);
   } catch (error) {
     throw unreadable(errorText(error));
   }
@@ -185,11 +183,6 @@ async function readKept(store: RecordStore, workflowId: string): Promise<Kept | 
 
 function unreadable(why: string): SlipwayError {
   return new SlipwayError('SLIPWAY_TARGET_UNREADABLE', why);
-}
-
-/** No target's name begins like this, so that it cannot collide with a release's record. */
-function recordName(workflowId: string): string {
-  return `.targets/${createHash('sha256').update(workflowId).digest('hex')}.json`;
 }
 
 function callingTarget(): { readonly workflowId: string; readonly runId: string } {

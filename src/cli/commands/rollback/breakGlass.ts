@@ -3,7 +3,7 @@ import { errorText } from '@slipway/contract/codedError';
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
-import { revisionPhase } from '../../../domain/deployment/revision.ts';
+import { isSameRevision, revisionPhase } from '../../../domain/deployment/revision.ts';
 import { findRevision, isRevisionId } from '../../../domain/deployment/revisionName.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { redeployCommand } from '../../../domain/release/instructions.ts';
@@ -82,8 +82,11 @@ async function chooseRevision(
 ): Promise<string> {
   const known = to !== undefined && isRevisionId(to) ? [] : await recorded(deployment.id);
   if (to === undefined) {
-    const verified = new Map(known.map((revision) => [revision.revisionId, revision.verified]));
-    return previousGood(client, deployment, verified);
+    const active = deployment.active_revision_id ?? '';
+    const isGood = ({ revisionId, verified, quarantined }: KnownRevision): boolean =>
+      verified && quarantined !== true && !isSameRevision(known, revisionId, active);
+    const good = new Map(known.map((revision) => [revision.revisionId, isGood(revision)]));
+    return previousGood(client, deployment, good);
   }
   const meant = findRevision({ known, history: [] }, to);
   if ('problem' in meant) {
@@ -97,25 +100,25 @@ async function chooseRevision(
 async function previousGood(
   client: ControlPlaneClient,
   deployment: Deployment,
-  verified: ReadonlyMap<string, boolean>,
+  good: ReadonlyMap<string, boolean>,
 ): Promise<string> {
   const active = deployment.active_revision_id;
-  const isAnyVerified = [...verified.values()].includes(true);
+  const isAnyGood = [...good.values()].includes(true);
   let previous: string | undefined;
   let isBefore = active === null;
   let why = 'the deployment has no earlier revision that was deployed and is not known to be bad';
   try {
     for await (const { id, status } of client.eachRevision(deployment.id)) {
       if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
-        if (verified.get(id) === true) return id;
-        if (verified.get(id) === undefined) previous ??= id;
-        if (previous !== undefined && !isAnyVerified) break;
+        if (good.get(id) === true) return id;
+        if (good.get(id) === undefined) previous ??= id;
+        if (previous !== undefined && !isAnyGood) break;
       }
       isBefore ||= id === active;
     }
   } catch (error) {
     if (!notOffered(error)) throw error;
-    previous = previousInRecords(active, verified);
+    previous = previousInRecords(active, good);
     why = 'the control plane lists no revisions, and the records name no good revision before the active one';
   }
   if (previous !== undefined) return previous;
@@ -124,14 +127,10 @@ async function previousGood(
 }
 
 /** The newest recorded good revision before the active one, or of all if that is not recorded. */
-function previousInRecords(
-  active: string | null,
-  verified: ReadonlyMap<string, boolean>,
-): string | undefined {
-  const recorded = [...verified.keys()];
-  const before =
-    active !== null && verified.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
-  return before.findLast((revisionId) => verified.get(revisionId) === true);
+function previousInRecords(active: string | null, good: ReadonlyMap<string, boolean>): string | undefined {
+  const recorded = [...good.keys()];
+  const before = active !== null && good.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
+  return before.findLast((revisionId) => good.get(revisionId) === true);
 }
 
 /**

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { readKeptTarget } from '../../../artifact/keptTarget.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
+import { isAnother } from '../../../domain/deployment/revision.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
@@ -21,7 +23,7 @@ import { openTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 
 interface RollbackOptions extends MessageOptions {
@@ -48,7 +50,7 @@ export async function runRollbackCommand(
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
       const recorded = (deploymentId: string) =>
-        recordedRevisions(artifactStoreOf(file, context), name, deploymentId);
+        recordedRevisions(artifactStoreOf(file, context), { name, workflowId }, deploymentId);
       const order = { target: spec, to: options.to, requestedBy, recorded, timeoutMs: options.timeout };
       return breakGlass(context, order, signal);
     }
@@ -163,14 +165,16 @@ const RECORDS_READ = 50;
  * The revisions of a target's deployment in its release records, oldest first: the revision that served before a
  * release comes before the release's own. The records do not depend on Temporal or its retention. Records of another
  * deployment, which the target had before or which another target of that name has, do not count. A revision whose
- * release did not succeed counts as not verified.
+ * release did not succeed counts as not verified. The target's stored state has the quarantines.
  */
 export async function recordedRevisions(
   store: ArtifactStore,
-  target: string,
+  { name: target, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
   deploymentId: string,
 ): Promise<readonly KnownRevision[]> {
-  const recorded = new Map<string, KnownRevision>();
+  const kept = await readKeptTarget(store, workflowId);
+  const known = isAnother(deploymentId, kept?.state.owns) ? [] : (kept?.state.known ?? []);
+  const recorded = new Map(known.map((revision) => [revision.revisionId, revision]));
   // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
   for (const name of names.slice(-RECORDS_READ)) {
@@ -180,10 +184,11 @@ export async function recordedRevisions(
     if (baseline?.revisionId != null && !recorded.has(baseline.revisionId)) {
       recorded.set(baseline.revisionId, { revisionId: baseline.revisionId, verified: baseline.verified, at });
     }
-    for (const known of record.knownRevisions ?? []) recorded.set(known.revisionId, known);
+    for (const found of record.knownRevisions ?? []) recorded.set(found.revisionId, found);
     if (kind === 'release' && revisionId != null && outcome !== 'released') {
       recorded.set(revisionId, { revisionId, verified: false, release: releaseId, at });
     }
   }
+  for (const newest of known) recorded.set(newest.revisionId, newest);
   return [...recorded.values()];
 }

@@ -164,6 +164,23 @@ describe('rolling back without Temporal', () => {
     expect(plane.redeployed).toEqual([plane.revisions[3]]);
   });
 
+  it('skips a verified revision that is in quarantine, or from which a person rolled back', async () => {
+    const [, before, oldest] = plane.revisions as [string, string, string];
+    const left = { revisionId: before, verified: true, quarantined: true } as const;
+    await breaking({ recorded: [{ revisionId: oldest, verified: true }, left] });
+    expect(plane.redeployed).toEqual([oldest]);
+  });
+
+  it('skips what the active revision is a copy of', async () => {
+    const [active, original, oldest] = plane.revisions as [string, string, string];
+    const recorded = [
+      ...[oldest, original].map((revisionId) => ({ revisionId, verified: true })),
+      { revisionId: active, verified: true, copyOf: original },
+    ];
+    await breaking({ recorded });
+    expect(plane.redeployed).toEqual([oldest]);
+  });
+
   it('finds the one before the active one among any number of newer ones', async () => {
     plane.revisions.push(...Array.from({ length: 2 * PAGE }, () => randomUUID()));
     plane.active = PAGE + 10;

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { keptTargetName } from '../../../../src/artifact/keptTarget.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
+import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
 
@@ -18,13 +20,14 @@ beforeEach(async () => {
 });
 
 const HERE = 'deployment-1';
+const PRODUCTION = { name: 'production', workflowId: 'target:production' };
 
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
   return store.putRecord(name, sampleResult({ baseline: null, deploymentId: HERE, ...result }));
 }
 
 async function verdicts(): Promise<readonly (readonly [string, boolean])[]> {
-  const known = await recordedRevisions(store, 'production', HERE);
+  const known = await recordedRevisions(store, PRODUCTION, HERE);
   return known.map(({ revisionId, verified }) => [revisionId, verified] as const);
 }
 
@@ -77,6 +80,21 @@ it('has none of another deployment that the target had before', async () => {
     knownRevisions,
   });
   expect(await verdicts()).toEqual([]);
+});
+
+it('has the quarantines in the target’s stored state, unless that is of another deployment', async () => {
+  const at = '2026-11-21T12:00:00.000Z';
+  const known = { revisionId: 'b', verified: true, at };
+  await record('production/1-release-1.json', { revisionId: 'b', knownRevisions: [known] });
+  const keep = (owns: string) =>
+    store.putRecord(keptTargetName(PRODUCTION.workflowId), {
+      at,
+      state: { ...EMPTY_TARGET, owns, known: [{ ...known, quarantined: true }] },
+    });
+  await keep('deployment-0');
+  expect(await recordedRevisions(store, PRODUCTION, HERE)).toEqual([known]);
+  await keep(HERE);
+  expect(await recordedRevisions(store, PRODUCTION, HERE)).toEqual([{ ...known, quarantined: true }]);
 });
 
 // Loaded before the 2 s begin.
