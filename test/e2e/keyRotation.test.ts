@@ -160,6 +160,7 @@ it('with one key, an artifact is promoted to a target after a proved approval', 
     const refused = without(what);
     expect(await refused.exited).toBe(1);
     expect(refused.stderr).toMatch(/:monthly cannot be read: .* the key "old".*temporal schedule delete/su);
+    expect(refused.stdout).not.toContain('cannot be read');
   }
   const paused = without('pause', 'monthly', '--reason', 'not yet');
   expect(await paused.exited, paused.stderr).toBe(0);

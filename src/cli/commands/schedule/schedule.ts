@@ -84,8 +84,9 @@ export async function runScheduleList(context: CommandContext, options: Schedule
   return withTemporal(context, async (temporal) => {
     const { existing, sealed } = await existingSchedules(context, file, temporal);
     for (const schedule of existing) printSchedule(context, schedule);
-    for (const { message } of sealed) context.output.print(message);
-    if (sealed[0] !== undefined) throw sealed[0];
+    const [first, ...more] = sealed;
+    for (const { message } of more) context.output.print(message);
+    if (first !== undefined) throw first;
     if (existing.length === 0)
       context.output.print('Temporal has no schedules; create them: slipway schedule apply');
     return 0;
