@@ -26,7 +26,7 @@ import {
 import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';
+import { EMPTY_TARGET, type TargetState } from '../../../domain/target/targetState.ts';
 import {
   type Deployment,
   findDeployment,
@@ -117,7 +117,8 @@ export async function releasePlan(
     approval: request.approval ?? null,
     frozen: frozen === null ? null : { ...frozen, until: new Date(frozen.until).toISOString() },
     localHold: localHold ?? null,
-    answer: view === undefined ? null : answerOf(view, request),
+    answer:
+      view === undefined ? null : plannedAnswer(view, request, found === undefined ? undefined : active),
     unreached: Object.values(unreached).flatMap((one) =>
       one === undefined ? [] : [{ code: one.code, message: one.message }],
     ),
@@ -165,9 +166,20 @@ function nowOf({ source, source_config, source_revision_config, secrets }: Deplo
   return { source, source_config, source_revision_config, secrets: secrets.map(({ name }) => name) };
 }
 
-/** The target's answer to this request, made by the same decision function. */
-function answerOf({ state, running }: TargetView, request: ReleaseRequest): PlannedAnswer {
-  const after = submitRelease(state, running, request, new Date().toISOString());
+/**
+ * The target's answer to this request, made by the same decision function. As the target does, it looks at what serves
+ * before it says that the release has been made already.
+ * @param active - the serving revision; `null`: none; `undefined`: not known.
+ */
+export function plannedAnswer(
+  { state, running }: TargetView,
+  request: ReleaseRequest,
+  active: string | null | undefined,
+): PlannedAnswer {
+  const answer = (to: TargetState) => submitRelease(to, running, request, new Date().toISOString());
+  const first = answer(state);
+  const isLooked = first.answer.disposition === 'already_released' && active !== undefined;
+  const after = isLooked ? answer({ ...state, activeRevisionId: active }) : first;
   const left = new Set(after.state.queue.map(({ releaseId }) => releaseId));
   const { releaseId } = after.answer;
   const before = state.queue.map((queued) => queued.releaseId);
