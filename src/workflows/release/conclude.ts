@@ -18,8 +18,9 @@ export type Conclusion = Omit<
 /** How a release or a rollback ended. Fields that are left out keep the values of {@link emptyConclusion}. */
 export type Ending = Pick<Conclusion, 'outcome' | 'reason'> &
   Partial<Omit<Conclusion, 'instructions'>> & {
-    /** Why a restore failed, and the revisions that it tried or left in place. */
-    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
+    /** Why a restore failed, the revisions that it tried or left in place, and what is known for the instructions. */
+    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'> &
+      Partial<Pick<Predicament, 'known'>>;
   };
 
 /** What a person should do after the release ended; `null` if no person is needed. */

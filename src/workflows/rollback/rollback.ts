@@ -114,6 +114,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   });
   if (!restored.ok) {
     const { code, reason, attempted, knownRevisions } = restored;
+    const news = [...known, ...knownRevisions];
     const servingRevisionId = (await readActive(journal, settings.current, deploymentId)) ?? null;
     return finish({
       outcome: 'rollback_failed',
@@ -121,9 +122,9 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       code,
       deploymentId,
       servingRevisionId,
-      servingVerified: isVerified([...known, ...knownRevisions], servingRevisionId),
+      servingVerified: isVerified(news, servingRevisionId),
       knownRevisions,
-      stuck: { code, attempted },
+      stuck: { code, attempted, known: [...news, ...leftBehind(news, activeRevisionId, to)] },
     });
   }
   const { failed, revisionId } = restored;
@@ -146,14 +147,16 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   });
 }
 
-/** Marks the revision that a person rolled back from: it is not restored automatically any longer. */
+/** Marks the revision that a person rolled back from, and its copies: they are not restored automatically any longer. */
 function leftBehind(
   known: readonly KnownRevision[],
   left: string | null,
   restored: string,
 ): readonly KnownRevision[] {
   if (left === null || isSameRevision(known, left, restored)) return [];
-  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
+  return leaveRevision(known, left, now()).filter(({ revisionId }) =>
+    isSameRevision(known, revisionId, left),
+  );
 }
 
 /** Refuses interventions in a running rollback: updates with its phase as the reason; signals are recorded. */

@@ -130,6 +130,16 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect((await target.view()).state.needsPerson).toBeNull();
   });
 
+  it('to a named revision that fails does not tell the person to restore what they leave', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('b');
+    target.world.broken.set(good, 'DEPLOY_FAILED');
+    const row = await target.ended((await target.rollback({ to: good })).requestId);
+    expect(row).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second.revisionId });
+    const { instructions } = await target.result(row.releaseId);
+    expect(instructions).toContain(`Restore revision ${good}, which failed before`);
+  });
+
   it('that cannot even read the deployment ends rollback_failed, and the next release does not join', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
