@@ -33,6 +33,8 @@ const KEPT_READ = 3;
 const KEPT_EVERY_MS = 30_000;
 const keptReads = pLimit(4);
 const SILENT_PAUSE_MS = 1_000;
+/** The time between two reads of a target that was terminated, in milliseconds. The next command starts it again. */
+const ENDED_PAUSE_MS = 2_000;
 
 /** What the page reads with. */
 export interface ReadContext extends Machine {
@@ -85,24 +87,34 @@ export class TargetWatch {
     const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
     const isRead = this.#firstReads.begin();
     await this.#firstReads.turn(signal);
+    let hadEnded = false;
+    let hasEnded = false;
     while (!signal.aborted) {
-      const answered = await this.#readTarget();
+      const answered = await this.#readTarget(hasEnded);
       isRead();
       await this.#firstReads.over();
       this.#lookAround();
-      if (answered) await news.wait(TARGET_WAIT_MS, signal);
+      // A run that continued as new has a successor, which does not end at once.
+      if (hadEnded && hasEnded) await pause(ENDED_PAUSE_MS, signal);
+      hadEnded = hasEnded;
+      if (answered) hasEnded = await news.wait(TARGET_WAIT_MS, signal);
       else await pause(SILENT_PAUSE_MS, signal);
     }
     isRead();
   }
 
-  /** @returns whether the target answered. */
-  async #readTarget(): Promise<boolean> {
-    const { client } = this.#context.temporal;
+  /**
+   * @param hasEnded - its workflow was terminated: its running release may have ended unseen.
+   * @returns whether the target answered.
+   */
+  async #readTarget(hasEnded: boolean): Promise<boolean> {
+    const { temporal } = this.#context;
     const { workflowId, name } = this.#snapshot;
     try {
-      const view = await this.#call(() => client.workflow.getHandle(workflowId).query(viewQuery));
-      if (view.recovering === true) return await this.#explainSilence();
+      const view = hasEnded
+        ? await viewTarget(temporal, workflowId)
+        : await this.#call(() => temporal.client.workflow.getHandle(workflowId).query(viewQuery));
+      if (view === undefined || view.recovering === true) return await this.#explainSilence();
       const { running } = view;
       if (running === null) this.#change({ progress: undefined, call: null, buildLog: [] });
       this.#change({ view, name: view.state.spec?.name ?? name, silence: undefined, kept: undefined });

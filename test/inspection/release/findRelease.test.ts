@@ -71,7 +71,7 @@ describe('a release that Temporal no longer has', () => {
     const hold = { since: NOW, by: { who: 'ada', from: 'cli' } };
     const { state } = submitRelease({ ...released, hold }, null, request('b'), NOW);
     const query = () => Promise.resolve({ state, running: null });
-    const describe = () => Promise.resolve({});
+    const describe = () => Promise.resolve({ status: { name: 'RUNNING' } });
     const temporal = answeringTemporal({
       workflow: { getHandle: () => ({ fetchHistory, describe, query }) },
     });

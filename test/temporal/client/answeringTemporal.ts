@@ -8,15 +8,17 @@ export function answeringTemporal({
   ...client
 }: {
   readonly workflow: object;
+  readonly workflowService?: object;
   readonly schedule?: object;
   readonly worker?: object;
 }): TemporalConnection {
   const withDeadline = (_deadline: number, call: () => unknown) => call();
+  const withAbortSignal = (_signal: AbortSignal, call: () => unknown) => call();
   return {
-    client: { withDeadline, ...client },
+    client: { withDeadline, withAbortSignal, ...client },
     connection: {
       withDeadline,
-      withAbortSignal: (_signal: AbortSignal, call: () => unknown) => call(),
+      withAbortSignal,
       workflowService: {
         pollActivityTaskQueue: () => Promise.reject(new Error('no poll from here')),
         describeTaskQueue: () => Promise.resolve({ pollers: [{ identity: 'worker', ...worker }] }),

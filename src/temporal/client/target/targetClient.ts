@@ -3,15 +3,18 @@ import { randomUUID } from 'node:crypto';
 import {
   QueryNotRegisteredError,
   WithStartWorkflowOperation,
+  WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
 
 import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
-import type { Progress, ReleaseRequest } from '../../../domain/release/release.ts';
+import type { Progress, ReleaseRequest, ReleaseResult } from '../../../domain/release/release.ts';
+import { recordResult } from '../../../domain/target/targetResult.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../../domain/target/targetState.ts';
+import { workflowResult } from '../../../domain/workflowResult.ts';
 import { progressQuery } from '../../../messages/release.ts';
 import {
   type HoldMessage,
@@ -232,7 +235,8 @@ export function isUnanswered(error: unknown): error is SlipwayError {
 }
 
 /**
- * A target's state and what runs on it; `undefined` if it has never accepted a release.
+ * A target's state and what runs on it; `undefined` if it has never accepted a release. A target that was terminated
+ * is shown as it will find itself when it starts again.
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TEMPORAL_UNREACHABLE,
  * SLIPWAY_TARGET_UNREADABLE if it was restarted and has not read its earlier state yet.
  */
@@ -245,7 +249,21 @@ export async function viewTarget(
   const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
   if (found === undefined) return undefined;
   await requireWorker(temporal);
-  return queryTarget(temporal, workflowId);
+  const view = await queryTarget(temporal, workflowId);
+  return view === undefined || found.status.name === 'RUNNING' ? view : withEndedWork(temporal, view);
+}
+
+/** The view of a terminated target, whose release or rollback may have ended since. */
+async function withEndedWork(temporal: TemporalConnection, view: TargetView): Promise<TargetView> {
+  const { state, running } = view;
+  if (running === null) return view;
+  const handle = temporal.client.workflow.getHandle(running.workflowId);
+  const hasNoResult = (error: unknown): boolean => error instanceof WorkflowFailedError || isGone(error);
+  const result = await callOrNone(temporal, hasNoResult, async () => {
+    const { status } = await handle.describe();
+    return status.name === 'RUNNING' ? undefined : workflowResult<ReleaseResult>(handle);
+  });
+  return result === undefined ? view : { state: recordResult(state, result, 0), running: null };
 }
 
 /** The same for an existing target while a worker polls, in one call. @throws as {@link viewTarget}. */

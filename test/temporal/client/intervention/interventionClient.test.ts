@@ -36,7 +36,7 @@ function target() {
   return answeringTemporal({
     workflow: {
       getHandle: (workflowId: string) => ({
-        describe: () => Promise.resolve({}),
+        describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
         query: () => Promise.resolve({ state: second, running: runs('release-7') }),
         executeUpdate: workflowId === 'target:x' ? () => Promise.resolve([]) : gone,
       }),
