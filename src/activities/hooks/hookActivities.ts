@@ -10,13 +10,13 @@ import type { HookEffect } from '../../domain/hooks/hookState.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../messages/release.ts';
-import { holdUpdate, rollbackUpdate, type TargetView } from '../../messages/target.ts';
+import { type HoldMessage, holdUpdate, rollbackUpdate, type TargetView } from '../../messages/target.ts';
 import { promotionStart } from '../../messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
 import { knownBefore, reportProgress } from '../heartbeat.ts';
-import { submitToTarget, viewTarget } from '../target/targetCalls.ts';
+import { submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 
 /** Sends a hook's orders to targets, with the same messages that people send. */
@@ -83,8 +83,7 @@ async function rollBack(
   { requestId, serving, by }: Asking,
 ): Promise<HookEffect> {
   const message = { ...by, requestId, serving, hold: holds, ifServing: true } as const;
-  const target = client.workflow.getHandle(workflowId);
-  const { disposition, reason } = await target.executeUpdate(rollbackUpdate, { args: [message] });
+  const { disposition, reason } = await updateTarget(client, workflowId, rollbackUpdate, { args: [message] });
   const isDone = disposition !== 'ignored' && disposition !== 'done';
   return (isDone ? carriedOut : notMet)(`${disposition}, ${reason}`);
 }
@@ -94,8 +93,8 @@ async function hold(
   { workflowId }: HookOrder,
   { requestId, by }: Asking,
 ): Promise<HookEffect> {
-  const target = client.workflow.getHandle(workflowId);
-  await target.executeUpdate(holdUpdate, { args: [{ ...by, requestId }], updateId: requestId });
+  const args: [HoldMessage] = [{ ...by, requestId }];
+  await updateTarget(client, workflowId, holdUpdate, { args, updateId: requestId });
   return carriedOut('the target is on hold');
 }
 

@@ -1,5 +1,4 @@
 import { Context } from '@temporalio/activity';
-import type { Client, WorkflowHandle } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
@@ -15,7 +14,7 @@ import {
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
-import { startTarget, submitToTarget, viewTarget } from '../target/targetCalls.ts';
+import { startTarget, submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
@@ -66,7 +65,9 @@ export function lineActivities(
     awaitRelease: async ({ target, id }) => {
       const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
         await place.keep();
-        const found = await askTemporal((client) => targetHandle(client, target).query(lookupQuery, id));
+        const found = await askTemporal((client) =>
+          client.workflow.getHandle(targetWorkflowId(target)).query(lookupQuery, id),
+        );
         if (found === null)
           throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
         if (found.state === 'ended') return { found: found.row };
@@ -89,13 +90,13 @@ export function lineActivities(
 
     rollBackTarget: async ({ target, message }) => ({
       answer: await askTemporal((client) =>
-        targetHandle(client, target).executeUpdate(rollbackUpdate, { args: [message] }),
+        updateTarget(client, targetWorkflowId(target), rollbackUpdate, { args: [message] }),
       ),
     }),
 
     holdTarget: async ({ target, by }) => ({
       onHold: await askTemporal((client) =>
-        targetHandle(client, target).executeUpdate(holdUpdate, { args: [by] }),
+        updateTarget(client, targetWorkflowId(target), holdUpdate, { args: [by] }),
       ),
     }),
   };
@@ -103,8 +104,4 @@ export function lineActivities(
 
 function viewOf(target: TargetSpec): Promise<TargetView | undefined> {
   return askTemporal((client) => viewTarget(client, targetWorkflowId(target)));
-}
-
-function targetHandle(client: Client, target: TargetSpec): WorkflowHandle {
-  return client.workflow.getHandle(targetWorkflowId(target));
 }

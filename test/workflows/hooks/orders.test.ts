@@ -36,6 +36,15 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     await expect(hook.answer(id, true, 'another-answer')).rejects.toThrow();
   });
 
+  test('starts a terminated target again, which rolls back', async () => {
+    const { target, hook } = await released(`${ROLLBACK} }`);
+    await target.terminate();
+    const { events } = await hook.send([{}]);
+    expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    const { state } = await target.idle();
+    expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
+  });
+
   test('leaves no old revision because the next release has begun and does not serve yet', async () => {
     const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
     const { activeRevisionId } = (await target.view()).state;
