@@ -165,20 +165,21 @@ const RECORDS_READ = 50;
  * The revisions of a target's deployment in its release records, oldest first: the revision that served before a
  * release comes before the release's own. The records do not depend on Temporal or its retention. Records of another
  * deployment, which the target had before or which another target of that name has, do not count. A revision whose
- * release did not succeed counts as not verified. The target's stored state has the quarantines.
+ * release did not succeed counts as not verified. The target's stored state has the quarantines. What is damaged is left
+ * out: it must not prevent the rollback.
  */
 export async function recordedRevisions(
   store: ArtifactStore,
   { name: target, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
   deploymentId: string,
 ): Promise<readonly KnownRevision[]> {
-  const kept = await readKeptTarget(store, workflowId);
+  const kept = await readKeptTarget(store, workflowId).catch(noneIfDamaged);
   const known = isAnother(deploymentId, kept?.state.owns) ? [] : (kept?.state.known ?? []);
   const recorded = new Map(known.map((revision) => [revision.revisionId, revision]));
   // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
   for (const name of names.slice(-RECORDS_READ)) {
-    const record = (await store.getRecord(name)) as Partial<ReleaseResult> | undefined;
+    const record = (await store.getRecord(name).catch(noneIfDamaged)) as Partial<ReleaseResult> | undefined;
     if (record?.deploymentId !== deploymentId) continue;
     const { baseline, kind, revisionId, outcome, releaseId, endedAt: at = '' } = record;
     if (baseline?.revisionId != null && !recorded.has(baseline.revisionId)) {
@@ -191,4 +192,8 @@ export async function recordedRevisions(
   }
   for (const newest of known) recorded.set(newest.revisionId, newest);
   return [...recorded.values()];
+}
+
+function noneIfDamaged(error: unknown): undefined {
+  if (!(error instanceof SyntaxError)) throw error;
 }

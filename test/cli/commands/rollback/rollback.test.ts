@@ -1,9 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { type ArtifactStore, recordPath } from '../../../../src/artifact/artifactStore.ts';
 import { keptTargetName } from '../../../../src/artifact/keptTarget.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
@@ -95,6 +96,16 @@ it('has the quarantines in the target’s stored state, unless that is of anothe
   expect(await recordedRevisions(store, PRODUCTION, HERE)).toEqual([known]);
   await keep(HERE);
   expect(await recordedRevisions(store, PRODUCTION, HERE)).toEqual([{ ...known, quarantined: true }]);
+});
+
+it('leaves out what is damaged', async () => {
+  const known = { revisionId: 'a', verified: true, at: '2026-11-21T12:00:00.000Z' };
+  await record('production/1-release-1.json', { revisionId: 'a', knownRevisions: [known] });
+  await record('production/2-release-2.json', { revisionId: 'b' });
+  await store.putRecord(keptTargetName(PRODUCTION.workflowId), {});
+  for (const name of ['production/2-release-2.json', keptTargetName(PRODUCTION.workflowId)])
+    await writeFile(join(folder, recordPath(name)), '{');
+  expect(await verdicts()).toEqual([['a', true]]);
 });
 
 // Loaded before the 2 s begin.
