@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } from '@temporalio/client';
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
-import { keptTargetName, readKeptTarget } from '../../artifact/keptTarget.ts';
+import { targetRecordName, readTargetRecord } from '../../artifact/targetRecord.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
@@ -79,7 +79,7 @@ export function recoveryActivities(
 
     keepTarget: async ({ store, state }) => {
       const record = { at: new Date().toISOString(), state };
-      await openStore(store).putRecord(keptTargetName(callingTarget().workflowId), record);
+      await openStore(store).putRecord(targetRecordName(callingTarget().workflowId), record);
       return {};
     },
 
@@ -175,7 +175,7 @@ function noteOld(state: TargetState | null, at: string, problem: string): Target
 
 async function readKept(store: RecordStore, workflowId: string): Promise<Kept | undefined> {
   try {
-    return await readKeptTarget(store, workflowId);
+    return await readTargetRecord(store, workflowId);
   } catch (error) {
     throw unreadable(errorText(error));
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import { readKeptTarget } from '../../../artifact/keptTarget.ts';
+import { readTargetRecord } from '../../../artifact/targetRecord.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { isAnother } from '../../../domain/deployment/revision.ts';
@@ -173,7 +173,7 @@ export async function recordedRevisions(
   { name: target, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
   deploymentId: string,
 ): Promise<readonly KnownRevision[]> {
-  const kept = await readKeptTarget(store, workflowId).catch(noneIfDamaged);
+  const kept = await readTargetRecord(store, workflowId).catch(noneIfDamaged);
   const known = isAnother(deploymentId, kept?.state.owns) ? [] : (kept?.state.known ?? []);
   const recorded = new Map(known.map((revision) => [revision.revisionId, revision]));
   // Record names begin with the release's start time.

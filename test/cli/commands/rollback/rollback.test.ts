@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { type ArtifactStore, recordPath } from '../../../../src/artifact/artifactStore.ts';
-import { keptTargetName } from '../../../../src/artifact/keptTarget.ts';
+import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
@@ -88,7 +88,7 @@ it('has the quarantines in the target’s stored state, unless that is of anothe
   const known = { revisionId: 'b', verified: true, at };
   await record('production/1-release-1.json', { revisionId: 'b', knownRevisions: [known] });
   const keep = (owns: string) =>
-    store.putRecord(keptTargetName(PRODUCTION.workflowId), {
+    store.putRecord(targetRecordName(PRODUCTION.workflowId), {
       at,
       state: { ...EMPTY_TARGET, owns, known: [{ ...known, quarantined: true }] },
     });
@@ -102,8 +102,8 @@ it('leaves out what is damaged', async () => {
   const known = { revisionId: 'a', verified: true, at: '2026-11-21T12:00:00.000Z' };
   await record('production/1-release-1.json', { revisionId: 'a', knownRevisions: [known] });
   await record('production/2-release-2.json', { revisionId: 'b' });
-  await store.putRecord(keptTargetName(PRODUCTION.workflowId), {});
-  for (const name of ['production/2-release-2.json', keptTargetName(PRODUCTION.workflowId)])
+  await store.putRecord(targetRecordName(PRODUCTION.workflowId), {});
+  for (const name of ['production/2-release-2.json', targetRecordName(PRODUCTION.workflowId)])
     await writeFile(join(folder, recordPath(name)), '{');
   expect(await verdicts()).toEqual([['a', true]]);
 });
