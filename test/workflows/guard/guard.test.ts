@@ -59,6 +59,22 @@ describeWorkflows('a guard', (harness) => {
       expect(target.world.redeployed).toHaveLength(1);
     });
 
+    test('rolls back on a target that was terminated meanwhile', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy());
+      await new Promise<void>((resolve) => {
+        target.world.measures = () => {
+          resolve();
+          return 0;
+        };
+      });
+      await target.terminate();
+      target.world.measures = () => 0.12;
+      expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
+      const { state } = await target.idle();
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    });
+
     test('gives its rollback up for no outage of days', async () => {
       const { target } = harness.newServingTarget();
       target.world.measures = () => 1;
