@@ -119,7 +119,9 @@ export class Preview {
       if (this.#isQuiet && this.#runLength.isReached) await this.#continueAsNew();
       const { expiresAt } = this.#state;
       const leftMs = Date.parse(expiresAt) - Date.now();
-      if (leftMs <= 0) this.#beginRemoval(`its deadline passed at ${exactText(expiresAt)}`);
+      // A push for which a failed removal made way has not renewed the deadline yet.
+      if (leftMs <= 0 && this.#waiting > 0) await condition(() => this.#waiting === 0);
+      else if (leftMs <= 0) this.#beginRemoval(`its deadline passed at ${exactText(expiresAt)}`);
       else {
         await condition(
           () =>

@@ -47,6 +47,22 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
     expect(await owner.release('c')).toMatchObject({ outcome: 'released' });
   });
 
+  test('at its deadline makes way for a push if it cannot begin, and the push renews the deadline', async () => {
+    const preview = newPreview();
+    const { world } = preview.target;
+    await preview.push('a', LONG_MS);
+    await preview.stateOnce(({ last }) => last !== null);
+    const down = Array.from({ length: 200 }, () => refused('SLIPWAY_UNAUTHORIZED', 403));
+    world.next('deleteDeployment', ...down);
+    // The same push again, with a short deadline.
+    await preview.push('a', 100);
+    await preview.stateOnce(({ removal }) => (removal?.attempts ?? 0) > 0);
+    await preview.push('b', LONG_MS);
+    const { last, removal } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
+    expect({ outcome: last?.outcome, removal }).toEqual({ outcome: 'released', removal: null });
+    expect((await preview.target.view()).state.known).toHaveLength(2);
+  });
+
   test('says that its target does not answer, and goes on once it does', async () => {
     const preview = newPreview();
     const { world } = preview.target;
