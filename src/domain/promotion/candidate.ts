@@ -43,7 +43,7 @@ export function chooseCandidate(line: Line): Choice {
   if (agentUrl === null) return rejected(`the agent's address on "${from.name}" is not known`);
   if (!isPinned(artifact)) return rejected(`${artifact} is a name that may come to mean something else`);
   if (to.quarantined.includes(artifact)) return rejected(`"${to.name}" has the artifact in quarantine`);
-  if (to.artifact === artifact) {
+  if (to.servingRevisionId !== null && to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
   const release = pick(from, 'commit', 'committedAt', 'releasedBy');

@@ -31,6 +31,11 @@ describe('the candidate', () => {
     expect(chooseCandidate(line({}, { artifact: B }))).toMatchObject({ kind: 'nothing_to_do' });
   });
 
+  it('may be what the other target ran before its deployment was deleted by hand', () => {
+    const deleted = { artifact: B, servingRevisionId: null, deploymentId: null };
+    expect(chooseCandidate(line({}, deleted))).toMatchObject({ kind: 'candidate' });
+  });
+
   it('of a target without releases may be promoted to another one without', () => {
     const never = { known: false, activeRevisionId: null, servingRevisionId: null, artifact: null };
     expect(chooseCandidate(line({}, never))).toMatchObject({ kind: 'candidate' });
