@@ -2,14 +2,20 @@ import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@tempor
 
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
-import { type Candidate, chooseCandidate, whySuperseded } from '../../domain/promotion/candidate.ts';
+import {
+  type Candidate,
+  chooseCandidate,
+  type TargetSeen,
+  whySuperseded,
+} from '../../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { attribute } from '../../domain/searchAttributes.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { HistoryRow } from '../../domain/target/targetState.ts';
 import type { PromotionInput } from '../../messages/workflowTypes.ts';
 import { watchServing } from '../check/watchServing.ts';
-import { endWorkflow, explain } from '../failure.ts';
+import { endWorkflow, explain, pipelineFailure } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
 import type { Asked } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
@@ -21,6 +27,7 @@ import {
   confirmLine,
   type Ending,
   lookAtLine,
+  lookAtTarget,
   PromotionEnded,
   type PromotionRun,
   releaseOnTarget,
@@ -73,7 +80,7 @@ export async function promotion({ request, schedule }: PromotionInput): Promise<
 
 async function goForward(run: PromotionRun): Promise<Ending> {
   const { request, journal, interventions } = run;
-  const { from, to, bakeMs } = request;
+  const { from, bakeMs } = request;
 
   // Before the soak: the proof is of this moment, and its keys are known at the issuer now.
   await interventions.proveRequester();
@@ -103,23 +110,20 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   while (!stands) stands = await interventions.go(() => confirmLine(run));
 
   const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
-  if (bakeMs > 0) {
-    const { servingRevisionId: revisionId, deploymentId, agentUrl } = (await lookAtLine(run)).to;
-    if (
-      revisionId === null ||
-      revisionId !== released.revisionId ||
-      deploymentId === null ||
-      agentUrl === null
-    ) {
-      return {
-        outcome: 'released',
-        reason: `${released.reason}; revision ${revisionId ?? 'none'} serves by now`,
-      };
-    }
-    await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
-  }
+  if (bakeMs > 0) await bake(run, released);
   await interventions.passage();
   return { outcome: 'released', reason: released.reason };
+}
+
+/** Watches the release on `to`. @throws as {@link watch}. */
+async function bake(run: PromotionRun, { revisionId }: HistoryRow): Promise<void> {
+  const { to, bakeMs } = run.request;
+  const seen = await lookAtTarget(run, 'to');
+  const { servingRevisionId: serves, deploymentId, agentUrl } = seen;
+  if (serves !== null && serves !== revisionId) throw superseded(seen, 'bake');
+  if (revisionId === null || deploymentId === null || agentUrl === null)
+    throw pipelineFailure('SLIPWAY_NOT_FOUND', `"${to.name}" has no deployment with an address any more`);
+  await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
 }
 
 function askedOf({ asked }: PromotionRequest): Asked | undefined {
@@ -213,16 +217,19 @@ async function watch(
     const { code } = explain(error);
     const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';
     if (!isGone) throw error;
-    const { from, to } = await lookAtLine(run);
-    const [seen, revision] = step === 'soak' ? [from, 'the candidate'] : [to, 'the promoted one'];
+    const seen = await lookAtTarget(run, step === 'soak' ? 'from' : 'to');
     const { servingRevisionId: serves } = seen;
     if (code === 'SLIPWAY_NOT_FOUND' && serves === watched.revisionId) throw error;
     // Nothing has replaced the promoted revision: the target restores an earlier one, or a person must.
     if (step === 'bake' && serves === null) throw error;
-    throw new PromotionEnded({
-      outcome: 'superseded',
-      reason: whySuperseded(seen, revision),
-      code: 'SLIPWAY_REVISION_REPLACED',
-    });
+    throw superseded(seen, step);
   }
+}
+
+function superseded(seen: TargetSeen, step: 'soak' | 'bake'): PromotionEnded {
+  return new PromotionEnded({
+    outcome: 'superseded',
+    reason: whySuperseded(seen, step === 'soak' ? 'the candidate' : 'the promoted one'),
+    code: 'SLIPWAY_REVISION_REPLACED',
+  });
 }

@@ -23,12 +23,26 @@ import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
 import type { Notices } from '../notify/notices.ts';
 
-export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
-  const { from, to, downstream } = request;
-  return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
-    const { line, attempt } = await activities.lookAtLine({ from, to, downstream });
+export function lookAtLine(run: PromotionRun): Promise<Line> {
+  const { from, to, downstream } = run.request;
+  return look(run, `${from.name} → ${to.name}`, { from, to, downstream });
+}
+
+/** Reads one of the targets, so that nothing depends on whether the others answer. */
+export async function lookAtTarget(run: PromotionRun, side: 'from' | 'to'): Promise<TargetSeen> {
+  const target = run.request[side];
+  return (await look(run, target.name, { from: target, to: target, downstream: [] }))[side];
+}
+
+function look(
+  { journal }: PromotionRun,
+  subject: string,
+  asked: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>,
+): Promise<Line> {
+  return journal.step('candidate', subject, async (activities) => {
+    const { line, attempt } = await activities.lookAtLine(asked);
     const serves = line.from.artifact === null ? 'nothing of ours' : shortArtifact(line.from.artifact);
-    return { result: line, attempt, detail: `${serves} serves on ${from.name}` };
+    return { result: line, attempt, detail: `${serves} serves on ${asked.from.name}` };
   });
 }
 

@@ -233,6 +233,33 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('there is no deployment "agent"');
   });
 
+  it('bakes its release even if its source target cannot be read any more', async () => {
+    const { canary, production } = await under.line();
+    const promoted = (perform: () => Promise<unknown>): Promise<unknown> => perform();
+    const gone = Array.from({ length: 4 }, () => refused('SLIPWAY_UNAUTHORIZED', 401));
+    // The candidate is chosen, and confirmed. Then the key of its target is revoked.
+    canary.world.next('findDeployment', promoted, promoted, ...gone);
+    const result = await under.promotions.promote(canary, production, { bakeMs: 50 });
+    expect(result).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
+    expect((await production.view()).state.hold).toBeNull();
+  });
+
+  it('whose revision is rolled back before its bake reports by whom', async () => {
+    const { canary, production } = await under.line();
+    const plain = (perform: () => Promise<unknown>): Promise<unknown> => perform();
+    // The candidate is chosen and confirmed, and the release finds its deployment.
+    production.world.next('findDeployment', plain, plain, plain, async (perform) => {
+      const { requestId } = await production.rollback(BO);
+      await production.ended(requestId);
+      return perform();
+    });
+    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
+    expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
+    expect(result.reason).toMatch(
+      /serves on "production" instead of the promoted one: rollback-2 by bo: a reason$/u,
+    );
+  });
+
   it('that is stopped in its bake leaves a later release in place', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, {
