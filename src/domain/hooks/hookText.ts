@@ -26,9 +26,12 @@ export function answeredBy(answer: 'approved' | 'rejected', { who, reason }: Act
   return `${answer} by ${who}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
-/** The request id of an order, so that an event and a rule act once on a target. */
-export function hookRequestId({ event, rule, target }: Pick<HookWork, 'event' | 'rule' | 'target'>): string {
-  return `hook-${event.id}-${rule}-${target}`;
+/** The request id of an order, so that an event and a rule of a hook act once on a target. */
+export function hookRequestId(
+  hook: string,
+  { event, rule, target }: Pick<HookWork, 'event' | 'rule' | 'target'>,
+): string {
+  return `hook-${hook}-${event.id}-${rule}-${target}`;
 }
 
 const ACTIONS: Readonly<Record<HookAction, string>> = {

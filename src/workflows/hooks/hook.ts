@@ -249,7 +249,7 @@ class Hook {
     approvedBy?: Actor,
   ): Promise<void> {
     this.#looks.clear();
-    const requestId = hookRequestId(work);
+    const requestId = hookRequestId(this.#input.name, work);
     const by = hookActor(this.#input.name, work, approvedBy);
     const approved = approvedBy === undefined ? '' : `${answeredBy('approved', approvedBy)}; `;
     try {

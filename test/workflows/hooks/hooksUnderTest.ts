@@ -37,16 +37,20 @@ export class HookUnderTest {
    * @param rules - `on` of the hook, YAML, indented by six.
    * @param requests - what the folder of the file would ask for.
    */
-  constructor(client: Client, temporal: TemporalConnection, { target, rules, requests = {} }: HookOptions) {
+  constructor(
+    client: Client,
+    temporal: TemporalConnection,
+    { target, rules, name = 'alerts', requests = {} }: HookOptions,
+  ) {
     this.#client = client;
     this.#temporal = temporal;
     this.#requests = requests;
     const config = parseConfig(configOf(rules), 'slipway.yaml', {}).hooks['alerts'];
     if (config === undefined) throw new Error('no hook');
     const targets = new Map([['production', target.workflowId]]);
-    const workflowId = hookWorkflowId('alerts', [...targets.values()]);
+    const workflowId = hookWorkflowId(name, [...targets.values()]);
     const promotions = new Map([['to-production', 'production']]);
-    this.#hook = { name: 'alerts', workflowId, config, targets, promotions };
+    this.#hook = { name, workflowId, config, targets, promotions };
   }
 
   get handle(): WorkflowHandle {
@@ -83,7 +87,7 @@ export class HookUnderTest {
 
   /** Sends alerts to a listener, which a new process would have. */
   async send(alerts: readonly Alert[], listener = this.listener()) {
-    const response = await listener.request('/hooks/alerts', {
+    const response = await listener.request(`/hooks/${this.#hook.name}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
       body: payloadOf(alerts),
@@ -130,6 +134,8 @@ export class HookUnderTest {
 export interface HookOptions {
   readonly target: TargetUnderTest;
   readonly rules: string;
+  /** Default: `alerts`. */
+  readonly name?: string;
   readonly requests?: { readonly release?: ReleaseRequest; readonly promotion?: PromotionRequest };
 }
 

@@ -63,6 +63,22 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     ).toBeUndefined();
   });
 
+  test('is another one than that of another hook with an equal event and an equal rule', async () => {
+    const { target, good, hook } = await released(`${ROLLBACK} }`);
+    const alert = { startsAt: new Date().toISOString() };
+    const first = await hook.send([alert]);
+    await hook.decided(first.events[0]!.id);
+    await target.idle();
+    await target.handle.executeUpdate(unholdUpdate, { args: [{ who: 'bo' }] });
+    await target.release('c');
+    const other = hooks.make({ target, rules: `      - ${ROLLBACK} }`, name: 'others' });
+    const { events } = await other.send([alert]);
+    expect(events[0]).toMatchObject({ id: first.events[0]!.id, disposition: 'taken' });
+    expect(await other.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    await target.idle();
+    expect(target.world.active).toBe(good);
+  });
+
   test('leaves the revision of a release that serves, and soaks', async () => {
     const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
     const { activeRevisionId } = (await target.view()).state;
