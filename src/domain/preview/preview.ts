@@ -253,6 +253,22 @@ export function removalPauseMs(attempts: number): number {
   return Math.min(1_000 * 2 ** Math.max(attempts - 1, 0), 600_000);
 }
 
+/**
+ * Those of a list that a preview of `slipway.yaml` makes: another file's may have the same name.
+ * @param target - the target of one of them.
+ * @param pattern - of their deployments' names.
+ */
+export function previewsOf<P extends Pick<PreviewSummary, 'pr'> & { readonly workflowId: string }>(
+  previews: readonly P[],
+  target: TargetSpec,
+  pattern: string,
+): readonly P[] {
+  return previews.filter(
+    ({ pr, workflowId }) =>
+      workflowId === previewWorkflowId({ ...target, deployment: deploymentOf(pattern, pr) }),
+  );
+}
+
 /** The previews to remove to make room for one more. */
 interface Room<P> {
   /** The oldest idle ones. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { makeRoom, type PreviewPhase } from '../../../src/domain/preview/preview.ts';
+import { makeRoom, type PreviewPhase, previewsOf } from '../../../src/domain/preview/preview.ts';
 
 /** A preview that was pushed to on a day of January. */
 function preview(day: number, phase: PreviewPhase = 'idle') {
@@ -54,5 +54,22 @@ describe('the limit of previews', () => {
       remove: [],
       short: 0,
     });
+  });
+
+  it('counts no preview of another file or control plane', () => {
+    const target = {
+      name: 'greeter-3',
+      controlPlane: 'http://control.test',
+      apiKey: { from: 'env:KEY' },
+      deployment: 'greeter-3',
+      source: 'internal_source',
+      sourceConfig: {},
+    } as const;
+    const listed = [
+      { pr: 1, workflowId: 'preview:http://control.test:greeter-1' },
+      { pr: 1, workflowId: 'preview:http://control.test:another-1' },
+      { pr: 2, workflowId: 'preview:http://another.test:greeter-2' },
+    ];
+    expect(previewsOf(listed, target, 'greeter-{pr}')).toEqual([listed[0]]);
   });
 });

@@ -17,9 +17,11 @@ import {
   makeRoom,
   type PreviewAnswer,
   type PreviewJudge,
+  previewsOf,
   type PreviewTerms,
   previewWorkflowId,
 } from '../../../domain/preview/preview.ts';
+import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   awaitRemoval,
@@ -179,7 +181,7 @@ async function releasePreview(
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);
         const judge = await prepareJudge(context, loaded, wanted);
-        await evict(context, temporal, loaded, wanted, workflowId);
+        await evict(context, temporal, loaded, wanted, request.target);
         try {
           return (answer = await pushPreview(temporal, { ...terms, judge }, request, signal));
         } catch (error) {
@@ -238,11 +240,11 @@ async function evict(
   temporal: TemporalConnection,
   loaded: LoadedConfig,
   { chosen, terms }: ChosenPullRequest,
-  workflowId: string,
+  own: TargetSpec,
 ): Promise<void> {
   const { name, preview } = chosen;
-  const all = (await listPreviews(temporal)).filter((listed) => listed.name === name);
-  const { remove, short } = makeRoom(all, workflowId, preview.max);
+  const all = previewsOf(await listPreviews(temporal), own, preview.deployment);
+  const { remove, short } = makeRoom(all, previewWorkflowId(own), preview.max);
   if (short > 0) {
     throw new SlipwayError(
       'SLIPWAY_PREVIEWS_FULL',
