@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import type { Actor } from '../actor.ts';
-import { type Bound, newest } from '../bounds.ts';
+import { type Bound, jsonBytes, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Guarding } from '../guard/guarding.ts';
@@ -273,11 +273,28 @@ export function retireDeployment(state: TargetState): TargetState {
 }
 
 const HISTORY: Bound = { items: 100, bytes: 250_000 };
+const MAKERS: Bound = { items: 50, bytes: 125_000 };
 const IGNORED: Bound = { items: 20, bytes: 50_000 };
 const SAID: Bound = { items: 50, bytes: 50_000 };
 
+/** The releases that made known revisions stay longest: they say who released what serves, or may be restored. */
 export function addHistory(state: TargetState, row: HistoryRow): TargetState {
-  return { ...state, history: newest([...state.history, row], HISTORY) };
+  const rows = [...state.history, row];
+  const history = newest(rows, HISTORY);
+  if (history.length === rows.length) return { ...state, history };
+  const made = new Set(state.known.map(({ revisionId, copyOf = revisionId }) => copyOf));
+  const isMaker = ({ kind, revisionId }: HistoryRow): boolean =>
+    kind === 'release' && revisionId !== null && made.has(revisionId);
+  const makers = newest(rows.filter(isMaker), MAKERS);
+  const room = { items: HISTORY.items - makers.length, bytes: HISTORY.bytes - jsonBytes(makers) };
+  const kept = new Set([
+    ...makers,
+    ...newest(
+      rows.filter((other) => !isMaker(other)),
+      room,
+    ),
+  ]);
+  return { ...state, history: rows.filter((other) => kept.has(other)) };
 }
 
 export function ignoreMessage(state: TargetState, message: string, reason: string, now: string): TargetState {

@@ -8,8 +8,10 @@ import {
   seeTarget,
   type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
+import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
-import { ADA, result, seasoned, verified } from '../target/targets.ts';
+import type { TargetState } from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW, request, result, seasoned, verified } from '../target/targets.ts';
 import { A, B, HOLD, seen } from './targetSeen.ts';
 
 const CANARY = seen('canary', B);
@@ -101,6 +103,21 @@ it('a copy that a redeploy made belongs to the release of its original, also to 
   const copied = { ...state, known: [verified('R1'), copy], activeRevisionId: 'R2' };
   const canary = seeTarget('canary', { state: copied, running: null }, null, 'http://agent.test');
   expect(canary).toMatchObject({ artifact: B, commit: 'c0ffee', releasedBy: ADA });
+});
+
+it('what serves keeps its commit and its releaser, however many releases never started since', () => {
+  const serves = { revisionId: 'R1', servingRevisionId: 'R1', commit: 'c0ffee' };
+  const released = recordResult(seasoned(), result('release-1', serves), 0);
+  const held: TargetState = { ...released, known: [verified('R1')], activeRevisionId: 'R1', hold: HOLD };
+  const state = Array.from({ length: 150 }, (_, index) => request(`key-${index}`)).reduce(
+    (before, rejected) => submitRelease(before, null, rejected, NOW).state,
+    held,
+  );
+  expect(state.history).toHaveLength(100);
+  expect(seeTarget('canary', { state, running: null }, null, '')).toMatchObject({
+    commit: 'c0ffee',
+    releasedBy: ADA,
+  });
 });
 
 it('the work that changed what serves is the one that released or restored it, not one that failed since', () => {
