@@ -35,7 +35,7 @@ interface PruneOptions extends FileOptions {
 }
 
 /**
- * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion and schedule of
+ * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion, hook and schedule of
  * the namespace which artifacts it needs. If one does not answer, nothing is removed.
  */
 export async function runPruneCommand(context: CommandContext, options: PruneOptions): Promise<number> {

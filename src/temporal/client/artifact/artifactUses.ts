@@ -28,8 +28,8 @@ const DIGEST = /sha256:[0-9a-f]{64}/g;
 
 /**
  * Asks all workflows of the namespace which artifacts they need. A target needs those of its known revisions, its
- * queue and its running release. A running promotion needs its candidate and its judge's inputs, a preview its judge's
- * inputs, and a schedule its judge's inputs.
+ * queue and its running release. A running promotion needs its candidate and its judge's inputs, a preview and a
+ * schedule their judge's inputs, and a hook what it releases or promotes once a person approves.
  * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer, because its needs are then unknown.
  * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -43,11 +43,11 @@ export async function artifactUses(temporal: TemporalConnection): Promise<KnownU
       targets.push(asked.target);
       uses.push(...asked.uses);
     }
-    const { promotion, promotionTurn, preview } = WORKFLOW_TYPES;
+    const { promotion, promotionTurn, preview, hook } = WORKFLOW_TYPES;
     for await (const { workflowId } of eachRunning(temporal, [promotion, promotionTurn])) {
       uses.push(...(await promotionUses(temporal, workflowId)));
     }
-    for await (const { workflowId } of eachRunning(temporal, [preview])) {
+    for await (const { workflowId } of eachRunning(temporal, [preview, hook])) {
       const history = await fetchHistory(temporal, workflowId);
       uses.push(...namedIn(history, `named by ${workflowId}`));
     }

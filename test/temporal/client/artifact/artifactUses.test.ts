@@ -7,13 +7,21 @@ import type { TemporalConnection } from '../../../../src/temporal/client/connect
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
-const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, SCHEDULED, ROWS] = ['a', 'b', 'c', 'd', 'e', 'f', '0'].map(
-  (letter) => `sha256:${letter.repeat(64)}`,
-);
+const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, ORDERED, SCHEDULED, ROWS] = [
+  'a',
+  'b',
+  'c',
+  'd',
+  'e',
+  '1',
+  'f',
+  '0',
+].map((letter) => `sha256:${letter.repeat(64)}`);
 const CHECKS = [{ dataset: { digest: ROWS } }] as unknown as ReleaseRequest['checks'];
 const TARGET = 'target:x:agent';
 const PROMOTION = 'promotion:x:agent:nightly';
 const PREVIEW = 'preview:x:agent-7';
+const HOOK = 'hook:alerts:0123456789ab';
 
 function payloads(...values: readonly unknown[]) {
   const metadata = { encoding: Buffer.from('json/plain') };
@@ -44,6 +52,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
       ],
     },
     [PREVIEW]: { events: [started('preview', { spec: { judge: { inputs: { digest: COMPARED } } } })] },
+    [HOOK]: { events: [started('hook', { state: { orders: { 'rule staging': request('1'.repeat(64)) } } })] },
   };
   const scheduled = {
     name: 'weekly',
@@ -59,7 +68,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
   return answeringTemporal({
     workflow: {
       list: ({ query }: { query: string }) =>
-        [TARGET, PROMOTION, PREVIEW]
+        [TARGET, PROMOTION, PREVIEW, HOOK]
           .filter((id) => query.includes(`'${id.split(':', 1)[0] ?? ''}'`))
           .map((workflowId) => ({ workflowId })),
       getHandle: (workflowId: string) => ({
@@ -76,7 +85,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
 }
 
 describe('the users of artifacts', () => {
-  it('are all targets, promotions, previews and schedules, with waiting, running, promoted and judged artifacts, and datasets', async () => {
+  it('are all targets, promotions, previews, hooks and schedules, with waiting, running, promoted and judged artifacts, and datasets', async () => {
     const { uses, targets } = await artifactUses(namespace());
     expect(targets).toEqual([{ name: 'production', store: 'file:///records', checks: [] }]);
     expect(uses).toEqual([
@@ -87,6 +96,7 @@ describe('the users of artifacts', () => {
       { artifact: INPUTS, why: 'named by nightly, a promotion under way' },
       { artifact: CANDIDATE, why: 'named by nightly, a promotion under way' },
       { artifact: COMPARED, why: `named by ${PREVIEW}` },
+      { artifact: ORDERED, why: `named by ${HOOK}` },
       { artifact: ROWS, why: 'a dataset of a check: the schedule of weekly' },
       { artifact: SCHEDULED, why: 'the judge’s inputs of the schedule of weekly' },
     ]);
