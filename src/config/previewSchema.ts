@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
+import { deploymentOf, patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
@@ -82,9 +82,9 @@ export function* previewProblems(previews: Fields, targets: Fields, checks: unkn
       yield { path: [...path, 'checks', index], message: unknownName('check', check, known) };
     }
     if (typeof deployment !== 'string') continue;
-    const same = patterns.get(deployment);
+    const same = [...patterns].find(([other]) => meet(deployment, other) || meet(other, deployment));
     if (same !== undefined)
-      yield { path: [...path, 'deployment'], message: `the preview "${same}" has the same deployment` };
+      yield { path: [...path, 'deployment'], message: `the preview "${same[1]}" has the same deployment` };
     patterns.set(deployment, name);
     const taken = Object.entries(targets).find(([other, settings]) =>
       [other, fieldsOf(settings)['deployment']].some(
@@ -96,4 +96,9 @@ export function* previewProblems(previews: Fields, targets: Fields, checks: unkn
       yield { path: [...path, 'deployment'], message };
     }
   }
+}
+
+/** Whether a deployment of one pattern is that of another pull request by another: `a-{pr}` and `a-1{pr}` make `a-11`. */
+function meet(pattern: string, other: string): boolean {
+  return pullRequestOf(other, deploymentOf(pattern, 1)) !== undefined;
 }

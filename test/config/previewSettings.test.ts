@@ -143,8 +143,13 @@ describe('previews of slipway.yaml', () => {
     );
   });
 
-  it('cannot share a deployment', () => {
-    const both = '  a: { from: staging, deployment: "a-{pr}" }\n  b: { from: staging, deployment: "a-{pr}" }';
+  it.each([
+    ['a-{pr}', 'a-{pr}'],
+    ['a-{pr}', 'a-1{pr}'],
+    ['a-1{pr}', 'a-{pr}'],
+    ['a-{pr}2', 'a-1{pr}'],
+  ])('cannot share a deployment: %s and %s', (one, other) => {
+    const both = `  a: { from: staging, deployment: "${one}" }\n  b: { from: staging, deployment: "${other}" }`;
     expect(problemsOf(both)).toContain('the preview "a" has the same deployment');
   });
 });
