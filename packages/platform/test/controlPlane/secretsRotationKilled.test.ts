@@ -121,7 +121,7 @@ const masterKey = (): Promise<string> => readFile(join(home, 'master.key'), 'utf
 describe('a rotation of the master key that is killed', () => {
   it.each([
     ['before the first value is sealed anew', 0, () => holdAfter(0)],
-    ['between two batches', 250, () => holdAfter(250)],
+    ['between two batches', 200, () => holdAfter(200)],
     ['when every value is sealed anew, and the key before is still the one', DEPLOYMENTS, holdLastLook],
   ] as const)('%s, leaves every secret readable, and can be run again', async (_, resealed, hold) => {
     const before = await masterKey();
