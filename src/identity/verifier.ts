@@ -34,6 +34,11 @@ const TOLERANCE_SECONDS = 30;
 /** Asymmetric algorithms only: a symmetric key would also be known to the client. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
+/** The codes of `jose` for keys that the issuer did not give. The generic one is for an answer that is not 200, or not JSON. */
+const UNANSWERED = new Set(
+  [errors.JWKSTimeout, errors.JWKSInvalid, errors.JOSEError].map(({ code }) => code),
+);
+
 /** Verifies proofs. Caches the issuers' keys, and fetches them again for an unknown key. */
 export class Verifier {
   readonly #trusted: readonly Trusted[];
@@ -49,7 +54,7 @@ export class Verifier {
    * @throws SLIPWAY_IDENTITY_UNPROVED; SLIPWAY_UNREACHABLE if the issuer does not answer.
    */
   async verify({ token, statement: signed }: Proof, statement: Statement, at: Date): Promise<Proved> {
-    const trusted = this.#trustedIssuerOf(token);
+    const trusted = this.#trustedIssuerOf(token, signed === undefined ? 'job' : 'person');
     const audience = audienceOf(trusted, statement);
     const payload = await this.#verifyToken(token, trusted.issuer, { audience, currentDate: at });
     if (trusted.kind === 'person') {
@@ -63,14 +68,16 @@ export class Verifier {
     return jobOf(payload, trusted);
   }
 
-  #trustedIssuerOf(token: string): Trusted {
+  /** @param of - whose proof it looks like. GitLab may be the issuer of jobs and of people. */
+  #trustedIssuerOf(token: string, of: 'job' | 'person'): Trusted {
     let iss: string | undefined;
     try {
       ({ iss } = decodeJwt(token));
     } catch {
       throw unproved('the token is not an ID token');
     }
-    const trusted = this.#trusted.find(({ issuer }) => issuer === iss);
+    const ofIssuer = this.#trusted.filter(({ issuer }) => issuer === iss);
+    const trusted = ofIssuer.find(({ kind }) => (kind === 'person') === (of === 'person')) ?? ofIssuer[0];
     if (trusted !== undefined) return trusted;
     const known = this.#trusted.map(({ issuer }) => issuer).join(', ');
     throw unproved(
@@ -95,9 +102,8 @@ export class Verifier {
       if (error instanceof errors.JWTClaimValidationFailed) {
         throw unproved(`the token's "${error.claim}" is invalid`);
       }
-      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+      if (!(error instanceof errors.JOSEError) || UNANSWERED.has(error.code))
         throw unreachable(issuer, error);
-      }
       throw unproved(`the token is not one of ${issuer}`);
     }
   }
@@ -128,7 +134,8 @@ async function discover(issuer: string): Promise<Keys> {
   if (named !== issuer || typeof keys !== 'string' || !URL.canParse(keys)) {
     throw unreachable(issuer, new Error('its OpenID configuration is missing, or of another issuer'));
   }
-  return createRemoteJWKSet(new URL(keys), { timeoutDuration: TIMEOUT_MS });
+  // By default, an unknown key is refused if the keys were read in the last 30 s, also one that was added since.
+  return createRemoteJWKSet(new URL(keys), { timeoutDuration: TIMEOUT_MS, cooldownDuration: 0 });
 }
 
 function audienceOf(trusted: Trusted, statement: Statement): string | string[] {

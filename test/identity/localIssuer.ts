@@ -11,6 +11,8 @@ export interface LocalIssuer {
   token(claims: Readonly<Record<string, unknown>>, from?: Date): Promise<string>;
   /** Signs tokens with another key from now on. */
   changeKey(): Promise<void>;
+  /** Answers requests for its keys with this status from now on. */
+  answerKeysWith(status: number): void;
   close(): Promise<void>;
 }
 
@@ -18,6 +20,7 @@ export interface LocalIssuer {
 export async function startLocalIssuer(): Promise<LocalIssuer> {
   let pair = await generateKeyPair('RS256');
   let kid = 1;
+  let keysStatus = 200;
   // On a busy machine, the default of 5 s may pass just before the next request.
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void (async () => {
@@ -25,6 +28,7 @@ export async function startLocalIssuer(): Promise<LocalIssuer> {
         request.url === '/keys'
           ? { keys: [{ ...(await exportJWK(pair.publicKey)), kid: String(kid), alg: 'RS256' }] }
           : { issuer: url, jwks_uri: `${url}/keys` };
+      response.statusCode = request.url === '/keys' ? keysStatus : 200;
       response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     })();
   });
@@ -41,6 +45,7 @@ export async function startLocalIssuer(): Promise<LocalIssuer> {
       pair = await generateKeyPair('RS256');
       kid += 1;
     },
+    answerKeysWith: (status) => void (keysStatus = status),
     async close() {
       const closed = once(server, 'close');
       server.close();

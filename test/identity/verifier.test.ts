@@ -1,7 +1,13 @@
 import { exportJWK, generateKeyPair, type JWK, UnsecuredJWT, calculateJwkThumbprint } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Proof, signStatement, statementAudience } from '../../src/identity/proof.ts';
+import {
+  newSigningKey,
+  personProof,
+  type Proof,
+  signStatement,
+  statementAudience,
+} from '../../src/identity/proof.ts';
 import { readTrust } from '../../src/identity/trust.ts';
 import { Verifier } from '../../src/identity/verifier.ts';
 import { type LocalIssuer, startLocalIssuer } from './localIssuer.ts';
@@ -134,9 +140,49 @@ describe('the proof of a person', () => {
   it('is retried if the issuer does not answer', async () => {
     const token = await issuer.token(claims);
     const signed = await signStatement(STATEMENT, key);
+    issuer.answerKeysWith(503);
+    await expect(verify(token, signed)).rejects.toMatchObject({ code: 'SLIPWAY_UNREACHABLE' });
     await issuer.close();
     await expect(verify(token, signed)).rejects.toMatchObject({ code: 'SLIPWAY_UNREACHABLE' });
     issuer = await startLocalIssuer();
+  });
+});
+
+describe('a verifier that has read the keys of an issuer', () => {
+  const job = (repository: string) => {
+    const claims = { sub: repository, project_path: repository, project_id: '7', aud: 'slipway' };
+    return issuer.token(claims);
+  };
+
+  it('accepts the next key at once', async () => {
+    const verifier = new Verifier([{ kind: 'gitlab', issuer: issuer.url, repositories: ['acme/agent'] }]);
+    await verifier.verify(proof(await job('acme/agent')), STATEMENT, NOW);
+    await issuer.changeKey();
+    const second = await verifier.verify(proof(await job('acme/agent')), STATEMENT, NOW);
+    expect(second).toMatchObject({ who: 'acme/agent' });
+  });
+
+  it('accepts jobs and people of one GitLab', async () => {
+    const verifier = new Verifier([
+      { kind: 'person', issuer: issuer.url, clientIds: ['command'] },
+      { kind: 'gitlab', issuer: issuer.url, repositories: ['acme/agent'] },
+    ]);
+    const { privateKey, nonce } = await newSigningKey();
+    const person = await issuer.token({ sub: 'ada', aud: 'command', nonce });
+    const signed = await personProof(person, privateKey, STATEMENT);
+    expect(await verifier.verify({ ...signed, at: '' }, STATEMENT, NOW)).toMatchObject({ who: 'ada' });
+    const ofJob = proof(await job('acme/agent'));
+    expect(await verifier.verify(ofJob, STATEMENT, NOW)).toMatchObject({ proved: { job: true } });
+    const others = [
+      proof(person),
+      { ...signed, token: ofJob.token, at: '' },
+      proof(await job('mallory/agent')),
+    ];
+    for (const other of others) {
+      await expect(verifier.verify(other, STATEMENT, NOW)).rejects.toMatchObject({
+        code: 'SLIPWAY_IDENTITY_UNPROVED',
+      });
+    }
   });
 });
 
