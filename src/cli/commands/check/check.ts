@@ -136,7 +136,8 @@ interface AskAll {
 async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Promise<void> {
   let left = asking.budget;
   const ask = async (check: Check): Promise<void> => {
-    const { result, spent } = await askOne(asking, check, left);
+    let spent: Spent | undefined;
+    const result = await askOne(asking, check, left, (now) => (spent = now));
     if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
     onResult(result);
   };
@@ -149,16 +150,18 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
   for (const check of checks.filter(isAlone)) await ask(check);
 }
 
+/** @param onSpent - called with what the check has used so far, after each run. */
 async function askOne(
   { agent, evaluating, sources, signal, onLeft, onRows }: Omit<AskAll, 'checks' | 'concurrency' | 'onResult'>,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
-): Promise<{ readonly result: CheckResult; readonly spent: Spent | undefined }> {
+  onSpent: (spent: Spent) => void,
+): Promise<CheckResult> {
   const { dataset } = check;
   const source = sources.get(check.name);
   try {
     if (dataset !== undefined && source !== undefined) {
-      return await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows });
+      return await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows, onSpent });
     }
     const carried = await carryOut({
       agent,
@@ -172,20 +175,17 @@ async function askOne(
         return { id, onLeft: () => onLeft(id) };
       },
       onAnswered: shownRun,
-      onProgress: () => undefined,
+      onProgress: ({ spent }) => onSpent(spent),
     });
     const seen = pick(carried, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'repetitions', 'scores');
-    return { result: { check: check.name, ...seen, error: null }, spent: carried.spent };
+    return { check: check.name, ...seen, error: null };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof SlipwayError)) throw error;
     const { code, message, hint } = error;
     const why = hint === undefined ? message : `${message}; ${hint}`;
     const nothing = { passed: false, reasons: [], answer: '', runId: null, latencyMs: 0 };
-    return {
-      result: { check: check.name, ...nothing, error: { code, message: why } },
-      spent: undefined,
-    };
+    return { check: check.name, ...nothing, error: { code, message: why } };
   }
 }
 
@@ -214,11 +214,13 @@ function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): P
 async function askRows({
   source,
   onRows,
+  onSpent,
   ...asking
 }: Omit<AskDataset, 'rows' | 'begun' | 'toTheEnd' | 'onAnswered' | 'onResult'> & {
   readonly source: DatasetSource;
   readonly onRows: (text: string) => void;
-}): Promise<{ readonly result: CheckResult; readonly spent: Spent }> {
+  readonly onSpent: (spent: Spent) => void;
+}): Promise<CheckResult> {
   const { askDataset } = await import('../../../check/askDataset.ts');
   const { check, dataset } = asking;
   const rows = await chosenRows(
@@ -226,25 +228,26 @@ async function askRows({
     dataset.rows,
     dataset.seed,
   );
+  let [runs, tokens] = [0, 0];
   const asked = await askDataset({
     ...asking,
     rows,
     begun: NO_ROWS,
     toTheEnd: true,
     onAnswered: shownRun,
-    onResult: (_, progress) => {
-      onRows(`${check.name}: ${progress.rows.length} of ${rows.length} rows`);
+    onResult: (result, { timeMs }) => {
+      runs += 1;
+      tokens += result.tokens;
+      onRows(`${check.name}: ${runs} of ${rows.length} rows`);
+      onSpent({ timeMs, runs, tokens });
       return Promise.resolve();
     },
   }).finally(() => onRows(''));
   const failed = asked.rows.filter((row) => !row.passed).slice(0, FAILED_ROWS_MAX);
   return {
-    result: {
-      check: check.name,
-      ...pick(asked.verdict, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'dataset'),
-      failedRows: failed.map((row) => pick(row, 'id', 'line', 'reasons', 'answer', 'runId')),
-      error: null,
-    },
-    spent: asked.spent,
+    check: check.name,
+    ...pick(asked.verdict, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'dataset'),
+    failedRows: failed.map((row) => pick(row, 'id', 'line', 'reasons', 'answer', 'runId')),
+    error: null,
   };
 }

@@ -128,6 +128,17 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
     expect(spent.exitCode).toBe(2);
   });
 
+  it('counts the runs of a check that the budget ended', async () => {
+    const differs = CONFIG.replace('repeat: 3', 'repeat: 9').replace("'Hello, Ada!'", 'Bonjour');
+    const text = `${differs.replace('pass: 2', 'pass: 1')}checksBudget: { runs: 3 }\n`;
+    const { events } = await check(agent.url, { text });
+    expect(events).toMatchObject([
+      { check: 'greets', error: { code: 'SLIPWAY_CHECKS_BUDGET_SPENT' } },
+      { check: 'asks first', error: { code: 'SLIPWAY_CHECKS_BUDGET_SPENT' } },
+      {},
+    ]);
+  });
+
   it('ends with 6 if the agent cannot be reached, which is no verdict', async () => {
     const { exitCode, events } = await check('http://127.0.0.1:1');
     expect(exitCode).toBe(6);
