@@ -45,8 +45,10 @@ export function lineActivities(
 
     submitToTarget: async ({ request, submission, candidate, downstream = [] }) => {
       await place.take();
-      // The wait for its place may have been long.
       if (candidate !== undefined && Context.current().info.attempt > 1) {
+        const taken = (await viewOf(request.target))?.state.submissions.find(({ id }) => id === submission);
+        if (taken?.answer !== undefined) return { answer: taken.answer };
+        // The wait for its place may have been long.
         const gone = whyGone(candidate, await see(candidate.from, true));
         const stopped = whyStopped(await seeAll(downstream));
         const why = gone ?? stopped;

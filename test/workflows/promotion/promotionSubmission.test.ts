@@ -20,6 +20,18 @@ describePromotions('a promotion’s submission', (under) => {
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
   });
 
+  it('is answered again even if the source target cannot be read any more', async () => {
+    const { canary, production } = await under.line();
+    loseAnswer(production, async () => {
+      await production.ended('release-1');
+      canary.world.next('findDeployment', () =>
+        Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 })),
+      );
+    });
+    const result = await under.promotions.promote(canary, production);
+    expect(result).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
+  });
+
   it('is answered again by the target’s next run, too', async () => {
     const { canary } = await under.line();
     const { target: production } = under.harness.newServingTarget({ continueAsNewAfterEvents: 20 });
