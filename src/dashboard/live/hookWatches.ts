@@ -92,6 +92,7 @@ export class HookWatches {
     const { signal } = watched.stopping;
     const { client } = this.#temporal;
     const news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
+    let hasEnded = false;
     while (!signal.aborted) {
       const events = await client
         .withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
@@ -101,8 +102,10 @@ export class HookWatches {
       // A hook that falls silent keeps its last events: its targets show that no worker answers.
       watched.events = events ?? watched.events ?? null;
       this.#tellAll(watched.hook);
-      if (events === null) await pause(LIST_EVERY_MS, signal);
-      else await news.wait(HOOK_WAIT_MS, signal);
+      const hadEnded = hasEnded;
+      hasEnded = events !== null && (await news.wait(HOOK_WAIT_MS, signal));
+      // A run that continued as new has a successor, which does not end at once. The list drops a terminated one.
+      if (events === null || (hadEnded && hasEnded)) await pause(LIST_EVERY_MS, signal);
     }
   }
 

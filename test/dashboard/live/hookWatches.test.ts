@@ -22,8 +22,8 @@ function eventsOf(id: string): HookEvents {
   };
 }
 
-/** Hook watches on a Temporal with one hook for all targets, whose history grows when told so. */
-function watching() {
+/** Hook watches on a Temporal with one hook for all targets, whose history has ended or grows when told so. */
+function watching({ hasEnded = false } = {}) {
   let queries = 0;
   let lists = 0;
   let grow = (): void => undefined;
@@ -40,6 +40,7 @@ function watching() {
     workflowService: {
       getWorkflowExecutionHistory: () =>
         new Promise((resolve) => {
+          if (hasEnded) resolve({ nextPageToken: new Uint8Array() });
           grow = () => resolve({ nextPageToken: new Uint8Array([1]) });
         }),
     },
@@ -57,6 +58,14 @@ function watching() {
     },
   };
 }
+
+it('asks a hook that was terminated as rarely as it lists hooks', async () => {
+  const { watches, counts } = watching({ hasEnded: true });
+  const end = watches.follow('target:1', () => undefined);
+  await vi.advanceTimersByTimeAsync(20_000);
+  end();
+  expect(counts().queries).toBeLessThanOrEqual(counts().lists + 1);
+});
 
 it('asks a hook once for all of its targets, and once more for each change', async () => {
   const { watches, counts, grow } = watching();
