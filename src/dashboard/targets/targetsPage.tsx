@@ -24,7 +24,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
       <div id="targets" class="cards" data-grows>
         {snapshots.length === 0 ? (
           <p class="empty">
-            No target has taken a release yet. In an agent’s folder, type <code>slipway release</code>.
+            No target runs in this namespace. In an agent’s folder, <code>slipway release</code> starts one.
           </p>
         ) : null}
         {byName.map((snapshot) => (

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
-import { TargetCard } from '../../../src/dashboard/targets/targetsPage.tsx';
+import { TargetCard, Targets } from '../../../src/dashboard/targets/targetsPage.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
@@ -29,6 +29,12 @@ function target(state: Partial<TargetState>, rest: Partial<TargetSnapshot> = {})
 function card(snapshot: TargetSnapshot): string {
   return renderText(<TargetCard snapshot={snapshot} viewer={GRACE} now={NOW} />);
 }
+
+it('of no target: the page does not claim that none has ever released, because all may have been terminated', () => {
+  const page = renderText(<Targets snapshots={[]} viewer={GRACE} now={NOW} />);
+  expect(page).toContain('No target runs');
+  expect(page).not.toContain('has taken a release');
+});
 
 it('is red only if a person is needed', () => {
   const since = '2026-11-25T11:00:00.000Z';
