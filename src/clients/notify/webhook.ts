@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { unescape } from 'node:querystring';
 
 import type { Agent } from 'undici';
 
@@ -51,9 +52,10 @@ export async function postWebhook(
   }
 }
 
-/** Path and query, and the parts of them that are long enough to be tokens. */
+/** Path and query, and the parts of them that are long enough to be tokens, as they are and decoded. */
 function partsOf({ pathname, search, searchParams }: URL): readonly string[] {
-  const parts = [...pathname.split('/'), ...searchParams.values()];
+  const written = `${pathname}${search}`.split(/[/?&=]/u);
+  const parts = [...written, ...written.map((part) => unescape(part)), ...searchParams.values()];
   return [`${pathname}${search}`, ...parts.filter((part) => part.length >= TOKEN_LEAST_CHARACTERS)];
 }
 

@@ -117,6 +117,19 @@ describe('a receiver that cannot be notified', () => {
     expect(failure).toMatchObject({ type, nonRetryable });
   });
 
+  it.each([
+    ['/hook/a%2Bsecret%2Ftoken', 'a+secret/token'],
+    ['/hook?a-secret-token', 'a-secret-token'],
+    ['/hook?token=a%2bsecret', 'a%2bsecret'],
+  ])('and repeats a part of its address %s as %s is a failure without it', async (path, repeated) => {
+    const service = await startService((_, response) => json(response, 404, { message: `no ${repeated}` }));
+    const receiver = webhookAt(service.url);
+    vi.stubEnv('SLIPWAY_TEST_HOOK_URL', `${service.url}${path}`);
+    const failure = await failureOfTelling(receiver, service.url);
+    expect(failure.message).not.toContain(repeated);
+    expect(failure.message).toContain('no [removed]');
+  });
+
   it('because it redirects is not followed', async () => {
     const elsewhere = await startService((_, response) => response.end());
     const service = await startService((_, response) => {
