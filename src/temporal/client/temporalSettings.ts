@@ -1,4 +1,5 @@
 import { BlockList, isIPv4 } from 'node:net';
+import { unescape } from 'node:querystring';
 
 import { errorText } from '@slipway/contract/codedError';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
@@ -163,7 +164,7 @@ export function proxyFor(address: string, environment: Environment): NativeConne
       hint: `write it as http://HOST:PORT, or name Temporal's host in no_grpc_proxy: ${hostname}`,
     });
   }
-  const [username, password] = [proxy.username, proxy.password].map(decodeURIComponent);
+  const [username, password] = [proxy.username, proxy.password].map((part) => unescape(part));
   return {
     type: 'http-connect',
     targetHost: `${proxy.hostname}:${proxy.port === '' ? HTTP_PORT : proxy.port}`,

@@ -172,6 +172,11 @@ describe('Temporal is reached', () => {
     expect(proxy?.basicAuth).toEqual({ username: 'ada', password: 's/ecret' });
   });
 
+  it('with a password that has a percent sign of its own', () => {
+    const proxy = proxyFor('temporal.example.com:7233', { grpc_proxy: 'http://ada:100%sure@proxy:3128' });
+    expect(proxy?.basicAuth).toEqual({ username: 'ada', password: '100%sure' });
+  });
+
   it.each([
     ['without a variable', 'temporal.example.com:7233', {}],
     ['on this machine', 'localhost:7233', PROXY],
