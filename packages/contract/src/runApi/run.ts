@@ -101,7 +101,7 @@ const RunCommand = z.object({
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });
 
-/** The run's configuration: `configurable` and the other fields of a runnable's configuration. */
+/** The run's configuration. Other fields of a runnable's configuration reach only a graph that is a function of it. */
 const RunConfig = storable(
   z.looseObject({
     tags: z.array(text()).max(LIST_MAX).nullish(),

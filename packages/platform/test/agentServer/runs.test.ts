@@ -45,6 +45,12 @@ describe('a run', () => {
     expect(await api.join(thread, run.run_id)).toMatchObject({ text: 'echo: hi' });
   });
 
+  it('ignores fields of its configuration that would replace parts of the server', async () => {
+    const config = { callbacks: null, store: {}, maxConcurrency: 0, outputKeys: ['text'] };
+    const answer = await api.wait(await api.thread(), { assistant_id: 'echo', ...input('hi'), config });
+    expect(answer).toEqual({ text: 'echo: hi', log: ['hello from graph.json'] });
+  });
+
   it('creates its thread on request', async () => {
     const thread = crypto.randomUUID();
     const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };

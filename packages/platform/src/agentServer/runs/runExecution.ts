@@ -115,7 +115,8 @@ function createExecutionRequest(
   graph: CompiledGraph,
   entry: Exclude<Entry, 'over'>,
 ): ExecutionRequest {
-  const { metadata, configurable, tags, recursion_limit: recursionLimit, ...rest } = kwargs.config;
+  // Other fields (`store`, `callbacks` …) would replace parts of the server.
+  const { metadata, configurable, tags, recursion_limit: recursionLimit } = kwargs.config;
   const { checkpoint_id: checkpointId, checkpoint_map: checkpointMap, ...addressed } = configurable;
   // A resumed run continues from its own newest checkpoint, wherever it had branched off.
   const branch = entry === 'resume' ? {} : { checkpoint_id: checkpointId, checkpoint_map: checkpointMap };
@@ -127,7 +128,6 @@ function createExecutionRequest(
     streamModes: kwargs.stream_mode,
     subgraphs: kwargs.subgraphs,
     options: {
-      ...rest,
       // If a checkpoint id is present, even null, LangGraph replays from there.
       configurable: { ...addressed, ...omitNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
       metadata: { ...metadata, ...origin },
