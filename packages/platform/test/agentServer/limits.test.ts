@@ -77,7 +77,9 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     const at = /t=(\d+)/.exec(signature)?.[1] ?? '';
     const mac = createHmac('sha256', 'whisper in the dark').update(`${at}.${body}`).digest('hex');
     expect(signature).toBe(`t=${at},v1=${mac}`);
-    expect(JSON.parse(body)).toMatchObject({ status: 'success', values: { text: 'echo: x' } });
+    const run = JSON.parse(body) as { thread_id: string; run_id: string };
+    const { updated_at: endedAt } = await api.run(run.thread_id, run.run_id);
+    expect(run).toMatchObject({ status: 'success', values: { text: 'echo: x' }, updated_at: endedAt });
     expect(agent.stderr() + agent.stdout()).not.toContain('whisper');
     hook.close();
 

@@ -62,7 +62,7 @@ describe('a thread', () => {
           index % 2 === 0 ? ends.finish(each, ended) : ends.finishRolledBack(each, IDLE),
         ),
       );
-      expect(finished).toEqual([true, true, true, true]);
+      expect(finished).not.toContain(undefined);
       expect(await runs.activeRuns(threadId)).toEqual([]);
       expect((await threads.get(threadId)).status).toBe('idle');
     }
@@ -117,20 +117,20 @@ describe('a thread', () => {
     const due = await runs.endDelay(delayed);
     expect(BigInt(due!.sequence)).toBeGreaterThan(BigInt(next.sequence));
     expect(await runs.begin(due!, MARKS)).toBeUndefined();
-    expect(await ends.finish({ ...next, attempt: 1 }, ended)).toBe(true);
+    expect(await ends.finish({ ...next, attempt: 1 }, ended)).toBeDefined();
     expect(await runs.begin(due!, MARKS)).toBeDefined();
   });
 
   it('is not released by a run to be cancelled, nor by another process’s run', async () => {
     const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
     const { run } = await runs.accept(newRun(threadId, 'reject'));
-    expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBe(false);
+    expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBeUndefined();
     await runs.requestCancel([run.run_id], 'interrupt');
-    expect(await ends.finish(run, ended)).toBe(false);
+    expect(await ends.finish(run, ended)).toBeUndefined();
     expect((await threads.get(threadId)).status).toBe('busy');
-    expect(await ends.finish(run, { ...ended, status: 'interrupted' })).toBe(true);
+    expect(await ends.finish(run, { ...ended, status: 'interrupted' })).toBeDefined();
     expect((await threads.get(threadId)).status).toBe('idle');
-    expect(await ends.finish(run, ended)).toBe(false);
+    expect(await ends.finish(run, ended)).toBeUndefined();
   });
 
   it('keeps the newest of several states that are stored by hand at the same time', async () => {

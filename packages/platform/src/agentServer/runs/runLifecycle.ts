@@ -144,10 +144,11 @@ export class RunLifecycle {
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
     const output = live.stateless ? values : undefined;
-    const stored = await this.#retry(() =>
+    const endedAt = await this.#retry(() =>
       ends.finish(live.record, { status, thread, error: failure, output }),
     );
-    if (stored) {
+    if (endedAt !== undefined) {
+      live.record = { ...live.record, updated_at: endedAt };
       await this.#tidyUp(live, hasSavedWrites);
       return ending;
     }
@@ -176,7 +177,9 @@ export class RunLifecycle {
     const hasFootprint = !live.stateless && live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const { ending, thread } = await outcomes.readOutcome(live, undefined);
-    if (!(await this.#retry(() => ends.finishRolledBack(live.record, thread)))) return LOST_ENDING;
+    const endedAt = await this.#retry(() => ends.finishRolledBack(live.record, thread));
+    if (endedAt === undefined) return LOST_ENDING;
+    live.record = { ...live.record, updated_at: endedAt };
     await this.#tidyUp(live, false);
     return ending;
   }

@@ -29,7 +29,7 @@ export interface ThreadMarks {
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
 const STOPPED_STATUSES = ['interrupted', 'timeout'];
 
-/** Ends runs and frees their threads. Returns whether the run's owner still had it in this attempt. */
+/** Ends runs and frees their threads. Returns when; `undefined` if the run's owner no longer had it in this attempt. */
 export class RunEnds extends DeploymentStore {
   /**
    * Ends an active run and sets its thread as `thread` says (a stateless run has none), or to `busy` while other runs
@@ -38,7 +38,7 @@ export class RunEnds extends DeploymentStore {
   async finish(
     run: RunRecord,
     ending: { status: string; error?: RunFailure; output?: string; thread: ThreadOutcome | undefined },
-  ): Promise<boolean> {
+  ): Promise<Date | undefined> {
     const { status, error, output, thread } = ending;
     const cancelCondition = STOPPED_STATUSES.includes(status)
       ? sql`(cancel_action IS NULL OR cancel_action = 'interrupt')`
@@ -56,7 +56,7 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<boolean> {
+  async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<Date | undefined> {
     return this.#end(
       run,
       thread,
@@ -70,12 +70,14 @@ export class RunEnds extends DeploymentStore {
     thread: ThreadOutcome | undefined,
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
-  ): Promise<boolean> {
+  ): Promise<Date | undefined> {
     const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${run.owner} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
     if (thread === undefined) {
-      const { rows } = await sql`${change(ownRunCondition)} RETURNING run_id`.execute(this.db);
-      return rows.length > 0;
+      const { rows } = await sql<{ at: Date }>`${change(ownRunCondition)} RETURNING now() AS at`.execute(
+        this.db,
+      );
+      return rows[0]?.at;
     }
     const threadCondition = this.threadCondition(run.thread_id);
     const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
@@ -85,12 +87,12 @@ export class RunEnds extends DeploymentStore {
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
     // thread has changed since, it does nothing and is repeated.
     for (;;) {
-      const { rows } = await sql<{ fresh: boolean; ended: boolean }>`
+      const { rows } = await sql<{ fresh: boolean; at: Date | null }>`
         WITH thread AS MATERIALIZED (
           SELECT t.updated_at = (SELECT s.updated_at FROM slipway_agent.threads s WHERE ${threadCondition}) AS fresh
           FROM slipway_agent.threads t WHERE ${threadCondition} FOR UPDATE
         ), ended AS (
-          ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING run_id
+          ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING now() AS at
         ), left_behind AS (
           UPDATE slipway_agent.threads
           SET status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy'
@@ -101,10 +103,10 @@ export class RunEnds extends DeploymentStore {
             "values" = ${state?.values === undefined ? sql`"values"` : sql`${state.values}::json`}
           WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
-        SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended
+        SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, (SELECT at FROM ended) AS at
       `.execute(this.db);
       const [row] = rows;
-      if (row?.fresh !== false) return row?.ended === true;
+      if (row?.fresh !== false) return row?.at ?? undefined;
     }
   }
 }
