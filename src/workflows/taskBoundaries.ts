@@ -77,24 +77,27 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             isLive = isReplaying !== true;
             const now = `${String(timestamp?.seconds)}.${String(timestamp?.nanos)}`;
             const grownBy = (historyLength ?? 0) - length;
+            const results = jobs?.filter(isLocalResult) ?? [];
+            const others = jobs?.filter((job) => !isLocalResult(job)) ?? [];
+            // Each comes from one event or more. An accepted update leaves its event with the task's commands.
+            const events = others.filter((job) => job.doUpdate == null).length;
             if (grownBy > 0) {
               // Or another worker has executed the task.
-              const isTaskLost = eventsLeft > 0 && (!isLive || grownBy < eventsLeft + EVENTS_OF_TASK);
+              const isTaskLost =
+                eventsLeft > 0 && (!isLive || grownBy < eventsLeft + EVENTS_OF_TASK + events);
               if (isAhead || isTaskLost) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
               isAhead ||= isLive && now === clock;
               eventsLeft = 0;
               length += grownBy;
             }
             clock = now;
-            const results = jobs?.filter(isLocalResult) ?? [];
-            const others = jobs?.filter((job) => !isLocalResult(job)) ?? [];
             if (isLive) eventsLeft += results.length;
             if (isLive && others.length > 0 && results.length > 0)
               throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (others.length > 0) beginTries();
             if (others.some(({ initializeWorkflow }) => initializeWorkflow != null)) useShieldFlag();
             // A running local activity leaves an event when it ends.
-            hasEvents ||= !isTrying() && others.some((job) => job.doUpdate == null);
+            hasEvents ||= !isTrying() && events > 0;
             const all = [...early, ...results];
             const areAllIn = all.length >= triesRunning();
             early = areAllIn ? [] : all;

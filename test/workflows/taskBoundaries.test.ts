@@ -121,6 +121,15 @@ describe('a query', () => {
     expect(() => workflow.handle(2, 11, [UPDATE])).toThrow(QUERY_TOO_EARLY);
   });
 
+  // A query brought the start of a task, which core lost. It timed out; the next one also brings the end of a child.
+  it('cannot hide that its task was lost: as many events came as the task would have left', () => {
+    const workflow = new Boundaries();
+    workflow.handle(1, 25, [{ resolveSignalExternalWorkflow: { seq: 1 } }]);
+    workflow.handle(1, 25, [QUERY]);
+    const ended: Job[] = [{ resolveChildWorkflowExecution: { seq: 1 } }];
+    expect(() => workflow.handle(2, 29, ended)).toThrow(QUERY_TOO_EARLY);
+  });
+
   it('is answered by a closed workflow, which gets no more tasks', () => {
     const workflow = new Boundaries();
     workflow.handle(1, 3, [RESOLVED]);
