@@ -98,7 +98,7 @@ export function* previewProblems(previews: Fields, targets: Fields, checks: unkn
   }
 }
 
-/** Whether a deployment of one pattern is that of another pull request by another: `a-{pr}` and `a-1{pr}` make `a-11`. */
+/** Whether two patterns can make the same deployment name: both `a-{pr}` and `a-1{pr}` make `a-11`. */
 function meet(pattern: string, other: string): boolean {
   return pullRequestOf(other, deploymentOf(pattern, 1)) !== undefined;
 }

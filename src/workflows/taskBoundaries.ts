@@ -20,7 +20,8 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   is stuck for good. Such an activation adds events but keeps the old clock. Its query is rejected, so that core
  *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`askAgain.ts`). If the query
  *   also brings the start of that task, core may lose the task: the next one then begins in a history without the
- *   events of the commands given. It fails, with the same effect.
+ *   events of the commands given. It fails, with the same effect. Only the number of events tells, so a task that was
+ *   lost before two recorded time-outs can be missed.
  * 2. A replay may merge two tasks if the first left no event (temporalio/sdk-rust#1146). So each task that delivers a
  *   history event leaves one.
  * 3. A query that comes with a task makes core complete the task during a local activity, or before the workflow has

@@ -11,5 +11,5 @@ interface Cephes {
   readonly lgam: (x: number) => number;
 }
 
-/** The used functions of the Cephes library. Its ES module would have to be waited for, its CommonJS build is ready. */
+/** The used functions of the Cephes library. Its CommonJS build is ready at once; its ES module must be awaited. */
 export const { ndtr, ndtri, incbi, lgam } = createRequire(import.meta.url)('cephes') as Cephes;
