@@ -85,7 +85,7 @@ export type Restored = {
  * Run it in a non-cancellable scope.
  */
 export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
-  return whileRestoring(journal, () => restoreBestCandidate(journal, order));
+  return whileRestoring(journal, () => new Restoring(journal, order).run());
 }
 
 /** Runs the steps of a restore, which have longer deadlines. */
@@ -107,86 +107,133 @@ export function servesAgain(
   return `${what} serves again${verified ? '' : ', unverified'}${checks}`;
 }
 
-async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Promise<Restored> {
-  const attempted: string[] = [];
-  /** Revisions that served but failed checks that they passed earlier. */
-  const unverified: KnownRevision[] = [];
-  const others: Finding[] = [];
-  const givenUp = new Set<string>();
-  const copyRevisionIds: string[] = [];
+/** A candidate to try next. */
+interface Turn {
+  readonly candidate: RestoreCandidate;
+  /** How often it was tried, with this turn. Turns that a late revision ended do not count. */
+  readonly tries: number;
+}
+
+/** A restore under way: whose turn it is, and what the attempts showed. */
+class Restoring {
+  readonly #journal: Journal;
+  readonly #order: RestoreOrder;
+  readonly #attempts: Attempt[] = [];
   /** Copies from failed attempts. Each still belongs to its original's release. */
-  const copies: KnownRevision[] = [];
-  const overtook: string[] = [];
-  let reason = noneText(order);
-  let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
-  let turns = restoreCandidates(order)
-    .slice(0, REVISIONS_TRIED_MAX)
-    .map((candidate) => ({ candidate, tries: 1 }));
-  for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
-    const { candidate, tries } = turn;
-    // A person may ask to leave it during the restore.
-    if (candidate.revisionId !== order.to && order.avoid.includes(candidate.revisionId)) continue;
-    if (attempted.at(-1) !== candidate.revisionId) attempted.push(candidate.revisionId);
-    const attempt = new Attempt(candidate.revisionId);
-    const noteCopy = (): void => {
-      if (attempt.isCopy) copyRevisionIds.push(attempt.revisionId);
+  readonly #copies: KnownRevision[] = [];
+  /** Revisions that served but failed checks that they passed earlier. */
+  readonly #unverified: KnownRevision[] = [];
+  readonly #findings: Finding[] = [];
+  readonly #givenUp = new Set<string>();
+  readonly #overtakers = new Set<string>();
+  #turns: Turn[];
+  #failure: { readonly reason: string; readonly code: ErrorCode };
+
+  constructor(journal: Journal, order: RestoreOrder) {
+    this.#journal = journal;
+    this.#order = order;
+    this.#turns = restoreCandidates(order)
+      .slice(0, REVISIONS_TRIED_MAX)
+      .map((candidate) => ({ candidate, tries: 1 }));
+    this.#failure = { reason: noneText(order), code: 'SLIPWAY_NOTHING_TO_RESTORE' };
+  }
+
+  async run(): Promise<Restored> {
+    for (let turn = this.#turns.shift(); turn !== undefined; turn = this.#turns.shift()) {
+      const { revisionId } = turn.candidate;
+      // A person may ask to leave it during the restore.
+      if (revisionId !== this.#order.to && this.#order.avoid.includes(revisionId)) continue;
+      const restored = await this.#try(turn);
+      if (restored !== undefined) return restored;
+    }
+    const attempted = [...new Set(this.#attempts.map(({ original }) => original))];
+    return {
+      ok: false,
+      nothingToRestore: attempted.length === 0,
+      ...this.#failure,
+      attempted,
+      knownRevisions: [...this.#copies, ...this.#unverified],
+      copyRevisionIds: this.#copyRevisionIds,
     };
-    const serves = (judgement: Judgement, word: KnownRevision): Restored => {
-      const { revisionId, asked } = attempt;
-      const agentUrl = asked?.agentUrl ?? null;
-      const givenUpRevisionIds = [...givenUp].filter((other) => other !== revisionId);
-      const knownRevisions = [...copies, ...(judgement.failed === null ? unverified : []), word];
-      const what = { revisionId, agentUrl, knownRevisions };
-      return { ok: true, ...what, ...judgement, givenUpRevisionIds, copyRevisionIds };
-    };
+  }
+
+  async #try(turn: Turn): Promise<Restored | undefined> {
+    const attempt = new Attempt(turn.candidate.revisionId);
+    this.#attempts.push(attempt);
     try {
-      const judged = await restoreRevision(journal, order, candidate, attempt);
-      noteCopy();
-      const word = { ...wordOn(order, attempt), verified: judged.verified, at: now() };
-      return serves({ ...judged, failed: null }, word);
+      const judged = await restoreRevision(this.#journal, this.#order, turn.candidate, attempt);
+      const word = { ...wordOn(this.#order, attempt), verified: judged.verified, at: now() };
+      return this.#serves(attempt, { ...judged, failed: null }, [...this.#unverified, word]);
     } catch (error) {
-      noteCopy();
-      if (attempt.isCopy) copies.push({ ...wordOn(order, attempt), verified: false, at: now() });
-      const failure = explain(error);
-      const overtaker = await overtakerOf(journal, order, attempt, failure);
-      if (overtaker !== undefined && !overtook.includes(overtaker)) {
-        overtook.push(overtaker);
-        journal.note({
-          phase: `revision ${overtaker} became active meanwhile: ${candidate.revisionId} again`,
-        });
-        turns.unshift(turn);
-        continue;
-      }
-      const { manual, found: before } = order;
-      const failed = await whatFailed(journal, order, attempt);
-      const then = afterFailure({ attempt: failed, tries, manual, before, others });
-      if (typeof then === 'object') {
-        const why = stayText(then.stays, attempt.revisionId, failure.message);
-        const judgement = { verified: false, unchecked: null, failed: { reason: why, code: failure.code } };
-        return serves(judgement, wordOn(order, attempt));
-      }
-      code = failure.code;
-      reason = `revision ${candidate.revisionId} could not be restored: ${failure.message}`;
-      if (mayBecomeActive(attempt, failure)) givenUp.add(attempt.revisionId);
-      if (then === 'again') {
-        journal.note({ phase: `${reason}; one more try` });
-        turns.unshift({ candidate, tries: tries + 1 });
-      } else if (typeof failed === 'object') {
-        others.push(failed);
-        // Copies run the same artifact and belong to the same release.
-        const { known } = order;
-        turns = turns.filter(
-          (next) => !isSameRevision(known, next.candidate.revisionId, candidate.revisionId),
-        );
-        if (failed.failedCheck === null) continue;
-        for (const same of withCopies(known, candidate.revisionId))
-          unverified.push({ ...wordOn(order, new Attempt(same)), verified: false, at: now() });
-      }
+      return this.#afterFailure(turn, attempt, explain(error));
     }
   }
-  const nothingToRestore = attempted.length === 0;
-  const knownRevisions = [...copies, ...unverified];
-  return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
+
+  /** Ends the restore if the revision stays although it failed, or else decides whose turn is next. */
+  async #afterFailure(turn: Turn, attempt: Attempt, failure: StepFailure): Promise<Restored | undefined> {
+    if (attempt.isCopy) this.#copies.push({ ...wordOn(this.#order, attempt), verified: false, at: now() });
+    if (await this.#isOvertaken(attempt, failure)) {
+      this.#turns.unshift(turn);
+      return undefined;
+    }
+    const { candidate, tries } = turn;
+    const { manual, found: before } = this.#order;
+    const failed = await whatFailed(this.#journal, this.#order, attempt);
+    const then = afterFailure({ attempt: failed, tries, manual, before, others: this.#findings });
+    if (typeof then === 'object') {
+      const reason = stayText(then.stays, attempt.revisionId, failure.message);
+      const judgement = { verified: false, unchecked: null, failed: { reason, code: failure.code } };
+      return this.#serves(attempt, judgement, [wordOn(this.#order, attempt)]);
+    }
+    const reason = `revision ${candidate.revisionId} could not be restored: ${failure.message}`;
+    this.#failure = { reason, code: failure.code };
+    if (mayBecomeActive(attempt, failure)) this.#givenUp.add(attempt.revisionId);
+    if (then === 'again') {
+      this.#journal.note({ phase: `${reason}; one more try` });
+      this.#turns.unshift({ candidate, tries: tries + 1 });
+    } else if (typeof failed === 'object') this.#passOver(candidate.revisionId, failed);
+    return undefined;
+  }
+
+  /** Passes over a revision's copies, too: they run the same artifact and belong to the same release. */
+  #passOver(revisionId: string, finding: Finding): void {
+    const { known } = this.#order;
+    this.#findings.push(finding);
+    this.#turns = this.#turns.filter(
+      ({ candidate }) => !isSameRevision(known, candidate.revisionId, revisionId),
+    );
+    if (finding.failedCheck === null) return;
+    for (const same of withCopies(known, revisionId))
+      this.#unverified.push({ ...wordOn(this.#order, new Attempt(same)), verified: false, at: now() });
+  }
+
+  /** Whether a late revision became active in place of the restored one, for the first time. */
+  async #isOvertaken({ original, overtakers }: Attempt, { code }: StepFailure): Promise<boolean> {
+    const isReplaced = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_SERVING';
+    if (!isReplaced || overtakers.length === 0) return false;
+    const { settings, deploymentId } = this.#order;
+    const active = await readActive(this.#journal, settings.current, deploymentId);
+    if (active == null || !overtakers.includes(active) || this.#overtakers.has(active)) return false;
+    this.#overtakers.add(active);
+    this.#journal.note({ phase: `revision ${active} became active meanwhile: ${original} again` });
+    return true;
+  }
+
+  #serves({ revisionId, asked }: Attempt, judgement: Judgement, words: readonly KnownRevision[]): Restored {
+    return {
+      ok: true,
+      revisionId,
+      agentUrl: asked?.agentUrl ?? null,
+      knownRevisions: [...this.#copies, ...words],
+      ...judgement,
+      givenUpRevisionIds: [...this.#givenUp].filter((other) => other !== revisionId),
+      copyRevisionIds: this.#copyRevisionIds,
+    };
+  }
+
+  get #copyRevisionIds(): readonly string[] {
+    return this.#attempts.filter(({ isCopy }) => isCopy).map(({ revisionId }) => revisionId);
+  }
 }
 
 /** Why there is no revision to restore. */
@@ -246,19 +293,6 @@ export async function isSilent(
   const last = journal.progress.steps.at(-1);
   if (last?.step !== 'serving' || last.status !== 'failed') return false;
   return (await readActive(journal, target, deploymentId)) === revisionId;
-}
-
-/** The late revision that became active in place of the restored one; `undefined` if none did. */
-async function overtakerOf(
-  journal: Journal,
-  { settings, deploymentId }: RestoreOrder,
-  { overtakers }: Attempt,
-  { code }: StepFailure,
-): Promise<string | undefined> {
-  const replaced = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_SERVING';
-  if (!replaced || overtakers.length === 0) return undefined;
-  const active = await readActive(journal, settings.current, deploymentId);
-  return overtakers.find((revisionId) => revisionId === active);
 }
 
 /** Whether a revision that was given up on may still become active, even after another one has. */
