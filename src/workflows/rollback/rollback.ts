@@ -1,6 +1,12 @@
 import { CancellationScope, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 
-import { isAnother, isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
+import {
+  type DeploymentSnapshot,
+  isAnother,
+  isSameRevision,
+  leaveRevision,
+  withCopies,
+} from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
@@ -24,127 +30,149 @@ import { Settings } from '../restore/settings.ts';
 
 /** One manual rollback on an idle target. It always runs to its end: it is never rolled back or stopped halfway. */
 export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
-  return endWorkflow(await CancellationScope.nonCancellable(() => rollBack(input)));
+  return endWorkflow(await CancellationScope.nonCancellable(() => new Rollback(input).run()));
 }
 
-async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
-  const { releaseId, request, lastRequest } = input;
-  let { known } = input;
-  const { recordStore } = lastRequest;
-  const settings = new Settings(input.lastGood, lastRequest.target);
-  const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
-  refuseInterventions(journal);
-  const proof = new RollbackProof();
-  proof.begin(request, recordStore, targetOf(workflowInfo().workflowId));
-  const finish = ({ stuck, ...ending }: Ending): Promise<ReleaseResult> => {
+class Rollback {
+  readonly #input: RollbackInput;
+  readonly #journal: Journal;
+  readonly #settings: Settings;
+  readonly #proof = new RollbackProof();
+  /** Oldest first. */
+  #known: readonly KnownRevision[];
+
+  constructor(input: RollbackInput) {
+    const { releaseId, lastGood, lastRequest, known } = input;
+    this.#input = input;
+    this.#journal = new Journal(releaseId, 'rollback', lastRequest.steps, lastRequest.recordStore);
+    this.#settings = new Settings(lastGood, lastRequest.target);
+    this.#known = known;
+    refuseInterventions(this.#journal);
+  }
+
+  async run(): Promise<ReleaseResult> {
+    const { request, lastRequest } = this.#input;
+    this.#proof.begin(request, lastRequest.recordStore, targetOf(workflowInfo().workflowId));
+    const deployment = await this.#find();
+    if ('outcome' in deployment) return this.#finish(deployment);
+    const to = await this.#claim(deployment);
+    if (typeof to === 'object') return this.#finish(to);
+    return this.#finish(await this.#restore(deployment, to));
+  }
+
+  async #find(): Promise<DeploymentSnapshot | Ending> {
+    const { lastRequest, knownIn } = this.#input;
+    let deployment: DeploymentSnapshot | null;
+    try {
+      deployment = await whileRestoring(this.#journal, () =>
+        this.#settings.under((target) => findDeployment(this.#journal, target)),
+      );
+    } catch (error) {
+      const { code, message } = explain(error);
+      return { outcome: 'rollback_failed', code, reason: `the deployment could not be read: ${message}` };
+    }
+    if (deployment === null) {
+      const reason = `there is no deployment "${lastRequest.target.deployment}"`;
+      return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason };
+    }
+    const { deploymentId } = deployment;
+    this.#journal.note({ deploymentId });
+    if (isAnother(deploymentId, knownIn)) this.#known = [];
+    return deployment;
+  }
+
+  /** Claims the deployment's lock. @returns the revision to restore. */
+  async #claim({ deploymentId, activeRevisionId }: DeploymentSnapshot): Promise<string | Ending> {
+    const { request, knownIn, owns } = this.#input;
+    const known = this.#known;
+    const serving = {
+      servingRevisionId: activeRevisionId,
+      servingVerified: isVerified(known, activeRevisionId),
+    };
+    const { from } = request;
+    if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
+      const serves = revisionText(wordsOf({ known, history: [] }, activeRevisionId));
+      const reason = `revision ${from} does not serve any more; ${serves} does`;
+      return { outcome: 'rolled_back', reason, deploymentId, ...serving };
+    }
+    try {
+      await whileRestoring(this.#journal, () =>
+        claimDeployment(this.#journal, this.#settings.current, deploymentId, owns),
+      );
+    } catch (error) {
+      const { code, message } = explain(error);
+      return { outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving };
+    }
+    // With `from`, the target chose it among the revisions that it knew.
+    const named = from !== undefined && isAnother(deploymentId, knownIn) ? undefined : request.to;
+    const to = named ?? previousVerified(known, activeRevisionId);
+    if (to !== undefined) return to;
+    const reason = 'no earlier verified revision is known; name one to go back to';
+    return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason, deploymentId, ...serving };
+  }
+
+  async #restore({ deploymentId, activeRevisionId }: DeploymentSnapshot, to: string): Promise<Ending> {
+    const known = this.#known;
+    const restored = await restore(this.#journal, {
+      settings: this.#settings,
+      deploymentId,
+      recordStore: this.#input.lastRequest.recordStore,
+      to,
+      manual: true,
+      baseline: null,
+      known,
+      passed: [],
+      found: [],
+      avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
+      shippedPath: null,
+    });
+    const { knownRevisions } = restored;
+    const news = [...known, ...knownRevisions];
+    if (!restored.ok) {
+      const { code, reason, attempted } = restored;
+      const serving = (await readActive(this.#journal, this.#settings.current, deploymentId)) ?? null;
+      return {
+        outcome: 'rollback_failed',
+        reason,
+        code,
+        deploymentId,
+        servingRevisionId: serving,
+        servingVerified: isVerified(news, serving),
+        knownRevisions,
+        stuck: { code, attempted, known: [...news, ...leftBehind(news, activeRevisionId, to)] },
+      };
+    }
+    const { failed, revisionId, verified, agentUrl, givenUpRevisionIds, copyRevisionIds } = restored;
+    const missed = missedText(this.#journal, this.#input.request, news, revisionId);
+    const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
+    return {
+      outcome: failed === null ? 'rolled_back' : 'errored',
+      reason: `${missed}${failed?.reason ?? servesAgain(restored, serves)}`,
+      code: failed?.code ?? (missed === '' ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
+      stuck: failed === null ? undefined : { code: failed.code, attempted: [], restored: revisionId },
+      settingsWorked: (failed === null && this.#settings.areNewest) || undefined,
+      deploymentId,
+      servingRevisionId: revisionId,
+      servingVerified: verified,
+      givenUpRevisionIds,
+      copyRevisionIds,
+      knownRevisions: [...leftBehind(news, activeRevisionId, revisionId), ...knownRevisions],
+      agentUrl,
+    };
+  }
+
+  #finish({ stuck, ...ending }: Ending): Promise<ReleaseResult> {
+    const { lastRequest, request } = this.#input;
     const { deploymentId = null, knownRevisions = [] } = ending;
-    const situation = { deploymentId, baseline: null, known: [...known, ...knownRevisions] };
+    const known = [...this.#known, ...knownRevisions];
+    const situation = { target: this.#settings.current, deploymentId, baseline: null, known };
     const conclusion = {
-      ...emptyConclusion(lastRequest.target.name, proof.recorded(request)),
-      instructions: instructionsAfter({ target: settings.current, ...situation }, ending, stuck),
+      ...emptyConclusion(lastRequest.target.name, this.#proof.recorded(request)),
+      instructions: instructionsAfter(situation, ending, stuck),
       ...ending,
     };
-    return conclude(journal, conclusion, recordStore);
-  };
-
-  let deployment;
-  try {
-    deployment = await whileRestoring(journal, () =>
-      settings.under((target) => findDeployment(journal, target)),
-    );
-  } catch (error) {
-    const { code, message } = explain(error);
-    return finish({
-      outcome: 'rollback_failed',
-      code,
-      reason: `the deployment could not be read: ${message}`,
-    });
+    return conclude(this.#journal, conclusion, lastRequest.recordStore);
   }
-  if (deployment === null) {
-    return finish({
-      outcome: 'failed',
-      code: 'SLIPWAY_NOTHING_TO_RESTORE',
-      reason: `there is no deployment "${lastRequest.target.deployment}"`,
-    });
-  }
-  const { deploymentId, activeRevisionId } = deployment;
-  journal.note({ deploymentId });
-  const knowsNone = isAnother(deploymentId, input.knownIn);
-  if (knowsNone) known = [];
-  const serving = {
-    servingRevisionId: activeRevisionId,
-    servingVerified: isVerified(known, activeRevisionId),
-  };
-  const { from } = request;
-  if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
-    const serves = revisionText(wordsOf({ known, history: [] }, activeRevisionId));
-    const reason = `revision ${from} does not serve any more; ${serves} does`;
-    return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
-  }
-  try {
-    await whileRestoring(journal, () => claimDeployment(journal, settings.current, deploymentId, input.owns));
-  } catch (error) {
-    const { code, message } = explain(error);
-    return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });
-  }
-  // With `from`, the target chose it among the revisions that it knew.
-  const named = knowsNone && from !== undefined ? undefined : request.to;
-  const to = named ?? previousVerified(known, activeRevisionId);
-  if (to === undefined) {
-    return finish({
-      outcome: 'failed',
-      code: 'SLIPWAY_NOTHING_TO_RESTORE',
-      reason: 'no earlier verified revision is known; name one to go back to',
-      deploymentId,
-      ...serving,
-    });
-  }
-  const restored = await restore(journal, {
-    settings,
-    deploymentId,
-    recordStore,
-    to,
-    manual: true,
-    baseline: null,
-    known,
-    passed: [],
-    found: [],
-    avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
-    shippedPath: null,
-  });
-  if (!restored.ok) {
-    const { code, reason, attempted, knownRevisions } = restored;
-    const news = [...known, ...knownRevisions];
-    const servingRevisionId = (await readActive(journal, settings.current, deploymentId)) ?? null;
-    return finish({
-      outcome: 'rollback_failed',
-      reason,
-      code,
-      deploymentId,
-      servingRevisionId,
-      servingVerified: isVerified(news, servingRevisionId),
-      knownRevisions,
-      stuck: { code, attempted, known: [...news, ...leftBehind(news, activeRevisionId, to)] },
-    });
-  }
-  const { failed, revisionId } = restored;
-  const news = [...known, ...restored.knownRevisions];
-  const missed = missedText(journal, request, news, revisionId);
-  const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
-  return finish({
-    outcome: failed === null ? 'rolled_back' : 'errored',
-    reason: `${missed}${failed?.reason ?? servesAgain(restored, serves)}`,
-    code: failed?.code ?? (missed === '' ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
-    stuck: failed === null ? undefined : { code: failed.code, attempted: [], restored: revisionId },
-    settingsWorked: (failed === null && settings.areNewest) || undefined,
-    deploymentId,
-    servingRevisionId: restored.revisionId,
-    servingVerified: restored.verified,
-    givenUpRevisionIds: restored.givenUpRevisionIds,
-    copyRevisionIds: restored.copyRevisionIds,
-    knownRevisions: [...leftBehind(news, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
-    agentUrl: restored.agentUrl,
-  });
 }
 
 /** Marks the revision that a person rolled back from, and its copies: they are not restored automatically any longer. */
