@@ -13,16 +13,25 @@ import { installPeers } from './peers/install.ts';
 import type { Measured } from './peers/measured.ts';
 import { report } from './peers/report.ts';
 import { differingCalls } from './peers/sameCalls.ts';
-import { atOnce } from './peers/scenarios/atOnce.ts';
+import { atOnce, atOnceAgain } from './peers/scenarios/atOnce.ts';
 import { killedInPatch, killedInPoll } from './peers/scenarios/killed.ts';
-import { idle, slowDeploy } from './peers/scenarios/oneByOne.ts';
+import { idle, idleAgain, slowDeploy } from './peers/scenarios/oneByOne.ts';
 import { parked } from './peers/scenarios/parked.ts';
 import type { Scenario } from './peers/scenarios/scenario.ts';
 import { BARE, type System, SYSTEMS } from './peers/systems.ts';
 import { startStandIn } from './standIn.ts';
 import { machine, say } from './statistics.ts';
 
-const SCENARIOS: readonly Scenario[] = [idle, slowDeploy, atOnce, parked, killedInPatch, killedInPoll];
+const SCENARIOS: readonly Scenario[] = [
+  idle,
+  idleAgain,
+  slowDeploy,
+  atOnce,
+  atOnceAgain,
+  parked,
+  killedInPatch,
+  killedInPoll,
+];
 /** The limit for one scenario with one system. */
 const SCENARIO_MS = 20 * 60_000;
 const RESULTS = fileURLToPath(new URL('./results/peers.json', import.meta.url));

@@ -20,6 +20,14 @@ export function placeOrder(
 ): Placed {
   const deployment = standIn.deploy(`bench-${randomUUID()}`, behavior);
   deployment.deploysAfterMs = deploysAfterMs;
-  const { id: deploymentId, name, good: goodRevisionId } = deployment;
-  return { order: { id: randomUUID(), url: standIn.url, name, deploymentId, goodRevisionId }, deployment };
+  return { order: orderOn(standIn, deployment, false), deployment };
+}
+
+/** Creates an order on a deployment. @param isVerified - whether it has had a release. */
+export function orderOn(
+  { url }: StandIn,
+  { id: deploymentId, name, good: goodRevisionId }: StandInDeployment,
+  isVerified: boolean,
+): Order {
+  return { id: randomUUID(), url, name, deploymentId, goodRevisionId, isVerified };
 }

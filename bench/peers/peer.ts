@@ -9,6 +9,8 @@ export interface Order {
   readonly deploymentId: string;
   /** The revision that serves before, and that a rollback restores. */
   readonly goodRevisionId: string;
+  /** Whether an earlier release has checked the revision that serves before. If not, this one checks it first. */
+  readonly isVerified: boolean;
 }
 
 /** How a release ended. */

@@ -5,7 +5,7 @@ const POLL = 'GET /v2/deployments/ID/revisions/ID';
  * Scenarios in which each release makes the same calls. In the others, releases are interrupted or wait for different
  * times.
  */
-const COMPARED: readonly string[] = ['idle', 'slow-deploy', 'at-once'];
+const COMPARED: readonly string[] = ['idle', 'idle-again', 'slow-deploy', 'at-once', 'at-once-again'];
 
 /**
  * How a release's calls differ from those of the bare script, in words; empty if they are equal. `slow-deploy` excludes

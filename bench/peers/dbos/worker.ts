@@ -38,7 +38,7 @@ ready();
 /** One release: each step is a step of DBOS, with a row for its result. */
 async function release(order: Order): Promise<Outcome> {
   await step('find', () => find(order));
-  await step('baseline', () => check(order));
+  if (!order.isVerified) await step('baseline', () => check(order));
   const path = await step('upload', () => upload(order));
   const revisionId = await step('patch', () => patch(order, path));
   await step('deployed', () => wait(order, revisionId));

@@ -22,6 +22,9 @@ const FIRST_PAUSE_MS = 5;
 const PAUSE_GROWTH = 1.5;
 const LONGEST_PAUSE_MS = 250;
 
+/** The events of a workflow task, before those of its commands. */
+const EVENTS_OF_TASK = 3;
+
 /** Slipway's worker on a real Temporal dev server, both started as by `slipway dev`. */
 export async function createPeer(): Promise<Peer> {
   process.env[KEY_VARIABLE] = randomUUID();
@@ -29,6 +32,7 @@ export async function createPeer(): Promise<Peer> {
   let artifact: TarballArtifact;
   let settings: SlipwayWorkerSettings;
   let worker: ChildProcess;
+  const workflowIds = new Map<Order['id'], string>();
   const startWorker = async (): Promise<void> => {
     worker = await startScript(new URL('./worker.ts', import.meta.url), settings);
   };
@@ -44,7 +48,9 @@ export async function createPeer(): Promise<Peer> {
     release: async (order: Order) => {
       const request = requestOf(order, artifact);
       const { releaseId } = await submitRelease(engine.temporal, request);
-      return outcomeOf(engine, `${targetWorkflowId(request.target)}/${releaseId}`);
+      const workflowId = `${targetWorkflowId(request.target)}/${releaseId}`;
+      workflowIds.set(order.id, workflowId);
+      return outcomeOf(engine, workflowId);
     },
     rollBack: async (order: Order) => {
       const target = targetWorkflowId(requestOf(order, artifact).target);
@@ -58,11 +64,17 @@ export async function createPeer(): Promise<Peer> {
     workerPid: () => Promise.resolve(worker.pid ?? 0),
     events: async (order: Order) => {
       const target = targetWorkflowId(requestOf(order, artifact).target);
-      const lengths = [target, `${target}/release-1`].map(async (id) => {
-        const { historyLength } = await engine.temporal.client.workflow.getHandle(id).describe();
-        return historyLength;
-      });
-      return (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
+      const ids = [target, workflowIds.get(order.id) ?? ''];
+      const [ofTarget = [], ofRelease = []] = await Promise.all(
+        ids.map(
+          async (id) => (await engine.temporal.client.workflow.getHandle(id).fetchHistory()).events ?? [],
+        ),
+      );
+      const [, ...further] = ofTarget.flatMap(
+        ({ workflowExecutionUpdateAcceptedEventAttributes: one }, at) =>
+          one == null ? [] : [at - EVENTS_OF_TASK],
+      );
+      return ofTarget.length - (further.at(-1) ?? 0) + ofRelease.length;
     },
     close: async () => {
       await kill(worker);
