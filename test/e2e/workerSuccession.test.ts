@@ -1,3 +1,4 @@
+import protos from '@temporalio/proto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
@@ -5,6 +6,8 @@ import { type Fault, meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { Stack } from './stack.ts';
+
+const { TimeoutType } = protos.temporal.api.enums.v1;
 
 let stack: Stack;
 beforeAll(async () => {
@@ -53,6 +56,14 @@ describe('a worker that starts right after a kill', () => {
         message: `the worker ${String(tookOver['from'])} was killed while it did this`,
       });
       expect(await seen.shippedRevisions()).toHaveLength(1);
+      // Temporal does not first offer the release's next task to the killed worker.
+      const target = targetWorkflowId({ controlPlane: stack.controlPlane, deployment });
+      const { workflow } = await stack.client();
+      const { events } = await workflow.getHandle(`${target}/release-1`).fetchHistory();
+      const timeouts = events?.flatMap(
+        (event) => event.workflowTaskTimedOutEventAttributes?.timeoutType ?? [],
+      );
+      expect(timeouts).not.toContain(TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START);
     },
   );
 });

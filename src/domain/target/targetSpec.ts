@@ -74,6 +74,11 @@ export function targetWorkflowId(
   return `${kind}:${controlPlaneId ?? canonicalAddress(controlPlane)}:${tenant}${deployment}`;
 }
 
+/** The workflow id of the target of a release or a rollback, of which this is the workflow id. */
+export function targetOf(workId: string): string {
+  return workId.slice(0, workId.lastIndexOf('/'));
+}
+
 /** A URL in one spelling. Loopback names become 127.0.0.1; another address of 127.0.0.0/8 may be another service. */
 function canonicalAddress(url: string): string {
   return `${originOf(url)}${new URL(url).pathname.replace(/\/+$/, '')}`;

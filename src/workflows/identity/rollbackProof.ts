@@ -31,8 +31,3 @@ export class RollbackProof {
     return isProved ? { ...request, requestedBy: this.#proved ?? request.requestedBy } : request;
   }
 }
-
-/** The workflow id of the target of a release or a rollback. */
-export function targetOf(workflowId: string): string {
-  return workflowId.slice(0, workflowId.lastIndexOf('/'));
-}

@@ -3,10 +3,10 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 import { missedRevision } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
 import { restoreCandidates } from '../../domain/restore/restoreDecision.ts';
+import { targetOf } from '../../domain/target/targetSpec.ts';
 import { readPreemption } from '../../messages/release.ts';
 import { restoringSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
-import { targetOf } from '../identity/rollbackProof.ts';
 import type { Journal } from '../journal.ts';
 import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';

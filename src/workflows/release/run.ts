@@ -11,11 +11,12 @@ import type {
   Waiting,
 } from '../../domain/release/release.ts';
 import type { Finding } from '../../domain/restore/restoreDecision.ts';
+import { targetOf } from '../../domain/target/targetSpec.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import type { Asked } from '../check/bringUp.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import type { Asked as AskedWithProof } from '../identity/proveIdentity.ts';
-import { RollbackProof, targetOf } from '../identity/rollbackProof.ts';
+import { RollbackProof } from '../identity/rollbackProof.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { stepPolicy } from '../steps.ts';

@@ -11,6 +11,7 @@ import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
 import { isVerified, previousVerified } from '../../domain/restore/restoreDecision.ts';
+import { targetOf } from '../../domain/target/targetSpec.ts';
 import {
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
@@ -20,7 +21,7 @@ import {
 import type { RollbackInput } from '../../messages/workflowTypes.ts';
 import { claimDeployment } from '../deployment/deployment.ts';
 import { endWorkflow, explain, refuse } from '../failure.ts';
-import { RollbackProof, targetOf } from '../identity/rollbackProof.ts';
+import { RollbackProof } from '../identity/rollbackProof.ts';
 import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
 import { missedText } from '../release/preempted.ts';

@@ -5,9 +5,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import pLimit from 'p-limit';
 
 import type { FailureDetail } from '../../../domain/failure.ts';
+import { targetOf } from '../../../domain/target/targetSpec.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../client/connection.ts';
 import { eachRunning } from '../../client/listRunning.ts';
+import { isGone } from '../../client/temporalError.ts';
 import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
 
 export type TakeOverEvent =
@@ -104,8 +106,12 @@ async function failIn(
   workflowId: string,
   killed: readonly string[],
 ): Promise<readonly AbandonedStep[]> {
+  const steps = await abandonedIn(temporal, workflowId, killed);
+  if (steps.length === 0) return [];
+  await offerToAll(temporal, workflowId);
+  await offerToAll(temporal, targetOf(workflowId));
   const failed: AbandonedStep[] = [];
-  for (const step of await abandonedIn(temporal, workflowId, killed)) {
+  for (const step of steps) {
     try {
       await temporal.client.activity.fail({ workflowId, activityId: step.activityId }, workerKilled(step));
       failed.push(step);
@@ -115,6 +121,16 @@ async function failIn(
     }
   }
   return failed;
+}
+
+/** Has Temporal give a workflow's next tasks to any worker. Else it first waits for the worker that had the last one. */
+async function offerToAll({ client, settings }: TemporalConnection, workflowId: string): Promise<void> {
+  const { namespace } = settings;
+  try {
+    await client.workflowService.resetStickyTaskQueue({ namespace, execution: { workflowId } });
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
 }
 
 async function abandonedIn(
