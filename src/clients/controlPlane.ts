@@ -148,14 +148,20 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   };
 }
 
-export async function* eachOfPages<T>(
+/**
+ * The entries of a list, page by page, each once. It ends at a page without new ones, because a service may return
+ * fewer than the limit, or its whole list each time.
+ */
+export async function* eachOfPages<T extends { readonly id: string }>(
   list: (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>,
 ): AsyncGenerator<T, void> {
-  const limit = PAGE_LIMIT.max;
+  const seen = new Set<string>();
   for (let offset = 0; ;) {
-    const { resources, offset: next } = await list({ limit, offset });
-    yield* resources;
-    if (resources.length < limit) return;
+    const { resources, offset: next } = await list({ limit: PAGE_LIMIT.max, offset });
+    const unseen = resources.filter(({ id }) => !seen.has(id));
+    if (unseen.length === 0) return;
+    for (const { id } of unseen) seen.add(id);
+    yield* unseen;
     // The answer's offset is that of the next page. Some services repeat the requested offset.
     offset = next > offset ? next : offset + resources.length;
   }

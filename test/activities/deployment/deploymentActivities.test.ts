@@ -60,7 +60,9 @@ function planeThatLists(names: readonly string[]) {
     const offset = Number(query.get('offset'));
     const end = offset + Number(query.get('limit'));
     const found = names.filter((name) => name.includes(query.get('name_contains') ?? ''));
-    const resources = found.slice(offset, end).map((name) => deploymentAnswer({ name }));
+    const resources = found
+      .slice(offset, end)
+      .map((name) => deploymentAnswer({ name, id: name === 'greeter' ? DEPLOYMENT_ID : randomUUID() }));
     json(response, 200, { resources, offset: end });
   });
 }
@@ -309,59 +311,6 @@ describe('a revision', () => {
     const { deployment } = await activitiesUnderTest().redeployRevision(revisionOn(plane.url));
     expect(deployment).toEqual(SNAPSHOT);
     expect(plane.requests).toHaveLength(1);
-  });
-});
-
-describe('listRevisions', () => {
-  it('returns the newest revisions', async () => {
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) =>
-        json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 }),
-    });
-    const { revisions } = await activitiesUnderTest().listRevisions(revisionOn(plane.url));
-    expect(revisions).toMatchObject([{ revisionId: REVISION_ID, status: 'DEPLOYED' }]);
-  });
-
-  it('reads pages until it finds an earlier revision', async () => {
-    const all = Array.from({ length: 130 }, () => ({ ...revisionAnswer('DEPLOYED'), id: randomUUID() }));
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response, request) => {
-        const query = new URL(request.url, 'http://control.plane').searchParams;
-        const offset = Number(query.get('offset'));
-        const resources = all.slice(offset, offset + Number(query.get('limit')));
-        json(response, 200, { resources, offset: offset + resources.length });
-      },
-    });
-    const list = async (since: string | null) =>
-      (await activitiesUnderTest().listRevisions({ ...revisionOn(plane.url), since })).revisions?.length;
-    expect(await list(all[120]!.id)).toBe(120);
-    expect(await list(randomUUID())).toBe(130);
-    expect(await list(null)).toBe(130);
-  });
-
-  it('gives up on a list that is too long', async () => {
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
-        const resources = Array.from({ length: 100 }, () => revisionAnswer('DEPLOYED'));
-        json(response, 200, { resources, offset: 0 });
-      },
-    });
-    const { revisions } = await activitiesUnderTest().listRevisions({
-      ...revisionOn(plane.url),
-      since: null,
-    });
-    expect(revisions).toBeNull();
-  });
-
-  it('returns null if a control plane has no such list', async () => {
-    const plane = await startRoutes({});
-    expect((await activitiesUnderTest().listRevisions(revisionOn(plane.url))).revisions).toBeNull();
-  });
-
-  it('fails if a control plane fails', async () => {
-    const plane = await startService((_, response) => json(response, 500, {}));
-    const failure = await failureOf(activitiesUnderTest().listRevisions(revisionOn(plane.url)));
-    expect(failure.type).toBe('SLIPWAY_SERVICE_ERROR');
   });
 });
 
