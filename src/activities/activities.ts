@@ -74,7 +74,8 @@ export interface Activities {
   ): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
   /**
-   * A deployment's revisions, newest first; `null` if the control plane offers no list, or a longer one than is read.
+   * A deployment's revisions, newest first; `null` if the control plane offers no list, one in another order, or a
+   * longer one than is read.
    * @param input.since - an earlier revision: all newer ones are listed, or all revisions if it is gone or `null`.
    * Default: only the newest page.
    */

@@ -83,15 +83,20 @@ export function deploymentActivities(outside: Outside) {
         if (since === undefined) {
           const query = { limit: NEWEST_PAGE };
           const { resources } = await client.listRevisions(deploymentId, query, callOptions());
-          return { revisions: resources.map(revisionSnapshot) };
+          return { revisions: isNewestFirst(resources) ? resources.map(revisionSnapshot) : null };
         }
-        const revisions: RevisionSnapshot[] = [];
+        const newer: Revision[] = [];
+        /** The earlier revision, and the one before it. */
+        const older: Revision[] = [];
         for await (const revision of client.eachRevision(deploymentId, callOptions())) {
-          if (revision.id === since) break;
-          if (revisions.length === REVISIONS_MAX) return { revisions: null };
-          revisions.push(revisionSnapshot(revision));
+          const [last] = older;
+          // A newer one of the same moment may be listed after the earlier one.
+          const isNewer = last === undefined ? revision.id !== since : momentOf(revision) === momentOf(last);
+          (isNewer ? newer : older).push(revision);
+          if (older.length === 2) break;
+          if (newer.length > REVISIONS_MAX) return { revisions: null };
         }
-        return { revisions };
+        return { revisions: isNewestFirst([...newer, ...older]) ? newer.map(revisionSnapshot) : null };
       } catch (error) {
         if (notOffered(error)) return { revisions: null };
         throw error;
@@ -171,6 +176,17 @@ async function requireArtifact(outside: Outside, artifact: Artifact): Promise<vo
 
 /** The longest reason from a control plane, as JSON: some send the whole log of a build. */
 const REASON_MAX_BYTES = 4_000;
+
+/** When a control plane says that it made a revision, in milliseconds since 1970; NaN: it does not say. */
+function momentOf({ created_at: at }: Revision): number {
+  return Date.parse(at ?? '');
+}
+
+/** Whether a list can be in the order that the pipeline reads. The contract has no list, so others have any order. */
+function isNewestFirst(revisions: readonly Revision[]): boolean {
+  const moments = revisions.map(momentOf);
+  return moments.every((moment, index) => !(moment < (moments[index + 1] ?? NaN)));
+}
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
