@@ -164,7 +164,7 @@ export function createDeployments(options: {
         issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
         if (issues.length === 0) issues.push(...(await checkTarball(trx, patch.source_revision_config, id)));
         if (issues.length > 0) throw invalid(issues);
-        const updated = await updateDeployment(trx, row, patch, secrets);
+        const updated = await updateDeployment(trx, row, withoutAddress(patch, current), secrets);
         await recordAudit(trx, caller, idsOf(updated));
         return view(caller, updated, origin);
       });
@@ -211,6 +211,13 @@ export function createDeployments(options: {
       });
     },
   };
+}
+
+/** Drops an answer's `custom_url` that was sent back: stored, it would outlive a move of the platform. */
+function withoutAddress(patch: DeploymentPatch, current: Deployment): DeploymentPatch {
+  const { source_config: config } = patch;
+  if (config?.custom_url == null || config.custom_url !== current.source_config.custom_url) return patch;
+  return { ...patch, source_config: { ...config, custom_url: null } };
 }
 
 function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
+import { type AnswerBody, API_KEY, TestPlatform } from '../testPlatform.ts';
 
 const SOURCES = ['repo_host', 'external_image', 'internal_image', 'internal_source'] as const;
 type SourceName = (typeof SOURCES)[number];
@@ -98,6 +98,22 @@ describe('a deployment', () => {
         source_config: { custom_url: 'https://elsewhere.example' },
       });
       expect([status, json.detail]).toMatchObject([422, [{ loc: ['body', 'source_config', 'custom_url'] }]]);
+    },
+  );
+
+  it.each(SOURCES)(
+    'of source %s moves with the platform, also if its answer was sent back',
+    async (source) => {
+      const { custom_url: _, ...config } = wholeOf(source)['source_config'] as Record<string, unknown>;
+      const created = await create(source, { source_config: config });
+      const { status } = await platform.call('PATCH', `/v2/deployments/${created.id}`, created);
+      expect(status).toBe(200);
+      const moved = await platform.app.request(`http://elsewhere.example/v2/deployments/${created.id}`, {
+        headers: { 'x-api-key': API_KEY },
+      });
+      expect(await moved.json()).toMatchObject({
+        source_config: { custom_url: `http://elsewhere.example/agents/${created.id}` },
+      });
     },
   );
 
