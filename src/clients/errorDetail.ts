@@ -16,7 +16,7 @@ export function errorDetail(
   body: string | undefined,
   secrets: readonly string[],
 ): string | ValidationIssue[] | undefined {
-  const detail = body === undefined ? undefined : detailOf(body);
+  const detail = body === undefined ? undefined : detailOf(parsedJson(body));
   if (Array.isArray(detail)) {
     const issues = detail.slice(0, ISSUES_MAX).flatMap((issue) => toIssue(issue, secrets));
     return issues.length === 0 ? undefined : issues;
@@ -54,15 +54,15 @@ export function secretsOf(body: unknown): string[] {
 
 const SECRET_NAMES: ReadonlySet<string> = new Set(['value', 'configurable', 'context']);
 
-function detailOf(body: string): unknown {
-  // A proxy's page, or nothing: only the status is known.
-  const value = parsedJson(body);
-  if (!isRecord(value)) return undefined;
+/** The detail in a value, also if it is nested, as in `{error: {message}}`; of a proxy's page, or nothing, none. */
+function detailOf(value: unknown): unknown {
+  if (!isRecord(value)) return value;
   const { detail, message, error } = value;
-  return detail ?? message ?? error;
+  return detailOf(detail ?? message ?? error);
 }
 
 function toIssue(issue: unknown, secrets: readonly string[]): ValidationIssue[] {
+  if (typeof issue === 'string') return [{ loc: [], msg: clean(issue, secrets), type: '' }];
   if (!isRecord(issue)) return [];
   const { loc, msg, type } = issue;
   const parts = Array.isArray(loc) ? (loc as unknown[]) : [];

@@ -52,6 +52,16 @@ describe('An answered status', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('hunter2secret');
   });
 
+  it.each([
+    [{ detail: { code: 'not_found', message: 'Said why.' } }, 'Said why.'],
+    [{ error: { code: 404, message: 'Said why.' } }, 'Said why.'],
+    [{ detail: ['One.', 'Two.'] }, 'One.; Two.'],
+  ])('keeps the detail of services with another form: %j', async (body, words) => {
+    const service = await startService((_, response) => json(response, 404, body));
+    const error = await errorOf(client(service.url).getDeployment(ID));
+    expect(error.message).toContain(`was answered with 404: ${words}`);
+  });
+
   it('is enough if the body is no JSON, truncated, or endless', async () => {
     const bodies: ((response: ServerResponse) => void)[] = [
       (response) => response.end('<html>Bad gateway</html>'),
