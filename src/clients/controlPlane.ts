@@ -9,6 +9,7 @@ import type { IntegrationCreate } from '@slipway/contract/controlPlane/integrati
 import type { ListenerCreate } from '@slipway/contract/controlPlane/listener';
 import type { BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
 import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
+import type { Revision } from '@slipway/contract/controlPlane/revision';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import { translateResource, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { Endpoint } from '@slipway/contract/endpoint';
@@ -165,6 +166,17 @@ export async function* eachOfPages<T extends { readonly id: string }>(
     // The answer's offset is that of the next page. Some services repeat the requested offset.
     offset = next > offset ? next : offset + resources.length;
   }
+}
+
+/** When a control plane made a revision, in milliseconds since 1970; NaN if it does not say. */
+export function momentOf({ created_at: at }: Pick<Revision, 'created_at'>): number {
+  return Date.parse(at ?? '');
+}
+
+/** Whether a list can have the newest revisions first. The contract has no list, so others may have any order. */
+export function isNewestFirst(revisions: readonly Pick<Revision, 'created_at'>[]): boolean {
+  const moments = revisions.map(momentOf);
+  return moments.every((moment, index) => !(moment < (moments[index + 1] ?? NaN)));
 }
 
 function uploadUrlRequester(service: Service, isVersioned: boolean) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import { type ControlPlaneClient, isNewestFirst, momentOf } from '../../clients/controlPlane.ts';
 import { isDeploymentGone, notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
@@ -176,17 +176,6 @@ async function requireArtifact(outside: Outside, artifact: Artifact): Promise<vo
 
 /** The longest reason from a control plane, as JSON: some send the whole log of a build. */
 const REASON_MAX_BYTES = 4_000;
-
-/** When a control plane says that it made a revision, in milliseconds since 1970; NaN: it does not say. */
-function momentOf({ created_at: at }: Revision): number {
-  return Date.parse(at ?? '');
-}
-
-/** Whether a list can be in the order that the pipeline reads. The contract has no list, so others have any order. */
-function isNewestFirst(revisions: readonly Revision[]): boolean {
-  const moments = revisions.map(momentOf);
-  return moments.every((moment, index) => !(moment < (moments[index + 1] ?? NaN)));
-}
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;

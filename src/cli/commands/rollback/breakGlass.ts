@@ -1,6 +1,6 @@
 import { errorText } from '@slipway/contract/codedError';
 
-import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import { type ControlPlaneClient, isNewestFirst } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { isSameRevision, revisionPhase } from '../../../domain/deployment/revision.ts';
@@ -107,8 +107,16 @@ async function previousGood(
   let previous: string | undefined;
   let isBefore = active === null;
   let why = 'the deployment has no earlier revision that was deployed and is not known to be bad';
+  let last: Awaited<ReturnType<ControlPlaneClient['getRevision']>> | undefined;
   try {
-    for await (const { id, status } of client.eachRevision(deployment.id)) {
+    for await (const revision of client.eachRevision(deployment.id)) {
+      if (last !== undefined && !isNewestFirst([last, revision])) {
+        previous = previousInRecords(active, good);
+        why = 'the control plane does not list the newest revisions first, and the records name no good one';
+        break;
+      }
+      last = revision;
+      const { id, status } = revision;
       if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
         if (good.get(id) === true) return id;
         if (good.get(id) === undefined) previous ??= id;

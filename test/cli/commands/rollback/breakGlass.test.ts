@@ -30,6 +30,8 @@ class ControlPlane {
   endsAs = 'DEPLOYED';
   /** Whether it offers more than the contract: a list of revisions. */
   offersList = true;
+  /** Whether that list has the oldest first. */
+  isOldestFirst = false;
   #looks = 0;
 
   /** Answers until the end of the test. */
@@ -68,8 +70,15 @@ class ControlPlane {
 
   #page(from: number): unknown {
     const page = this.revisions.slice(from, from + PAGE);
-    const resources = page.map((id, index) => ({ id, status: this.statuses[from + index] ?? 'DEPLOYED' }));
-    return { resources, offset: from + page.length };
+    const resources = page.map((id, index) => ({
+      id,
+      status: this.statuses[from + index] ?? 'DEPLOYED',
+      created_at: new Date(1e12 - (from + index) * 1000).toISOString(),
+    }));
+    return {
+      resources: this.isOldestFirst ? resources.reverse() : resources,
+      offset: from + page.length,
+    };
   }
 
   #deployment(): unknown {
@@ -188,8 +197,11 @@ describe('rolling back without Temporal', () => {
     expect(plane.redeployed).toEqual([plane.revisions[PAGE + 11]]);
   });
 
-  it('uses the good revisions of the records if the control plane has no list of revisions', async () => {
-    plane.offersList = false;
+  it.each([
+    ['has no list of revisions', { offersList: false }],
+    ['lists the oldest first', { isOldestFirst: true }],
+  ])('uses the good revisions of the records if the control plane %s', async (_, lists) => {
+    Object.assign(plane, lists);
     const [newest, before, oldest] = plane.revisions as [string, string, string];
     const recorded = [oldest, before, newest].map((revisionId) => ({ revisionId, verified: true }));
     const { exitCode } = await breaking({ recorded });
