@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 
-import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
+import { type Alias, type Document, type ErrorCode, isMap, LineCounter, parseDocument, visit } from 'yaml';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';
@@ -26,7 +26,7 @@ export interface ConfigPart extends ConfigSource {
 
 export function configPart(file: string, text: string, environment: Environment): ConfigPart {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const source = { file, text, document, lines };
   const problems = [
     ...problemsOfYaml(source, 'error', untilUnreadable(document.errors)),
@@ -43,11 +43,35 @@ export function configPart(file: string, text: string, environment: Environment)
     return { ...source, raw: document.toJS({ maxAliasCount: 100 }) ?? {}, problems };
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    const place = { line: 1, column: 1, length: 1, path: '' };
-    const message = 'has too many aliases of aliases: write their values out';
-    problems.push({ file, severity: 'error', ...place, message, excerpt: shown[0] ?? '' });
+    const lost = aliasWithoutAnchor(document);
+    const [start, end] = lost?.range ?? [0, 1];
+    const place = placeOfRange(source, start, end);
+    const message =
+      lost === undefined
+        ? 'has too many aliases of aliases: write their values out'
+        : `no anchor has this name above: &${lost.source}`;
+    problems.push({
+      file,
+      severity: 'error',
+      ...place,
+      path: '',
+      message,
+      excerpt: shown[place.line - 1] ?? '',
+    });
     return { ...source, raw: {}, problems };
   }
+}
+
+function aliasWithoutAnchor(document: Document): Alias | undefined {
+  let lost: Alias | undefined;
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return undefined;
+      lost = alias;
+      return visit.BREAK;
+    },
+  });
+  return lost;
 }
 
 /** The errors up to the first syntax error: those after it are its consequences. */
@@ -64,10 +88,19 @@ function problemsOfYaml(
   const lines = readableLines(source, []);
   return found.map(({ code, pos: [start, end], message: ofYaml }) => {
     const place = placeOfRange(source, start, end);
-    const message = code === 'DUPLICATE_KEY' ? definedTwice(source.text.slice(start)) : `YAML: ${ofYaml}`;
+    const message =
+      code === 'DUPLICATE_KEY'
+        ? definedTwice(source.text.slice(start))
+        : (OF_YAML[code] ?? `YAML: ${ofYaml}`);
     return { file: source.file, severity, ...place, path: '', message, excerpt: lines[place.line - 1] ?? '' };
   });
 }
+
+/** Instead of the messages that describe the parser rather than the file. */
+const OF_YAML: Readonly<Partial<Record<ErrorCode, string>>> = {
+  MULTIPLE_DOCS: 'a second document begins here: slipway.yaml has one',
+  RESOURCE_EXHAUSTION: 'is nested too deeply',
+};
 
 /** @param text - begins with the key. */
 function definedTwice(text: string): string {
@@ -76,6 +109,7 @@ function definedTwice(text: string): string {
 }
 
 const PARTS_MAX = 20;
+const NO_NAME = 'expected the name of a file, or a list of them';
 
 /** Reads the files that a file extends, recursively. Earlier ones take precedence; the file itself is the first. */
 export async function extendedParts(
@@ -99,8 +133,8 @@ async function collect(
   const at = found.push(part) - 1;
   // Of several files under `extends`, the last one takes precedence.
   for (const { name, path } of extendsOf(part).reverse()) {
-    const file = resolve(dirname(part.file), name);
-    const read = await readPart(file, way, found.length, environment);
+    const file = typeof name === 'string' ? resolve(dirname(part.file), name) : '';
+    const read = file === '' ? NO_NAME : await readPart(file, way, found.length, environment);
     if (typeof read !== 'string') {
       await collect(read, [...way, file], found, environment);
       continue;
@@ -132,13 +166,12 @@ async function readPart(
   }
 }
 
-function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
+/** Values that are no names are included: merging removes the field, so the schema does not see it. */
+function extendsOf({ raw }: ConfigPart): { name: unknown; path: PropertyKey[] }[] {
   const written = isRecord(raw) ? raw['extends'] : undefined;
-  if (typeof written === 'string') return [{ name: written, path: ['extends'] }];
-  if (!Array.isArray(written)) return [];
-  return written.flatMap((name: unknown, index) =>
-    typeof name === 'string' ? [{ name, path: ['extends', index] }] : [],
-  );
+  if (written === undefined || written === null) return [];
+  if (!Array.isArray(written)) return [{ name: written, path: ['extends'] }];
+  return written.map((name: unknown, index) => ({ name, path: ['extends', index] }));
 }
 
 /** Merges files; the first takes precedence. Maps are merged, others replaced, and `null` removes a value. */

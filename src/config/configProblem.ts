@@ -73,11 +73,13 @@ function meantAlternative({
   return meant.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
+const NO_MERGE_KEY = 'YAML 1.2 has no merge key "<<": write the fields out';
+
 function unknownField(path: readonly PropertyKey[], key: string, words: readonly string[]): FieldProblem {
   const near = nearestWord(key, words);
   return {
     path,
-    message: `unknown field "${key}"${didYouMean(near)}`,
+    message: key === '<<' ? NO_MERGE_KEY : `unknown field "${key}"${didYouMean(near)}`,
     atKey: true,
     hidesValue: near === undefined || isSecretName(near),
   };

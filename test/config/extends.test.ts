@@ -107,6 +107,7 @@ describe('a problem', () => {
 
   it.each([
     ['a file that is not there', 'extends: ../none.yaml\n', {}, '1:10 extends: there is no file none.yaml'],
+    ['a number', 'extends: 5\n', {}, '1:10 extends: expected the name of a file, or a list of them'],
     ['a folder', 'extends: ..\n', {}, /1:10 extends: .* could not be read: it is a folder/],
     [
       'itself, by a detour',

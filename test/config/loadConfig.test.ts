@@ -111,6 +111,16 @@ describe('an invalid slipway.yaml', () => {
     ['targets: [', /^slipway\.yaml:1:\d+ /],
     [ALIASES_OF_ALIASES, /^slipway\.yaml:1:1 has too many aliases of aliases: write their values out$/],
     [
+      RIGHT.replace('deployment: greeter', 'deployment: *name'),
+      /:6:17 no anchor has this name above: &name$/,
+    ],
+    [`${RIGHT}---\n${RIGHT}`, /^slipway\.yaml:12:1 a second document begins here: slipway\.yaml has one$/],
+    [`targets: ${'['.repeat(9000)}${']'.repeat(9000)}\n`, /^slipway\.yaml:1:\d+ is nested too deeply$/],
+    [
+      withField('<<: {}'),
+      /:6:5 targets\.staging\.<<: YAML 1\.2 has no merge key "<<": write the fields out$/,
+    ],
+    [
       RIGHT.replace('greeter', 'x'.repeat(200)),
       /targets\.staging\.deployment: expected at most 128 characters$/,
     ],
