@@ -12,7 +12,7 @@ import {
 
 import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
 import { askAgain } from './askAgain.ts';
-import { isUnknownCall, temporalError, unreachable } from './temporalError.ts';
+import { isTemporalSilent, isUnknownCall, temporalError, unreachable, withoutTls } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 export interface TemporalConnection {
@@ -98,6 +98,7 @@ export async function connectTemporal(
     await connection?.close();
     if (isUnknownCall(error))
       throw unreachable(settings, error, `what answers at ${settings.address} is not Temporal`);
+    if (connection !== undefined && tls && isTemporalSilent(error)) throw withoutTls(settings, error);
     throw temporalError(error, settings);
   }
 }

@@ -116,6 +116,13 @@ export function unreachable(
   });
 }
 
+/** A server accepts connections, but answers nothing over TLS. */
+export function withoutTls({ address }: Place, cause: unknown): SlipwayError {
+  const what = `Temporal at ${address} accepts connections, but does not answer over TLS`;
+  const hint = 'check TEMPORAL_TLS_… or the profile of temporal.toml; TEMPORAL_API_KEY turns TLS on, too';
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, { place: address, hint, cause });
+}
+
 /**
  * Explains a failed request to people. If Temporal did not answer, or its answer cannot be read, it may have accepted
  * the request.

@@ -51,6 +51,18 @@ describe('connecting to Temporal', () => {
     silent.close();
   });
 
+  it('that TLS is required of says so if the server does not speak TLS', async () => {
+    const plain = createHttp2Server();
+    const address = new URL(await listen(plain)).host;
+    const settings = { ...settingsFor(address), connectionOptions: { address, tls: true } };
+    await expect(connectTemporal(settings, { timeoutMs: 500 })).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: `Temporal at ${address} accepts connections, but does not answer over TLS`,
+      hint: expect.stringContaining('TEMPORAL_API_KEY turns TLS on') as string,
+    });
+    plain.close();
+  });
+
   it('fails if the server is not Temporal', async () => {
     const other = createHttp2Server().on('stream', (stream) => {
       stream.respond({ ':status': 404 });
