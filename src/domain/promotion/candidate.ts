@@ -36,8 +36,10 @@ export function chooseCandidate(line: Line): Choice {
   const { servingRevisionId: revisionId, artifact, deploymentId, agentUrl, verifiedAt } = from;
   if (!from.known) return rejected(`"${from.name}" has never taken a release`);
   if (revisionId === null || deploymentId === null) return rejected(`nothing serves on "${from.name}"`);
-  if (verifiedAt === null)
-    return rejected(`revision ${revisionId}, which serves on "${from.name}", is not verified`);
+  if (verifiedAt === null) {
+    const why = from.servesQuarantined === true ? 'is in quarantine' : 'is not verified';
+    return rejected(`revision ${revisionId}, which serves on "${from.name}", ${why}`);
+  }
   if (artifact === null)
     return rejected(`revision ${revisionId} was not shipped from here: its artifact is not known`);
   if (agentUrl === null) return rejected(`the agent's address on "${from.name}" is not known`);
@@ -117,8 +119,10 @@ export interface TargetSeen {
   readonly changedBy: string | null;
   readonly deploymentId: string | null;
   readonly agentUrl: string | null;
-  /** When the serving revision was verified; `null` if it is not, or a person rolled back from it. */
+  /** When the serving revision was verified; `null` if it is not, or is in quarantine. */
   readonly verifiedAt: string | null;
+  /** The serving revision is in quarantine: its artifact is, or a rollback left it. */
+  readonly servesQuarantined?: boolean;
   /** The identity of the serving artifact; `null` if Slipway did not deploy it. */
   readonly artifact: string | null;
   readonly commit: string | null;
@@ -162,6 +166,7 @@ export function seeTarget(
     deploymentId: deployment?.deploymentId ?? null,
     agentUrl: agentUrl ?? deployment?.agentUrl ?? null,
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
+    servesQuarantined: revision?.quarantined,
     artifact: revision?.artifact ?? null,
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,

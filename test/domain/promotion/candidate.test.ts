@@ -47,6 +47,7 @@ describe('the candidate', () => {
     ['it was never released', line({ known: false }), 'has never taken a release'],
     ['nothing serves', line({ servingRevisionId: null }), 'nothing serves on "canary"'],
     ['it is not verified', line({ verifiedAt: null }), 'is not verified'],
+    ['a rollback left it', line({ verifiedAt: null, servesQuarantined: true }), 'is in quarantine'],
     ['somebody else shipped it', line({ artifact: null }), 'was not shipped from here'],
     ['a branch was released', line({ artifact: 'git:main' }), 'may come to mean something else'],
     ['an image has a tag alone', line({ artifact: 'image:r.test/a:1' }), 'may come to mean something else'],
@@ -103,6 +104,13 @@ it('a copy that a redeploy made belongs to the release of its original, also to 
   const copied = { ...state, known: [verified('R1'), copy], activeRevisionId: 'R2' };
   const canary = seeTarget('canary', { state: copied, running: null }, null, 'http://agent.test');
   expect(canary).toMatchObject({ artifact: B, commit: 'c0ffee', releasedBy: ADA });
+});
+
+it('what serves is in quarantine if a rollback from it found nothing to restore', () => {
+  const known = [{ ...verified('R1'), quarantined: true as const }];
+  const state = { ...seasoned(), known, activeRevisionId: 'R1' };
+  const canary = seeTarget('canary', { state, running: null }, null, '');
+  expect(canary).toMatchObject({ verifiedAt: null, servesQuarantined: true });
 });
 
 it('what serves keeps its commit and its releaser, however many releases never started since', () => {

@@ -76,6 +76,11 @@ export function statusLines(
     const waited = formatDuration(now - Date.parse(queuedAt));
     lines.push(`  waiting  ${releaseId} by ${nameAndMark(request.requestedBy)}, for ${waited}`);
   }
+  const revision = state.known.find(({ revisionId }) => revisionId === serves.known);
+  if (revision?.quarantined === true) {
+    const end = `slipway unquarantine ${target} ${revision.revisionId}`;
+    lines.push(`  ${style.warn(`quarantine what serves: nothing restores or promotes it until "${end}"`)}`);
+  }
   for (const { artifact, by } of state.quarantined) {
     const why = by.reason === undefined ? '' : `: ${fitLine(by.reason, REASON_MAX_CHARACTERS)}`;
     lines.push(`  ${style.warn(`quarantine ${artifact}, by ${by.who}${why}`)}`);

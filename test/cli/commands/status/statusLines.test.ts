@@ -154,6 +154,18 @@ describe('the status of a target', () => {
     );
   });
 
+  it('says that what serves is in quarantine, and how to end it', () => {
+    const left = { revisionId: 'revision-1', verified: true, quarantined: true, at: AN_HOUR_AGO };
+    const state = {
+      ...EMPTY_TARGET,
+      activeRevisionId: 'revision-1',
+      known: [left],
+    } as unknown as TargetState;
+    expect(lines({ view: { state, running: null } })).toContain(
+      'quarantine what serves: nothing restores or promotes it until "slipway unquarantine production revision-1"',
+    );
+  });
+
   it('reports a manual change of the deployment, and the quarantine', () => {
     const drift = { at: 'noon', expected: 'r1', found: 'r2' };
     const quarantined = [
