@@ -42,7 +42,7 @@ export async function readConfigFile(file: string): Promise<string | undefined> 
     // A broken link is not skipped: the file of a folder above may release to another deployment.
     if ((code === 'ENOENT' || code === 'ENOTDIR') && !(await isLink(file))) return undefined;
     const why = REASONS[code ?? ''] ?? code ?? message;
-    throw notFound(`${file} could not be read: ${why}`, file, { hint: NAME_ANOTHER, cause: error });
+    throw notFound(`${file} could not be read: ${why}`, file, { hint: CORRECT_IT, cause: error });
   }
   // A decoder removes a byte order mark.
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
@@ -68,6 +68,8 @@ const REASONS: Readonly<Partial<Record<string, string>>> = {
 };
 
 const NAME_ANOTHER = 'write one with "slipway init", or name it: --config FILE, or slipway lint FILE';
+
+const CORRECT_IT = 'correct that, or name another file with --config';
 
 function notFound(message: string, place: string, options: SlipwayErrorOptions): SlipwayError {
   return new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', message, { place, ...options });

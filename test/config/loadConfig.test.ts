@@ -182,6 +182,7 @@ describe('finding slipway.yaml', () => {
     await expect(loadConfig(undefined, below)).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
       message: `${join(below, 'slipway.yaml')} could not be read: it is a broken symbolic link`,
+      hint: 'correct that, or name another file with --config',
     });
   });
 
