@@ -37,22 +37,24 @@ export async function sourceFiles(root: string, patterns: readonly string[]): Pr
   if (!status.isDirectory()) throw unreadable(root, 'is not a folder', 'Name the source’s folder.');
   const realRoot = await realpath(root);
   const entries: SourceEntry[] = [];
-  await collect(realRoot, '', await ignoreRules(realRoot, patterns), entries);
+  await collect(realRoot, '', () => ignoreRules(realRoot, patterns), entries);
   return entries.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
 async function collect(
   root: string,
   folder: string,
-  rules: IgnoreRules,
+  rulesHere: () => Promise<IgnoreRules>,
   entries: SourceEntry[],
 ): Promise<void> {
+  // Before the rules: an error about a closed folder names it, not the rules that it may lack.
   const found = await reading(folder, () => readdir(join(root, folder), { withFileTypes: true }));
+  const rules = await rulesHere();
   for (const item of found) {
     if (await rules.ignores(item.name, item.isDirectory())) continue;
     const path = folder === '' ? item.name : `${folder}/${item.name}`;
     if (item.isDirectory()) {
-      await collect(root, path, await rules.below(item.name), entries);
+      await collect(root, path, () => rules.below(item.name), entries);
     } else if (item.isSymbolicLink()) {
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {

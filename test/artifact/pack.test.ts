@@ -242,6 +242,12 @@ describe('a source that cannot be packed', () => {
     await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'pipe' });
   });
 
+  it.skipIf(process.getuid?.() === 0)('is rejected, by its name, if a folder cannot be read', async () => {
+    await source({ 'a.ts': '' });
+    await mkdir(join(root, 'data'), { mode: 0 });
+    await expect(pack()).rejects.toThrow(/^data could not be read: EACCES: permission denied$/);
+  });
+
   it('is rejected if a name is not UTF-8', async () => {
     await source({ 'a.ts': '' });
     await writeFile(Buffer.from(`${root}/caf\xe9.txt`, 'latin1'), '');
