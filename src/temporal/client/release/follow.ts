@@ -2,12 +2,7 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
-import {
-  type FinalAnswer,
-  type HistoryRow,
-  isFinal,
-  type Lookup,
-} from '../../../domain/target/targetState.ts';
+import { type FinalAnswer, type HistoryRow, isFinal } from '../../../domain/target/targetState.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
 import { progressQuery } from '../../../messages/release.ts';
 import { lookupQuery } from '../../../messages/target.ts';
@@ -45,11 +40,13 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
-const QUEUE_LOOK_MS = 400;
+/** Between two questions to the target, and to a workflow that does not answer. */
+const LOOK_MS = 400;
 /** The shortest interval between two queries to a release. Its end is seen at once. */
 const SPACING_MS = 250;
 /** The longest interval, because an activity's heartbeats add no event. */
 const LONGEST_WAIT_MS = 2_000;
+/** The time for one look, which is up to two calls. */
 const CALL_TIMEOUT_MS = 5_000;
 /** A silence shorter than this is not reported: a worker that restarts does not answer for a moment. */
 export const SILENCE_TOLD_AFTER_MS = 3_000;
@@ -62,193 +59,200 @@ export const SILENCE_TOLD_AFTER_MS = 3_000;
  */
 export async function* follow(
   temporal: TemporalConnection,
-  workflowId: string,
-  options: FollowOptions,
+  targetId: string,
+  { id, timeoutMs = Infinity, signal }: FollowOptions,
 ): AsyncGenerator<FollowEvent, void> {
-  const { id, timeoutMs, signal } = options;
-  const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
-  const trail = new Trail(temporal, workflowId, id);
-  let silentSince: number | undefined;
-  let reported: 'worker' | 'temporal' | undefined;
-
-  for (;;) {
-    if (signal?.aborted === true) {
-      yield { kind: 'gave_up', why: 'stopped' };
-      return;
-    }
-    if (Date.now() >= deadline) {
-      yield { kind: 'gave_up', why: 'timeout' };
-      return;
-    }
-    try {
-      const events = await trail.ask();
-      if (reported !== undefined) yield { kind: 'answering' };
-      silentSince = reported = undefined;
-      for (const event of events) {
-        yield event;
-        if (event.kind === 'ended' || event.kind === 'answered' || event.kind === 'gave_up') return;
-      }
-    } catch (error) {
-      const who = whoIsSilent(error);
-      if (who === undefined) throw temporalError(error, temporal.settings);
-      silentSince ??= Date.now();
-      if (reported !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
-        if (who === 'worker') await refuseStuck(temporal, trail.asked);
-        reported = who;
-        yield { kind: 'silent', who, since: silentSince };
-      }
-    }
-    await trail.wait(Math.max(deadline - Date.now(), 0), signal);
+  try {
+    yield* followTarget({ temporal, targetId, deadline: Date.now() + timeoutMs, signal }, id);
+  } catch (error) {
+    if (!(error instanceof GaveUp)) throw error;
+    yield { kind: 'gave_up', why: error.why };
   }
 }
 
-/** Where the request is, as far as is known. */
-class Trail {
-  readonly #temporal: TemporalConnection;
-  readonly #targetId: string;
-  /** Changes if the request joins an earlier one. */
-  #id: string;
-  #queueReason: string | undefined;
-  #running: { readonly releaseId: string; readonly workflowId: string } | undefined;
-  /** The last workflow that ended, and its result. A rollback has ended only once the target says so. */
-  #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
-  #progress = '';
-  #news: HistoryNews | undefined;
-  /** Whether the running workflow is known to have ended. */
-  #hasEnded = false;
+interface Following {
+  readonly temporal: TemporalConnection;
+  readonly targetId: string;
+  /** Milliseconds since 1970. */
+  readonly deadline: number;
+  readonly signal: AbortSignal | undefined;
+}
 
-  constructor(temporal: TemporalConnection, targetId: string, id: string) {
-    this.#temporal = temporal;
-    this.#targetId = targetId;
-    this.#id = id;
-  }
-
-  get asked(): string {
-    return this.#running?.workflowId ?? this.#targetId;
-  }
-
-  ask(): Promise<readonly FollowEvent[]> {
-    return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
-  }
-
-  /** Waits until there may be news, at most this long. */
-  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const workflowId = this.#running?.workflowId;
-    if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
-    if (this.#news?.workflowId !== workflowId)
-      this.#news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
-    this.#hasEnded = await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
-  }
-
-  async #askTarget(): Promise<readonly FollowEvent[]> {
-    const lookup = await this.#query(() =>
-      this.#temporal.client.workflow.getHandle(this.#targetId).query(lookupQuery, this.#id),
-    );
-    if (lookup === null) return [{ kind: 'gave_up', why: 'unknown' }];
-    return lookup.state === 'ended' ? this.#tellEnd(lookup.row) : this.#read(lookup);
-  }
-
-  #read(lookup: Exclude<Lookup, { readonly state: 'ended' }>): readonly FollowEvent[] {
-    switch (lookup.state) {
+/** @param id - changes if a rollback request joined an earlier one. */
+async function* followTarget(following: Following, id: string): AsyncGenerator<FollowEvent, void> {
+  const { temporal, targetId, signal } = following;
+  const target = temporal.client.workflow.getHandle(targetId);
+  let toldReason: string | undefined;
+  /** The last workflow that ended. A rollback has ended only once the target says so. */
+  let last: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
+  for (;;) {
+    const lookup = yield* answerOf(following, targetId, () => target.query(lookupQuery, id));
+    switch (lookup?.state) {
+      case undefined:
+        throw new GaveUp('unknown');
       case 'queued': {
-        if (lookup.reason === this.#queueReason) return [];
-        this.#queueReason = lookup.reason;
-        return [{ kind: 'queued', reason: lookup.reason }];
+        if (lookup.reason !== toldReason) yield { kind: 'queued', reason: lookup.reason };
+        toldReason = lookup.reason;
+        break;
       }
       case 'running': {
         const { releaseId, workflowId } = lookup;
         // The target does not know yet that it has ended.
-        if (workflowId === this.#ended?.workflowId) return [];
-        this.#running = { releaseId, workflowId };
-        this.#progress = '';
-        this.#hasEnded = false;
-        return [{ kind: 'started', releaseId, workflowId }];
+        if (workflowId === last?.workflowId) break;
+        yield { kind: 'started', releaseId, workflowId };
+        const result = yield* followWork(following, workflowId);
+        last = { workflowId, result };
+        if (result?.releaseId !== id) break;
+        yield { kind: 'ended', ending: { from: 'result', result } };
+        return;
+      }
+      case 'ended': {
+        const { row } = lookup;
+        const { releaseId } = row;
+        const workflowId = `${targetId}/${releaseId}`;
+        let result = last?.result;
+        if (workflowId !== last?.workflowId) {
+          const seen = yield* answerOf(following, workflowId, () => lookAt(temporal, workflowId, false));
+          result = seen.result;
+          if (seen.progress !== undefined) {
+            yield { kind: 'started', releaseId, workflowId };
+            yield { kind: 'progress', progress: seen.progress, call: seen.call };
+          }
+        }
+        yield {
+          kind: 'ended',
+          ending: result === undefined ? { from: 'history', row } : { from: 'result', result },
+        };
+        return;
       }
       case 'answered': {
         const { answer } = lookup;
-        if (isFinal(answer)) return [{ kind: 'answered', answer }];
-        if (answer.requestId === this.#id) return [{ kind: 'gave_up', why: 'unknown' }];
-        this.#id = answer.requestId;
-        return [];
+        if (isFinal(answer)) {
+          yield { kind: 'answered', answer };
+          return;
+        }
+        if (answer.requestId === id) throw new GaveUp('unknown');
+        id = answer.requestId;
+        break;
       }
       case 'refused':
         throw rejected(lookup.reason);
     }
+    await pause(atMost(following, LOOK_MS), signal);
   }
+}
 
-  /** Reports the end with the whole progress; for a release that never started, with its row. */
-  async #tellEnd(row: HistoryRow): Promise<readonly FollowEvent[]> {
-    const known = this.#ended?.result;
-    if (known?.releaseId === row.releaseId)
-      return [{ kind: 'ended', ending: { from: 'result', result: known } }];
-    const { releaseId } = row;
-    const workflowId = `${this.#targetId}/${releaseId}`;
-    const asked = this.#ended?.workflowId === workflowId ? [] : await this.#askChild(workflowId);
-    const result = this.#ended?.workflowId === workflowId ? this.#ended.result : undefined;
-    const ending: Ending = result === undefined ? { from: 'history', row } : { from: 'result', result };
-    const story = asked.filter((event) => event.kind !== 'ended');
-    const begins: FollowEvent[] = story.length === 0 ? [] : [{ kind: 'started', releaseId, workflowId }];
-    return [...begins, ...story, { kind: 'ended', ending }];
+/** Follows the workflow of a release or a rollback. @returns its result; `undefined` if it has none. */
+async function* followWork(
+  following: Following,
+  workflowId: string,
+): AsyncGenerator<FollowEvent, ReleaseResult | undefined> {
+  const { temporal, signal } = following;
+  const news = new HistoryNews(temporal, workflowId, SPACING_MS);
+  let told = '';
+  let hasEnded = false;
+  for (;;) {
+    const seen = yield* answerOf(following, workflowId, () => lookAt(temporal, workflowId, hasEnded));
+    const { progress, call } = seen;
+    const shown = JSON.stringify(seen);
+    if (progress !== undefined && shown !== told) yield { kind: 'progress', progress, call };
+    told = shown;
+    if (!seen.runs) return seen.result;
+    hasEnded = await news.wait(atMost(following, LONGEST_WAIT_MS), signal);
   }
+}
 
-  async #askChild(workflowId: string): Promise<readonly FollowEvent[]> {
-    const handle = this.#temporal.client.workflow.getHandle(workflowId);
-    const events: FollowEvent[] = [];
+interface Seen {
+  readonly runs: boolean;
+  /** Absent: the workflow is gone or was terminated. */
+  readonly progress?: Progress;
+  readonly call: RunningCall | null;
+  readonly result?: ReleaseResult;
+}
+
+/** @param hasEnded - whether the workflow is known to have ended. */
+async function lookAt(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+  hasEnded: boolean,
+): Promise<Seen> {
+  const handle = client.workflow.getHandle(workflowId);
+  try {
+    const described = hasEnded ? undefined : await handle.describe();
+    if (described?.status.name === 'RUNNING') {
+      const progress = await handle.query(progressQuery);
+      const call = (await runningCallOf(settings, described)) ?? progress.found ?? null;
+      return { runs: true, progress, call };
+    }
+    const result = await workflowResult<ReleaseResult>(handle);
+    // As the query would have returned it: the last steps end too fast to be queried.
+    const progress = { ...result, phase: result.outcome, waiting: null };
+    return { runs: false, progress, call: null, result };
+  } catch (error) {
+    // The target knows how it ended.
+    if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
+    return { runs: false, call: null };
+  }
+}
+
+/**
+ * Asks until there is an answer, and reports if that takes long.
+ * @param workflowId - the workflow that is asked.
+ * @throws GaveUp at the deadline, or if the signal is aborted.
+ */
+async function* answerOf<T>(
+  following: Following,
+  workflowId: string,
+  ask: () => Promise<T>,
+): AsyncGenerator<FollowEvent, T> {
+  const { temporal, deadline, signal } = following;
+  let silentSince: number | undefined;
+  let reported: 'worker' | 'temporal' | undefined;
+  for (;;) {
+    if (signal?.aborted === true) throw new GaveUp('stopped');
+    if (Date.now() >= deadline) throw new GaveUp('timeout');
     try {
-      const described = this.#hasEnded ? undefined : await this.#call(() => handle.describe());
-      if (described?.status.name === 'RUNNING') {
-        const progress = await this.#query(() => handle.query(progressQuery));
-        const call = (await runningCallOf(this.#temporal.settings, described)) ?? progress.found ?? null;
-        const seen = JSON.stringify([progress, call]);
-        if (seen !== this.#progress) events.push({ kind: 'progress', progress, call });
-        this.#progress = seen;
-        return events;
+      const answer = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, ask);
+      if (reported !== undefined) yield { kind: 'answering' };
+      return answer;
+    } catch (error) {
+      const who = await whoIsSilent(following, error);
+      if (who === undefined) throw temporalError(error, temporal.settings);
+      silentSince ??= Date.now();
+      if (reported !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+        if (who === 'worker') await refuseStuck(temporal, workflowId);
+        reported = who;
+        yield { kind: 'silent', who, since: silentSince };
       }
-      const result = await this.#call(() => workflowResult<ReleaseResult>(handle));
-      events.push({ kind: 'progress', progress: asProgress(result), call: null });
-      return [...events, ...this.#end(workflowId, result)];
-    } catch (error) {
-      // Terminated or gone: the target knows how it ended.
-      if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
-      return [...events, ...this.#end(workflowId, undefined)];
     }
-  }
-
-  #end(workflowId: string, result: ReleaseResult | undefined): readonly FollowEvent[] {
-    this.#running = undefined;
-    this.#ended = { workflowId, result };
-    return result?.releaseId === this.#id ? [{ kind: 'ended', ending: { from: 'result', result } }] : [];
-  }
-
-  /** Sends a query. If Temporal answers but the worker does not, throws {@link WorkerSilent}. */
-  async #query<T>(question: () => Promise<T>): Promise<T> {
-    try {
-      return await this.#call(question);
-    } catch (error) {
-      if (!isTemporalSilent(error)) throw error;
-      await this.#call(() => this.#temporal.client.workflow.getHandle(this.#targetId).describe());
-      throw new WorkerSilent(error);
-    }
-  }
-
-  #call<T>(call: () => Promise<T>): Promise<T> {
-    return this.#temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+    await pause(atMost(following, LOOK_MS), signal);
   }
 }
 
-/** A result as the `progress` query would have returned it: the last steps end too fast to be queried. */
-function asProgress(result: ReleaseResult): Progress {
-  return { ...result, phase: result.outcome, waiting: null };
+/** Who does not answer; `undefined` if the error is an answer. */
+async function whoIsSilent(
+  { temporal: { client }, targetId }: Following,
+  error: unknown,
+): Promise<'worker' | 'temporal' | undefined> {
+  if (isWorkerSilent(error)) return 'worker';
+  if (!isTemporalSilent(error)) return undefined;
+  // Temporal reports a query that no worker answers as out of time.
+  const describe = () => client.workflow.getHandle(targetId).describe();
+  return client.withDeadline(Date.now() + CALL_TIMEOUT_MS, describe).then(
+    () => 'worker',
+    () => 'temporal',
+  );
 }
 
-class WorkerSilent extends Error {
-  constructor(cause: unknown) {
-    super('no worker answers', { cause });
-    this.name = 'WorkerSilent';
+function atMost({ deadline }: Following, ms: number): number {
+  return Math.min(ms, Math.max(deadline - Date.now(), 0));
+}
+
+class GaveUp extends Error {
+  readonly why: 'timeout' | 'stopped' | 'unknown';
+
+  constructor(why: GaveUp['why']) {
+    super(why);
+    this.why = why;
   }
-}
-
-function whoIsSilent(error: unknown): 'worker' | 'temporal' | undefined {
-  if (error instanceof WorkerSilent || isWorkerSilent(error)) return 'worker';
-  return isTemporalSilent(error) ? 'temporal' : undefined;
 }
