@@ -3,7 +3,6 @@ import pLimit from 'p-limit';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
-import type { Running } from '../../domain/target/targetState.ts';
 import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
 import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
@@ -49,12 +48,9 @@ export class TargetWatch {
   readonly #firstReads: FirstReads;
   readonly #hooks: HookWatches;
   readonly #stopping = new AbortController();
-  readonly #seeGuard: ReturnType<typeof guardWatch>;
-  #watched: string | undefined;
-  #deploymentSeenAt = 0;
-  #buildLogReadAt = 0;
-  #keptReadAt = 0;
-  #followsHooks = false;
+  readonly #deploymentIsDue = atMostEvery(DEPLOYMENT_EVERY_MS);
+  readonly #buildLogIsDue = atMostEvery(BUILD_LOG_EVERY_MS);
+  readonly #keptIsDue = atMostEvery(KEPT_EVERY_MS);
 
   /** @param onChange - called at each change, and once at the first answer. */
   constructor(
@@ -67,7 +63,6 @@ export class TargetWatch {
     this.#context = context;
     this.#firstReads = firstReads;
     this.#hooks = hooks;
-    this.#seeGuard = guardWatch(context.temporal, (guard) => this.#change({ guard }), this.#stopping.signal);
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
     void this.#watchTarget();
@@ -83,24 +78,29 @@ export class TargetWatch {
 
   async #watchTarget(): Promise<void> {
     const { workflowId } = this.#snapshot;
+    const { temporal } = this.#context;
     const { signal } = this.#stopping;
-    const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
+    const news = new HistoryNews(temporal, workflowId, SPACING_MS);
+    const seeGuard = guardWatch(temporal, (guard) => this.#change({ guard }), signal);
     const isRead = this.#firstReads.begin();
     await this.#firstReads.turn(signal);
-    let hadEnded = false;
+    let endHooks: (() => void) | undefined;
     let hasEnded = false;
     while (!signal.aborted) {
       const answered = await this.#readTarget(hasEnded);
       isRead();
       await this.#firstReads.over();
-      this.#lookAround();
-      // A run that continued as new has a successor, which does not end at once.
-      if (hadEnded && hasEnded) await pause(ENDED_PAUSE_MS, signal);
-      hadEnded = hasEnded;
-      if (answered) hasEnded = await news.wait(TARGET_WAIT_MS, signal);
-      else await pause(SILENT_PAUSE_MS, signal);
+      endHooks ??= this.#hooks.follow(workflowId, (hooks) => this.#change({ hooks }));
+      seeGuard(this.#snapshot.view?.state.guard);
+      if (answered) {
+        const hadEnded = hasEnded;
+        hasEnded = await news.wait(TARGET_WAIT_MS, signal);
+        // A run that continued as new has a successor, which does not end at once.
+        if (hadEnded && hasEnded) await pause(ENDED_PAUSE_MS, signal);
+      } else await pause(SILENT_PAUSE_MS, signal);
     }
     isRead();
+    endHooks?.();
   }
 
   /**
@@ -108,61 +108,55 @@ export class TargetWatch {
    * @returns whether the target answered.
    */
   async #readTarget(hasEnded: boolean): Promise<boolean> {
-    const { temporal } = this.#context;
-    const { workflowId, name } = this.#snapshot;
     try {
-      const view = hasEnded
-        ? await viewTarget(temporal, workflowId)
-        : await this.#call(() => temporal.client.workflow.getHandle(workflowId).query(viewQuery));
-      if (view === undefined || view.recovering === true) return await this.#explainSilence();
-      const { running } = view;
-      if (running === null) this.#change({ progress: undefined, call: null, buildLog: [] });
-      this.#change({ view, name: view.state.spec?.name ?? name, silence: undefined, kept: undefined });
-      if (running !== null && running.workflowId !== this.#watched) void this.#watchRelease(running);
-      void this.#lookAtDeployment();
+      const view = await this.#view(hasEnded);
+      if (view === undefined) return this.#silent('its workflow has ended in Temporal', undefined);
+      this.#show(view);
       return true;
-    } catch {
-      return this.#explainSilence();
-    }
-  }
-
-  #lookAround(): void {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return;
-    this.#seeGuard(this.#snapshot.view?.state.guard);
-    if (this.#followsHooks) return;
-    this.#followsHooks = true;
-    const end = this.#hooks.follow(this.#snapshot.workflowId, (hooks) => this.#change({ hooks }));
-    signal.addEventListener('abort', end, { once: true });
-  }
-
-  /** Queries once more, in a way that finds out why there is no answer. */
-  async #explainSilence(): Promise<boolean> {
-    if (this.#stopping.signal.aborted) return false;
-    try {
-      const view = await viewTarget(this.#context.temporal, this.#snapshot.workflowId);
-      if (view !== undefined) {
-        this.#change({ view, silence: undefined, kept: undefined });
-        return true;
-      }
-      this.#silent('its workflow has ended in Temporal', undefined);
     } catch (error) {
-      if (error instanceof SlipwayError) this.#silent(error.message, error.hint);
-      else this.#silent('it could not be asked', undefined);
+      if (error instanceof SlipwayError) return this.#silent(error.message, error.hint);
+      return this.#silent('it could not be asked', undefined);
     }
-    return false;
   }
 
-  #silent(why: string, hint: string | undefined): void {
+  async #view(hasEnded: boolean): Promise<TargetView | undefined> {
+    const { temporal } = this.#context;
+    const { workflowId } = this.#snapshot;
+    if (!hasEnded) {
+      const ask = () => temporal.client.workflow.getHandle(workflowId).query(viewQuery);
+      const view = await this.#call(ask).catch(() => undefined);
+      if (view !== undefined && view.recovering !== true) return view;
+    }
+    // It takes more calls, and finds out why there is no answer.
+    return viewTarget(temporal, workflowId);
+  }
+
+  #show(view: TargetView): void {
+    const { state, running } = view;
+    const { name, view: before } = this.#snapshot;
+    const nothingRuns = { progress: undefined, call: null, buildLog: [] };
+    this.#change({
+      ...(running === null ? nothingRuns : {}),
+      view,
+      name: state.spec?.name ?? name,
+      silence: undefined,
+      kept: undefined,
+    });
+    if (running !== null && running.workflowId !== before?.running?.workflowId)
+      void this.#watchRelease(running.workflowId);
+    void this.#lookAtDeployment();
+  }
+
+  #silent(why: string, hint: string | undefined): false {
     const since = this.#snapshot.silence?.since ?? Date.now();
     this.#change({ silence: { why, hint, since } });
     void this.#readKept();
+    return false;
   }
 
   /** If no worker answers: reads from Temporal what it knows of a target that this process has never read. */
   async #readKept(): Promise<void> {
-    if (this.#snapshot.view !== undefined || Date.now() - this.#keptReadAt < KEPT_EVERY_MS) return;
-    this.#keptReadAt = Date.now();
+    if (this.#snapshot.view !== undefined || !this.#keptIsDue()) return;
     const { workflowId } = this.#snapshot;
     try {
       const kept = await keptReads(() => readKeptTarget(this.#context.temporal, workflowId, KEPT_READ));
@@ -172,55 +166,45 @@ export class TargetWatch {
     }
   }
 
-  async #watchRelease({ workflowId }: Running): Promise<void> {
-    this.#watched = workflowId;
+  /** Watches a release while the target says that it runs. */
+  async #watchRelease(workflowId: string): Promise<void> {
+    const { temporal } = this.#context;
     const { signal } = this.#stopping;
-    const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
-    while (!signal.aborted && this.#watched === workflowId) {
-      const runs = await this.#readRelease(workflowId);
-      if (!runs) break;
-      void this.#lookAtBuild();
-      await news.wait(RELEASE_WAIT_MS, signal);
-    }
-    if (this.#watched === workflowId) this.#watched = undefined;
-  }
-
-  /** @returns whether the release may still run. */
-  async #readRelease(workflowId: string): Promise<boolean> {
-    const handle = this.#context.temporal.client.workflow.getHandle(workflowId);
-    try {
-      const [described, progress] = await Promise.all([
-        this.#call(() => handle.describe()),
-        this.#call(() => handle.query(progressQuery)),
-      ]);
-      if (this.#snapshot.view?.running?.workflowId !== workflowId) return false;
-      const call = await runningCallOf(this.#context.temporal.settings, described);
-      this.#change({ progress, call: call ?? progress.found ?? null });
-      return described.status.name === 'RUNNING';
-    } catch {
-      // The target's watch finds out whether the release still runs, and why nothing answers.
-      await pause(SILENT_PAUSE_MS, this.#stopping.signal);
-      return this.#snapshot.view?.running?.workflowId === workflowId;
+    const handle = temporal.client.workflow.getHandle(workflowId);
+    const news = new HistoryNews(temporal, workflowId, SPACING_MS);
+    const runs = () => !signal.aborted && this.#snapshot.view?.running?.workflowId === workflowId;
+    while (runs()) {
+      try {
+        const [described, progress] = await Promise.all([
+          this.#call(() => handle.describe()),
+          this.#call(() => handle.query(progressQuery)),
+        ]);
+        const call = await runningCallOf(temporal.settings, described);
+        if (!runs()) return;
+        this.#change({ progress, call: call ?? progress.found ?? null });
+        if (described.status.name !== 'RUNNING') return;
+        void this.#lookAtBuild();
+        await news.wait(RELEASE_WAIT_MS, signal);
+      } catch {
+        // The target's watch finds out whether the release still runs, and why nothing answers.
+        await pause(SILENT_PAUSE_MS, signal);
+      }
     }
   }
 
   async #lookAtDeployment(): Promise<void> {
-    const { state } = this.#snapshot.view ?? {};
-    if (state?.spec == null || Date.now() - this.#deploymentSeenAt < DEPLOYMENT_EVERY_MS) return;
-    this.#deploymentSeenAt = Date.now();
+    const spec = this.#snapshot.view?.state.spec ?? null;
+    if (spec === null || !this.#deploymentIsDue()) return;
     await this.#firstReads.over();
-    this.#change({ deployment: await seeDeployment(this.#context, state.spec) });
+    this.#change({ deployment: await seeDeployment(this.#context, spec) });
   }
 
   async #lookAtBuild(): Promise<void> {
     const { progress, view } = this.#snapshot;
     const spec = view?.state.spec ?? null;
-    if (progress === undefined || spec === null) return;
-    if (Date.now() - this.#buildLogReadAt < BUILD_LOG_EVERY_MS) return;
-    this.#buildLogReadAt = Date.now();
-    this.#change({
-      buildLog: await newestBuildLines(this.#context, spec, progress, this.#stopping.signal),
-    });
+    if (progress === undefined || spec === null || !this.#buildLogIsDue()) return;
+    const { signal } = this.#stopping;
+    this.#change({ buildLog: await newestBuildLines(this.#context, spec, progress, signal) });
   }
 
   #change(changes: Partial<{ [Field in keyof TargetSnapshot]: TargetSnapshot[Field] | undefined }>): void {
@@ -234,6 +218,16 @@ export class TargetWatch {
   #call<T>(call: () => Promise<T>): Promise<T> {
     return this.#context.temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
   }
+}
+
+/** @returns a function that returns `true` if it has not done so for that time. */
+function atMostEvery(ms: number): () => boolean {
+  let last = 0;
+  return () => {
+    if (Date.now() - last < ms) return false;
+    last = Date.now();
+    return true;
+  };
 }
 
 export interface TargetSnapshot extends UnderWay {
