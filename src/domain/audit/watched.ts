@@ -17,89 +17,93 @@ export const watched: Rule = ({ target }) =>
   target.works.flatMap(({ workflowId, result, endedAt }, index) => {
     if (result?.servingRevisionId == null || endedAt === null) return [];
     const later = target.works.slice(index + 1);
-    const own = (what: string): Breach => ({ workflowId, what });
+    const late = [...lateRevisions(target, result, later), ...lateUpload(target, result, later)];
     return [
-      ...result.givenUpRevisionIds.flatMap((revisionId) => [
-        ...missed(target, result, later, revisionId).map(own),
-        ...tookForBaseline(target, result, later, revisionId),
-      ]),
-      ...missedUpload(target, result, later).map(own),
+      ...late.flatMap((one) => missed(one, later)).map((what) => ({ workflowId, what })),
+      ...late.flatMap((one) => tookForBaseline(one, result, later)),
     ];
   });
 
-function missed(
-  target: TargetFacts,
-  result: ReleaseResult,
-  later: readonly WorkFact[],
-  revisionId: string,
-): string[] {
-  const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
-  const restored = [result, ...resultsOf(later)].some((one) => one.servingRevisionId === revisionId);
-  const what = `revision ${revisionId} was abandoned`;
-  const unsettled = restored || !hasTimeFor(target, later);
-  return [
-    ...(unsettled ? [] : [...forgotten(watches, what), ...notCountered(watches, later, what)]),
-    ...leftAlone(watches, later, what),
-  ];
+/** What may still change the deployment after its work has ended. */
+interface Late {
+  readonly what: string;
+  readonly revisionId?: string;
+  /** Oldest first. */
+  readonly watches: readonly ActivityFact[];
+  /** Whether the target has had time to watch it to its end, and nothing has made that unnecessary. */
+  readonly isDue: boolean;
 }
 
-function missedUpload(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): string[] {
+function lateRevisions(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): Late[] {
+  return result.givenUpRevisionIds.map((revisionId) => ({
+    what: `revision ${revisionId} was abandoned`,
+    revisionId,
+    watches: watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId),
+    isDue: hasTimeFor(target, later) && !hasServed(revisionId, result, later),
+  }));
+}
+
+function lateUpload(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): Late[] {
   const path = result.unansweredUpload;
   if (path === undefined || [result, ...resultsOf(later)].some(losesTrack)) return [];
   const watches = watchesOf(target, 'awaitLateUpload', 'objectPath', path);
-  const what = `a PATCH of ${path} went unanswered`;
-  return [...(hasTimeFor(target, later) ? forgotten(watches, what) : []), ...leftAlone(watches, later, what)];
+  return [{ what: `a PATCH of ${path} went unanswered`, watches, isDue: hasTimeFor(target, later) }];
 }
 
-/** Whether it has done all its work, and no release is still open. */
+function missed({ what, watches, isDue }: Late, later: readonly WorkFact[]): string[] {
+  const due = isDue ? [...forgotten(watches), ...notCountered(watches, later)] : [];
+  return [...due, ...leftAlone(watches, later)].map((how) => `${what}, ${how}`);
+}
+
+/** Whether the target has done all its work, and no release is still open. */
 function hasTimeFor({ idle }: TargetFacts, later: readonly WorkFact[]): boolean {
   return idle && later.every(({ endedAt }) => endedAt !== null);
 }
 
-function forgotten(watches: readonly ActivityFact[], what: string): string[] {
+function forgotten(watches: readonly ActivityFact[]): string[] {
   const last = watches.at(-1);
-  if (last === undefined) return [`${what}, and the target does not watch it`];
+  if (last === undefined) return ['and the target does not watch it'];
   const isLook =
     last.outcome !== 'timed_out' && last.outcome !== 'canceled' && last.abandonedAt === undefined;
-  return isLook ? [] : [`${what}, and the target forgot it without a last look`];
+  return isLook ? [] : ['and the target forgot it without a last look'];
 }
 
-function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
+function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact[]): string[] {
   const last = watches.at(-1);
   if (last?.result?.['cameUp'] !== true) return [];
   const { endedAt: seenAt } = last;
   const isCountered = later.some(({ endedAt }) => seenAt !== null && endedAt !== null && endedAt > seenAt);
-  return isCountered ? [] : [`${what}, became active, and was not countered`];
+  return isCountered ? [] : ['became active, and was not countered'];
 }
 
 /** Watches that ended because other work runs. */
-function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
+function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[]): string[] {
   return watches.flatMap(({ abandonedAt = Infinity }) => {
     const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > abandonedAt);
     const isResumed = watches.some(
       ({ scheduledAt }) => scheduledAt >= abandonedAt && scheduledAt < (work?.endedAt ?? Infinity),
     );
     if (work === undefined || isResumed) return [];
-    return `${what}, and the target did not watch it while ${work.workflowId} ran`;
+    return `and the target did not watch it while ${work.workflowId} ran`;
   });
 }
 
 /** A release whose failure restores a late revision, unless that served on purpose since, or was dropped. */
 function tookForBaseline(
-  target: TargetFacts,
+  { revisionId, watches }: Late,
   result: ReleaseResult,
   later: readonly WorkFact[],
-  revisionId: string,
 ): Breach[] {
-  const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
   return later.flatMap(({ workflowId, startedAt, result: own }, index) => {
-    const before = [result, ...resultsOf(later.slice(0, index))];
-    const served = before.some(({ servingRevisionId }) => servingRevisionId === revisionId);
-    const ended = watches.some(({ endedAt }) => endedAt !== null && endedAt <= startedAt);
-    if (own?.baseline?.revisionId !== revisionId || served || ended) return [];
-    const what = `it used the abandoned revision ${revisionId} as its baseline`;
-    return { workflowId, what };
+    if (revisionId === undefined || own?.baseline?.revisionId !== revisionId) return [];
+    const isOver = watches.some(({ endedAt }) => endedAt !== null && endedAt <= startedAt);
+    if (isOver || hasServed(revisionId, result, later.slice(0, index))) return [];
+    return { workflowId, what: `it used the abandoned revision ${revisionId} as its baseline` };
   });
+}
+
+function hasServed(revisionId: string, result: ReleaseResult, later: readonly WorkFact[]): boolean {
+  return [result, ...resultsOf(later)].some(({ servingRevisionId }) => servingRevisionId === revisionId);
 }
 
 function watchesOf(
