@@ -4,7 +4,6 @@ import { pick } from '@slipway/contract/pick';
 import pLimit from 'p-limit';
 
 import type { Answered, CheckedAgent } from '../../../check/askAgent.ts';
-import type { AskDataset } from '../../../check/askDataset.ts';
 import { carryOut, NOTHING_MADE } from '../../../check/carryOut.ts';
 import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
 import type { Evaluating } from '../../../check/evaluate.ts';
@@ -16,7 +15,7 @@ import { knownSecrets } from '../../../config/secretReference.ts';
 import { budgetLeft, type ChecksBudget, type Spent } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
-import { NO_ROWS, type ShownRun } from '../../../domain/check/dataset.ts';
+import { type Dataset, NO_ROWS, type ShownRun } from '../../../domain/check/dataset.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { type DatasetSource, type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
@@ -82,22 +81,19 @@ export async function runCheckCommand(
     ]);
     const began = performance.now();
     try {
-      await askAll({
+      const asking: Asking = {
         agent,
-        checks,
         sources,
-        budget: config.checksBudget,
         evaluating: { pool, environment: context.environment },
-        concurrency: options.concurrency,
-        onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
         signal,
-        onResult: (answered) => {
-          const result = removeSecretsFromTexts(answered, secrets);
-          results.push(result);
-          output.event({ event: 'checked', ...result });
-          for (const line of resultLines(result, output.style)) live.say(line);
-        },
+        onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
         onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
+      };
+      await askAll(asking, checks, config.checksBudget, options.concurrency, (answered) => {
+        const result = removeSecretsFromTexts(answered, secrets);
+        results.push(result);
+        output.event({ event: 'checked', ...result });
+        for (const line of resultLines(result, output.style)) live.say(line);
       });
     } finally {
       live.hide();
@@ -115,26 +111,29 @@ export async function runCheckCommand(
   });
 }
 
-interface AskAll {
+/** What asking each check needs. */
+interface Asking {
   readonly agent: CheckedAgent;
-  readonly checks: readonly Check[];
   /** Where the rows of each check come from, by its name. */
   readonly sources: ReadDatasets['sources'];
-  readonly budget: ChecksBudget | undefined;
   readonly evaluating: Evaluating;
-  readonly concurrency: number;
   readonly signal: AbortSignal;
-  readonly onResult: (result: CheckResult) => void;
-  readonly onLeft: (threadId: string) => void;
   readonly onRows: (text: string) => void;
+  readonly onLeft: (threadId: string) => void;
 }
 
 /**
  * Asks several checks at once, then those with a `maxLatency` or a dataset, one by one. With a budget, all are asked
  * one by one, because it is spent in the order of the file.
  */
-async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Promise<void> {
-  let left = asking.budget;
+async function askAll(
+  asking: Asking,
+  checks: readonly Check[],
+  budget: ChecksBudget | undefined,
+  concurrency: number,
+  onResult: (result: CheckResult) => void,
+): Promise<void> {
+  let left = budget;
   const ask = async (check: Check): Promise<void> => {
     let spent: Spent | undefined;
     const result = await askOne(asking, check, left, (now) => (spent = now));
@@ -142,7 +141,7 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
     onResult(result);
   };
   const isAlone = (check: Check): boolean =>
-    left !== undefined ||
+    budget !== undefined ||
     check.dataset !== undefined ||
     (check.turns ?? [check]).some(({ expect }) => hasMaxLatency(expect));
   const limit = pLimit(concurrency);
@@ -152,17 +151,17 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
 
 /** @param onSpent - called with what the check has used so far, after each run. */
 async function askOne(
-  { agent, evaluating, sources, signal, onLeft, onRows }: Omit<AskAll, 'checks' | 'concurrency' | 'onResult'>,
+  asking: Asking,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
   onSpent: (spent: Spent) => void,
 ): Promise<CheckResult> {
+  const { agent, sources, evaluating, signal, onLeft } = asking;
   const { dataset } = check;
   const source = sources.get(check.name);
   try {
-    if (dataset !== undefined && source !== undefined) {
-      return await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows, onSpent });
-    }
+    if (dataset !== undefined && source !== undefined)
+      return await askRows(asking, check, { dataset, source }, budget, onSpent);
     const carried = await carryOut({
       agent,
       check,
@@ -211,27 +210,25 @@ function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): P
 }
 
 /** Asks an agent all rows of a check's dataset, also if failing is certain before. */
-async function askRows({
-  source,
-  onRows,
-  onSpent,
-  ...asking
-}: Omit<AskDataset, 'rows' | 'begun' | 'toTheEnd' | 'onAnswered' | 'onResult'> & {
-  readonly source: DatasetSource;
-  readonly onRows: (text: string) => void;
-  readonly onSpent: (spent: Spent) => void;
-}): Promise<CheckResult> {
+async function askRows(
+  { agent, evaluating, signal, onRows }: Asking,
+  check: Check,
+  { dataset, source }: { readonly dataset: Dataset; readonly source: DatasetSource },
+  budget: ChecksBudget | undefined,
+  onSpent: (spent: Spent) => void,
+): Promise<CheckResult> {
   const { askDataset } = await import('../../../check/askDataset.ts');
-  const { check, dataset } = asking;
-  const rows = await chosenRows(
-    datasetRows(await source.open(), source.name, check),
-    dataset.rows,
-    dataset.seed,
-  );
+  const all = datasetRows(await source.open(), source.name, check);
+  const rows = await chosenRows(all, dataset.rows, dataset.seed);
   let [runs, tokens] = [0, 0];
   const asked = await askDataset({
-    ...asking,
+    agent,
+    check,
+    dataset,
     rows,
+    budget,
+    evaluating,
+    signal,
     begun: NO_ROWS,
     toTheEnd: true,
     onAnswered: shownRun,
