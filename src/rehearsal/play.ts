@@ -59,7 +59,13 @@ interface AskedRelease {
   readonly releaseId: string;
 }
 
-type Scene = Rehearsal['promotions'][number];
+type Scene = Rehearsal['promotions'][number] & {
+  readonly workflowId: string;
+  /** When its running promotion started. */
+  runsSince?: number | undefined;
+  /** Whether a run of its schedule waits for the running one. */
+  isBuffered: boolean;
+};
 
 const LOOK_MS = 5;
 
@@ -67,12 +73,9 @@ const LOOK_MS = 5;
 export class Play {
   readonly #options: PlayOptions;
   readonly #people: People;
-  /** The running promotions by workflow id, with their start times. */
-  readonly #promotions = new Map<string, number>();
+  readonly #scenes: readonly Scene[];
   /** The releases that have not ended, by workflow id. */
   readonly #releases = new Map<string, AskedRelease>();
-  /** The promotions for which a run of their schedule is buffered. */
-  readonly #buffered = new Set<string>();
   /** The runs that have ended. Several activities of a run may end after its outcome is set. */
   readonly #ended = new Set<string>();
   readonly #failed: Promise<never>;
@@ -81,6 +84,11 @@ export class Play {
 
   constructor(options: PlayOptions) {
     this.#options = options;
+    this.#scenes = options.rehearsal.promotions.map((promotion) => ({
+      ...promotion,
+      workflowId: promotionWorkflowId(promotion.request),
+      isBuffered: false,
+    }));
     this.#people = new People(options.client, options.outcomes, (moment, work) => this.#at(moment, work));
     this.#failed = new Promise<never>((_, reject) => (this.#fail = reject));
     // The failure reaches those who await the end. Until then, it must not count as an unhandled rejection.
@@ -105,7 +113,7 @@ export class Play {
           await this.#release(injection.target, at);
         });
       }
-      for (const scene of rehearsal.promotions) {
+      for (const scene of this.#scenes) {
         if (scene.schedule !== null)
           await this.#chain(scene, scheduleTimes(scene.schedule, startedAt, endsAt));
       }
@@ -119,7 +127,7 @@ export class Play {
   /** Handles a workflow that waits or has ended. The time is held meanwhile. */
   async look({ workflowId, runId }: WorkflowExecution, progress: Progress): Promise<void> {
     if (this.#over || this.#ended.has(runId)) return;
-    const scene = this.#sceneOf(workflowId);
+    const scene = this.#scenes.find((one) => one.workflowId === workflowId);
     if (progress.outcome === null) {
       const policy = (this.#releases.get(workflowId) ?? scene)?.request.approval;
       await this.#people.look(workflowId, progress, policy);
@@ -152,27 +160,19 @@ export class Play {
   }
 
   async #turn(scene: Scene, at: number): Promise<void> {
-    const { request, schedule } = scene;
-    const workflowId = promotionWorkflowId(request);
-    if (!this.#promotions.has(workflowId)) {
-      await this.#start(scene, at);
-      return;
-    }
-    const waits = schedule?.overlap === 'buffer_one' && !this.#buffered.has(workflowId);
-    if (waits) this.#buffered.add(workflowId);
-    this.#options.onEvent({
-      kind: 'overlap',
-      name: request.name,
-      at,
-      what: waits ? 'done_after' : 'left_out',
-    });
+    if (scene.runsSince === undefined) return this.#start(scene, at);
+    const { request, schedule, isBuffered } = scene;
+    const waits = schedule?.overlap === 'buffer_one' && !isBuffered;
+    scene.isBuffered ||= waits;
+    const what = waits ? 'done_after' : 'left_out';
+    this.#options.onEvent({ kind: 'overlap', name: request.name, at, what });
   }
 
   /** Starts a promotion: as its schedule does, or, without a schedule, as a person does. */
-  async #start({ request, schedule }: Scene, at: number): Promise<void> {
+  async #start(scene: Scene, at: number): Promise<void> {
     const { client, taskQueue } = this.#options;
-    const workflowId = promotionWorkflowId(request);
-    this.#promotions.set(workflowId, at);
+    const { request, schedule, workflowId } = scene;
+    scene.runsSince = at;
     const args = [{ request, schedule: schedule ?? undefined }];
     if (schedule === null) {
       await client.workflow.start(WORKFLOW_TYPES.promotion, { workflowId, taskQueue, args });
@@ -199,15 +199,16 @@ export class Play {
   }
 
   async #promotionEnded(scene: Scene, handle: WorkflowHandle): Promise<void> {
-    const { workflowId } = handle;
-    const at = this.#promotions.get(workflowId);
+    const { runsSince: at } = scene;
     if (at === undefined) return;
     const result = await workflowResult<PromotionResult>(handle);
-    this.#promotions.delete(workflowId);
+    const { isBuffered } = scene;
     const { name, to } = scene.request;
     this.#options.onEvent({ kind: 'promotion', name, at, result });
+    scene.runsSince = undefined;
+    scene.isBuffered = false;
     const endedAt = Date.parse(result.endedAt);
-    if (this.#buffered.delete(workflowId)) await this.#start(scene, endedAt);
+    if (isBuffered) await this.#start(scene, endedAt);
     if (result.outcome === 'released' && !result.nothingToDo) await this.#askOnwards(to.name, endedAt);
   }
 
@@ -230,24 +231,23 @@ export class Play {
 
   /** Starts promotions without a schedule, once there is something to promote. */
   async #askOnwards(target: string, at: number): Promise<void> {
-    for (const scene of this.#options.rehearsal.promotions) {
-      const isUnderWay = this.#promotions.has(promotionWorkflowId(scene.request));
-      if (scene.schedule === null && scene.request.from.name === target && !isUnderWay)
+    for (const scene of this.#scenes) {
+      const { schedule, request, runsSince } = scene;
+      if (schedule === null && request.from.name === target && runsSince === undefined)
         await this.#start(scene, at);
     }
   }
 
-  async #whatGoesOn(): Promise<readonly RehearsalEvent[]> {
-    const { rehearsal } = this.#options;
-    const promotions = rehearsal.promotions.flatMap(({ request }) => {
-      const workflowId = promotionWorkflowId(request);
-      const at = this.#promotions.get(workflowId);
-      return at === undefined ? [] : [{ what: 'promotion', name: request.name, at, workflowId } as const];
-    });
-    const releases = [...this.#releases].map(
-      ([workflowId, { request, at }]) =>
-        ({ what: 'release', name: request.target.name, at, workflowId }) as const,
+  #whatGoesOn(): Promise<readonly RehearsalEvent[]> {
+    const promotions = this.#scenes.flatMap(({ request, workflowId, runsSince: at }) =>
+      at === undefined ? [] : [{ what: 'promotion' as const, name: request.name, at, workflowId }],
     );
+    const releases = [...this.#releases].map(([workflowId, { request, at }]) => ({
+      what: 'release' as const,
+      name: request.target.name,
+      at,
+      workflowId,
+    }));
     return Promise.all(
       [...promotions, ...releases].map(async ({ workflowId, ...work }) => ({
         kind: 'goes_on' as const,
@@ -266,12 +266,6 @@ export class Play {
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;
     }
-  }
-
-  #sceneOf(workflowId: string): Scene | undefined {
-    return this.#options.rehearsal.promotions.find(
-      ({ request }) => promotionWorkflowId(request) === workflowId,
-    );
   }
 
   #race<T>(work: Promise<T>): Promise<T> {
