@@ -8,6 +8,7 @@ import { startSpan } from '../traces/trace.ts';
 import { decodedBody } from './contentCoding.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';
 import {
+  meaningOfStatus,
   retryAfterMs,
   ServiceError,
   type ServiceErrorCode,
@@ -146,18 +147,17 @@ export class Exchange {
   failure(cause: unknown): ServiceError {
     const { signal, timeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;
-    const code = codeOf(cause);
-    const reason = REASONS[code] ?? (code === '' ? 'the transport failed' : code);
     const what = `${method} ${this.#path}`;
-    if (signal?.aborted === true) {
-      return this.#error(this.#lostCode, `${what} was aborted`, { cause, aborted: true });
-    }
+    const lost = this.#written ? 'SLIPWAY_NO_ANSWER' : 'SLIPWAY_UNREACHABLE';
+    if (signal?.aborted === true) return this.#error(lost, `${what} was aborted`, { cause, aborted: true });
     if (this.#timedOut) {
       const message = this.#written
         ? `${this.#origin} did not answer ${what} within ${formatDuration(timeoutMs)}`
         : `${this.#origin} could not be connected to within ${formatDuration(timeoutMs)}`;
-      return this.#error(this.#lostCode, message, { cause });
+      return this.#error(lost, message, { cause });
     }
+    const code = codeOf(cause);
+    const reason = REASONS[code] ?? (code === '' ? 'the transport failed' : code);
     if (!this.#written) {
       return this.#error('SLIPWAY_UNREACHABLE', `${this.#origin} could not be reached: ${reason}`, { cause });
     }
@@ -180,10 +180,6 @@ export class Exchange {
 
   get #origin(): string {
     return this.#request.shownOrigin ?? this.#request.url.origin;
-  }
-
-  get #lostCode(): ServiceErrorCode {
-    return this.#written ? 'SLIPWAY_NO_ANSWER' : 'SLIPWAY_UNREACHABLE';
   }
 
   #error(code: ServiceErrorCode, message: string, options: Partial<ServiceErrorOptions>): ServiceError {
@@ -261,10 +257,7 @@ export class Exchange {
   async #refusal(answer: Answer): Promise<ServiceError> {
     const { statusCode: status, headers } = answer;
     const detail = errorDetail(await this.#errorBody(), this.#request.secrets);
-    const meaning = meaningOfStatus(status);
-    const { code, mayHaveBeenTaken } = meaning;
-    const hint =
-      (code === 'SLIPWAY_UNAUTHORIZED' ? this.#request.unauthorizedHint : undefined) ?? meaning.hint;
+    const { code, mayHaveBeenTaken, hint } = meaningOfStatus(status);
     const words = describeDetail(detail);
     const what = `${this.#request.method} ${this.#path}`;
     return this.#error(code, `${what} was answered with ${status}${words === '' ? '' : `: ${words}`}`, {
@@ -272,7 +265,7 @@ export class Exchange {
       detail,
       mayHaveBeenTaken,
       retryAfterMs: retryAfterMs(single(headers['retry-after']), single(headers['date'])),
-      hint,
+      hint: code === 'SLIPWAY_UNAUTHORIZED' ? this.#request.unauthorizedHint : hint,
     });
   }
 
@@ -348,42 +341,4 @@ function codeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   const { code } = cause as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : codeOf(cause.cause);
-}
-
-/** The meaning of an error status: the code, whether the request may have been applied, and what to do. */
-interface StatusMeaning {
-  readonly code: ServiceErrorCode;
-  readonly mayHaveBeenTaken: boolean;
-  readonly hint?: string;
-}
-
-const KEY_HINT = 'Check the API key of this service: it is missing, wrong, or lacks a permission.';
-
-const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
-  401: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
-  403: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
-  404: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
-  // The service or a proxy timed out waiting for the request: worth another attempt.
-  408: { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: false },
-  409: { code: 'SLIPWAY_CONFLICT', mayHaveBeenTaken: false },
-  410: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
-  423: { code: 'SLIPWAY_CONFLICT', mayHaveBeenTaken: false },
-  429: { code: 'SLIPWAY_RATE_LIMITED', mayHaveBeenTaken: false },
-};
-
-/**
- * Explains a status that is not 2xx. After a 4xx, the request was not applied. After a 5xx, it may have been, because
- * the failure may have come later. Redirects are not in the contracts and are never followed, because the key would
- * go to another place. After 307 and 308, the request was certainly not applied.
- */
-function meaningOfStatus(status: number): StatusMeaning {
-  const known = MEANINGS[status];
-  if (known !== undefined) return known;
-  if (status >= 500) return { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: true };
-  if (status >= 400) return { code: 'SLIPWAY_REFUSED', mayHaveBeenTaken: false };
-  return {
-    code: 'SLIPWAY_BAD_ANSWER',
-    mayHaveBeenTaken: status !== 307 && status !== 308,
-    hint: 'Redirects are not followed: give the address that the service redirects to.',
-  };
 }

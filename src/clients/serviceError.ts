@@ -67,8 +67,39 @@ const HINTS: Readonly<Partial<Record<ServiceErrorCode, string>>> = {
   SLIPWAY_UNREACHABLE: 'Check the address, and whether the service runs there.',
   SLIPWAY_NO_ANSWER: 'Check whether the service works, then try again.',
   SLIPWAY_BAD_ANSWER: 'Check the address: a proxy or another service may have answered.',
+  SLIPWAY_UNAUTHORIZED: 'Check the API key of this service: it is missing, wrong, or lacks a permission.',
   SLIPWAY_SERVICE_ERROR: 'Read the log of the service, then try again.',
 };
+
+/** The codes of error statuses from 400 to 499. Others are `SLIPWAY_REFUSED`. */
+const REFUSALS: Readonly<Record<number, ServiceErrorCode>> = {
+  401: 'SLIPWAY_UNAUTHORIZED',
+  403: 'SLIPWAY_UNAUTHORIZED',
+  404: 'SLIPWAY_NOT_FOUND',
+  // The service or a proxy timed out waiting for the request: worth another attempt.
+  408: 'SLIPWAY_SERVICE_ERROR',
+  409: 'SLIPWAY_CONFLICT',
+  410: 'SLIPWAY_NOT_FOUND',
+  423: 'SLIPWAY_CONFLICT',
+  429: 'SLIPWAY_RATE_LIMITED',
+};
+
+/**
+ * Explains a status that is not 2xx. After a 4xx, the request was not applied. After a 5xx, it may have been, because
+ * the failure may have come later. Redirects are not in the contracts and are never followed, because the key would
+ * go to another place. After 307 and 308, the request was certainly not applied.
+ */
+export function meaningOfStatus(
+  status: number,
+): Pick<ServiceErrorOptions, 'mayHaveBeenTaken' | 'hint'> & { readonly code: ServiceErrorCode } {
+  if (status >= 500) return { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: true };
+  if (status >= 400) return { code: REFUSALS[status] ?? 'SLIPWAY_REFUSED', mayHaveBeenTaken: false };
+  return {
+    code: 'SLIPWAY_BAD_ANSWER',
+    mayHaveBeenTaken: status !== 307 && status !== 308,
+    hint: 'Redirects are not followed: give the address that the service redirects to.',
+  };
+}
 
 /** Whether a service answers that it has no such endpoint. A control plane may offer only the contract's. */
 export function notOffered(error: unknown): boolean {
