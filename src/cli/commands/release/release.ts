@@ -122,31 +122,8 @@ export async function releaseTarget(
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const { output } = context;
-  const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
-  const { name, settings, spec, workflowId } = order.target;
-  await refuseOnLocalHold(context, spec, overrideHold);
-  announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
-  // This is before packing, which takes a while, so that a missing worker is reported at once.
-  const [[requestedBy, source]] = await Promise.all([
-    order.origin ?? readOrigin(context, order),
-    requireWorker(temporal),
-  ]);
-  await makeHome(context.home);
-  const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
-  const { artifact, recordStore } = prepared;
-  const asked = releaseRequest(
-    { ...settings, ...source, checks },
-    {
-      target: spec,
-      artifact,
-      recordStore,
-      requestedBy,
-      overrideHold: overrideHold || undefined,
-      overrideFreeze: overrideFreeze || undefined,
-    },
-  );
-  const request = await withProof(context, asked);
-  tellPrepared(output, name, request, prepared);
+  const { name, spec, workflowId } = order.target;
+  const request = await prepareRequest(context, temporal, order, signal);
   signal.throwIfAborted();
   const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
   const { releaseId, disposition, reason } = answer;
@@ -162,9 +139,8 @@ export async function releaseTarget(
     requestKey: request.requestKey,
     dashboardUrl,
   });
-
   if (disposition === 'rejected') return tellRejected(context, name, request, answer, dashboardUrl);
-  if (disposition === 'joined' && overrideFreeze) noteJoined(output, name);
+  if (disposition === 'joined' && request.overrideFreeze === true) noteJoined(output, name);
   const words = disposition.replaceAll('_', ' ');
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
   const onPage = onPageLines(dashboardUrl);
@@ -181,7 +157,7 @@ export async function releaseTarget(
     return { exitCode: 0, ending: undefined };
   }
   for (const line of [taken, ...onPage]) output.info(line);
-  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
+  const message = { ...request.requestedBy, reason: INTERRUPTED_REASON };
   const abort = {
     id: releaseId,
     command: `slipway abort ${name} --release ${releaseId}`,
@@ -204,6 +180,42 @@ export async function releaseTarget(
     },
     signal,
   );
+}
+
+/** Packs the source and stores it. Refuses first what the target would reject. */
+async function prepareRequest(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  order: ReleaseOrder,
+  signal: AbortSignal,
+): Promise<ReleaseRequest> {
+  const { output } = context;
+  const { file, reason, strict = false, overrideHold = false, overrideFreeze = false } = order;
+  const { name, settings, spec } = order.target;
+  await refuseOnLocalHold(context, spec, overrideHold);
+  announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason });
+  // This is before packing, which takes a while, so that a missing worker is reported at once.
+  const [[requestedBy, source]] = await Promise.all([
+    order.origin ?? readOrigin(context, order),
+    requireWorker(temporal),
+  ]);
+  await makeHome(context.home);
+  const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
+  const { artifact, recordStore } = prepared;
+  const asked = releaseRequest(
+    { ...settings, ...source, checks },
+    {
+      target: spec,
+      artifact,
+      recordStore,
+      requestedBy,
+      overrideHold: overrideHold || undefined,
+      overrideFreeze: overrideFreeze || undefined,
+    },
+  );
+  const request = await withProof(context, asked);
+  tellPrepared(output, name, request, prepared);
+  return request;
 }
 
 /** Says why a target rejected a release, and how to go on. */
