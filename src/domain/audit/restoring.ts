@@ -32,8 +32,8 @@ function notRestored({ kind, activities, request, known, result }: WorkFact): st
   const patched = activities.findIndex(
     ({ name, mayHaveBeenTaken }) => name === 'patchDeployment' && mayHaveBeenTaken,
   );
-  const isRestored = named(activities.slice(patched), 'redeployRevision').length > 0;
-  if (patched === -1 || isRestored || (request as ReleaseRequest).onError?.then === 'stop') return [];
+  if (patched === -1 || (request as ReleaseRequest).onError?.then === 'stop') return [];
+  if (named(activities.slice(patched), 'redeployRevision').length > 0) return [];
   const { baseline, revisionId, preemptedBy, knownRevisions } = result;
   const all = [...known, ...knownRevisions];
   const left = knownRevisions.filter(({ quarantined }) => quarantined === true);
@@ -186,12 +186,10 @@ function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): r
   const next = after.findIndex(({ kind, startedAt }) => kind === 'release' && startedAt > at);
   const settling = next === -1 ? after : after.slice(0, next);
   const until = settling.at(-1)?.endedAt ?? null;
-  const isSettled = next !== -1 || idle;
+  if (until === null || (next === -1 && !idle)) return [];
   // A later message may have changed what the person wants.
-  const isOverruled = said.some(
-    (other) => other.kind === 'rollback' && other.at > at && until !== null && other.at <= until,
-  );
-  return isSettled && until !== null && !isOverruled ? settling : [];
+  const isOverruled = said.some((other) => other.kind === 'rollback' && other.at > at && other.at <= until);
+  return isOverruled ? [] : settling;
 }
 
 /** What served when an unnamed rollback was requested; `undefined` if unknown, or during or right after a restore. */
@@ -208,13 +206,12 @@ function servedAt(
     .some(({ scheduledAt }) => scheduledAt <= at && at - scheduledAt < 2 * JUST_RESTORED_MS);
   const [first] = settling;
   if (first === undefined || isRestoring || lookedInVain) return undefined;
-  const look = first.activities.map(activeIn).find((active) => active != null);
   const own = first.activities.findLast((activity) => isServing(activity, at));
   if (own !== undefined) return revisionOf(own);
   const followed = named(first.activities, 'awaitDeployed').findLast(({ scheduledAt }) => scheduledAt <= at);
   // The release's own revision may have become active before that was confirmed.
-  const mayServe = followed !== undefined && !isPendingAfter(first, followed, at);
-  return mayServe ? undefined : (look ?? undefined);
+  if (followed !== undefined && !isPendingAfter(first, followed, at)) return undefined;
+  return first.activities.map(activeIn).find((active) => active != null) ?? undefined;
 }
 
 /** Whether a revision belongs to a release that had not seen it serve so far. Then there is nothing to leave yet. */
