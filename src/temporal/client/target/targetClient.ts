@@ -47,18 +47,15 @@ import {
 } from '../temporalError.ts';
 import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
 
-/** The result of a rollback request. `signal`: no worker answered, so Temporal keeps it until one does. */
-export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
-  /** `null` until a worker has answered. */
+export interface HoldTaken {
+  /** Whether the target is on hold now; `null` until a worker has answered. */
   readonly onHold: boolean | null;
+  /** `signal`: no worker answered, so Temporal keeps the message until one does. */
   readonly via: 'update' | 'signal';
 }
 
-export interface HoldTaken {
-  /** Whether the target is on hold now; `null` if no worker has answered yet. */
-  readonly onHold: boolean | null;
-  readonly via: 'update' | 'signal';
-}
+/** The result of a rollback request. */
+export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'>, HoldTaken {}
 
 /** How long a worker may take to accept a release, in milliseconds. A busy worker is asked again. */
 const SUBMIT_TIMEOUT_MS = 10_000;
