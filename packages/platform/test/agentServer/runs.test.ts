@@ -161,6 +161,15 @@ describe.concurrent('streams', () => {
     expect(token).toMatchObject([{ type: 'ai' }, { graph_node: 'model', langgraph_node: 'model' }]);
   });
 
+  it('in mode values have the full state also with an interrupt', async () => {
+    const events = await stream({ assistant_id: 'ask', ...input('x'), stream_mode: 'values' });
+    expect(events.at(-1)?.data).toEqual({
+      text: 'x',
+      log: ['before'],
+      __interrupt__: [{ id: expect.any(String) as string, value: 'what now?' }],
+    });
+  });
+
   it('in mode debug hide LangGraph’s internals', async () => {
     const events = await stream({ assistant_id: 'echo', ...input('x'), stream_mode: 'debug' });
     expect(JSON.stringify(events)).not.toMatch(/__pregel_(?!pull|push)|"callbacks"|"checkpointer"/);

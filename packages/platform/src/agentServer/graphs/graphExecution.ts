@@ -1,4 +1,5 @@
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
+import { isRecord } from '@slipway/contract/json';
 import { toWireJson } from '../runs/wireJson.ts';
 import {
   addressOf,
@@ -40,12 +41,14 @@ export async function* executeGraph(
 ): AsyncGenerator<ExecutionEvent, ExecutionResult> {
   const requestedModes = new Set(request.streamModes);
   const result: ExecutionResult = { values: undefined, interrupts: [] };
+  const complete = createStateCompletion();
   for await (const part of openStream(request, requestedModes)) {
     if ('trace' in part) {
       yield { event: 'events', data: toWireJson(part.trace, { strict: false, root: 'event' }) };
       continue;
     }
-    const { namespace, mode, chunk } = part;
+    const { namespace, mode } = part;
+    const chunk = mode === 'values' ? complete(namespace, part.chunk) : part.chunk;
     if (mode === 'values' && namespace.length === 0) collectValues(result, chunk);
     const wireMode = mode === 'messages' ? 'messages-tuple' : mode;
     if (!requestedModes.has(wireMode)) {
@@ -103,11 +106,27 @@ function toPart(chunk: unknown, subgraphs: boolean): StreamPart & { mode: string
   return { namespace: [], mode, chunk: value };
 }
 
+/**
+ * LangGraph emits an interrupt in mode `values` without the state, but every `values` event has the full state (contract
+ * 001, "Events"): the namespace's last one. When the root graph ends a step, its subgraphs have ended theirs.
+ */
+function createStateCompletion(): (namespace: readonly string[], chunk: unknown) => unknown {
+  const states = new Map<string, object>();
+  return (namespace, chunk) => {
+    if (!isRecord(chunk)) return chunk;
+    const key = namespace.join('|');
+    if ('__interrupt__' in chunk) return { ...states.get(key), ...chunk };
+    if (namespace.length === 0) states.clear();
+    states.set(key, chunk);
+    return chunk;
+  };
+}
+
 function collectValues(result: ExecutionResult, chunk: unknown): void {
   if (typeof chunk !== 'object' || chunk === null) return;
   const { __interrupt__: interrupts, ...values } = chunk as Record<string, unknown>;
   if (Array.isArray(interrupts)) result.interrupts.push(...(interrupts as unknown[]));
-  if (interrupts === undefined || Object.keys(values).length > 0) result.values = values;
+  result.values = values;
 }
 
 function encodeChunk(mode: string, chunk: unknown): string {
