@@ -374,8 +374,10 @@ describe('pruning a thread with active runs', () => {
     const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
     const joined = api.join(thread, run.run_id);
     const events = collectEvents(await api.send('GET', `/threads/${thread}/runs/${run.run_id}/stream`));
+    const states = collectEvents(await api.send('GET', `/threads/${thread}/stream?stream_mode=state_update`));
     await api.untilLogged(thread, 1);
     expect(await prune(thread, 'delete')).toEqual({ pruned_count: 1 });
+    expect(await states, 'the stream of the thread ends').toEqual([]);
     const gone = { error: 'RunRolledBack' };
     expect(await joined).toMatchObject({ __error__: gone });
     expect((await events).at(-1)).toMatchObject({ event: 'error', data: gone });

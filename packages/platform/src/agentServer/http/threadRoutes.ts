@@ -206,7 +206,11 @@ export function threadStreamRoutes(parts: {
         return version !== undefined;
       },
       readState: async () => {
-        const state = await states.get(threadId, {}, false);
+        const state = await states.get(threadId, {}, false).catch(async (error: unknown) => {
+          if ((await versionNow()) !== undefined) throw error;
+          return undefined;
+        });
+        if (state === undefined) return undefined;
         const { checkpoint_id: checkpointId } = JSON.parse(state) as { checkpoint_id: unknown };
         return { json: `{"state":${state},"thread_id":${JSON.stringify(threadId)}}`, checkpointId };
       },

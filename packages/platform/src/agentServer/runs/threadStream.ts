@@ -16,8 +16,8 @@ export interface ThreadSource {
   readonly openRunStream: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
   /** Resolves when any process has changed the thread since the last call, with whether it still exists. */
   readonly waitForChange: (signal: AbortSignal) => Promise<boolean>;
-  /** The thread's state as JSON text, with the id of its checkpoint. */
-  readonly readState: () => Promise<{ json: string; checkpointId: unknown }>;
+  /** The thread's state as JSON text, with the id of its checkpoint; `undefined` if the thread was removed. */
+  readonly readState: () => Promise<{ json: string; checkpointId: unknown } | undefined>;
 }
 
 /**
@@ -70,7 +70,7 @@ export class ThreadStream implements EventReader {
       }
     }
     if (this.#modes.has('state_update'))
-      this.#lastCheckpointId = (await this.#source.readState()).checkpointId;
+      this.#lastCheckpointId = (await this.#source.readState())?.checkpointId;
     this.#watchThread();
     return this;
   }
@@ -158,10 +158,10 @@ export class ThreadStream implements EventReader {
 
   async #sendStateUpdate(): Promise<void> {
     if (!this.#modes.has('state_update')) return;
-    const { json, checkpointId } = await this.#source.readState();
-    if (checkpointId === this.#lastCheckpointId) return;
-    this.#lastCheckpointId = checkpointId;
-    this.#frames.push(encodeEvent('state_update', json));
+    const state = await this.#source.readState();
+    if (state === undefined || state.checkpointId === this.#lastCheckpointId) return;
+    this.#lastCheckpointId = state.checkpointId;
+    this.#frames.push(encodeEvent('state_update', state.json));
   }
 
   async #queryNewRuns(): Promise<void> {
