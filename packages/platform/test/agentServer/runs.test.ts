@@ -69,6 +69,14 @@ describe('a run', () => {
     expect((await api.json('GET', `${path}/join`)).text).toBe('echo: alone');
     expect(await api.json('POST', '/threads/count', {})).toBe(before);
     expect((await api.send('GET', `/threads/${run.thread_id}`)).status).toBe(404);
+    // A thread with its id would lose its state together with the run.
+    const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };
+    for (const [path, request] of [
+      ['/threads', { thread_id: run.thread_id }],
+      ['/threads', { thread_id: run.thread_id, if_exists: 'do_nothing' }],
+      [`/threads/${run.thread_id}/runs`, body],
+    ] as const)
+      expect((await api.send('POST', path, request)).status, path).toBe(409);
   });
 
   // The errors of each answer are in `conformance/`.

@@ -126,7 +126,8 @@ export class RunStore extends DeploymentStore {
    * Accepts a run, and begins it in the same statement if its thread has no active run and `canBegin` is true. The
    * thread's row is locked meanwhile, so runs of one thread are accepted one after another. If its strategy stops the
    * active runs, their cancel is stored in the same transaction, and so survives this process's death.
-   * @throws HttpProblem 404 for an unknown thread, 409 if the strategy is `reject` and a run is active.
+   * @throws HttpProblem 404 for an unknown thread; 409 if the strategy is `reject` and a run is active, or for the thread
+   * id of a stateless run.
    */
   async accept(run: NewRun, canBegin = false): Promise<AcceptedRun> {
     const begins = canBegin && run.delaySeconds === 0;
@@ -147,7 +148,8 @@ export class RunStore extends DeploymentStore {
       // The update locks the thread. If the run is rejected after all, the transaction undoes it.
       const thread = await sql`UPDATE slipway_agent.threads SET status = 'busy', updated_at = now()
         WHERE ${threadCondition} RETURNING 1`.execute(db);
-      if (thread.rows.length === 0) throw threadNotFound(run.threadId);
+      if (thread.rows.length === 0)
+        throw run.createsThread ? threadTaken(run.threadId) : threadNotFound(run.threadId);
       const earlierRuns = await this.#activeOfThread(run.threadId, db).execute();
       const [active] = earlierRuns;
       if (active !== undefined && run.multitaskStrategy === 'reject') {
@@ -353,8 +355,11 @@ export class RunStore extends DeploymentStore {
 
   #threadInsert(run: NewRun, begins: boolean): RawBuilder<unknown> {
     const { origin, config } = begins ? run.marks : { origin: '{}', config: '{}' };
+    const condition = this.threadCondition(run.threadId);
     return sql`INSERT INTO slipway_agent.threads (deployment_id, thread_id, status, metadata, config)
-      VALUES (${this.deploymentId}, ${run.threadId}, 'busy', ${origin}, ${config})`;
+      SELECT ${this.deploymentId}, ${run.threadId}::uuid, 'busy', ${origin}::jsonb, ${config}::json
+      WHERE EXISTS (SELECT 1 FROM slipway_agent.threads WHERE ${condition})
+        OR NOT EXISTS (SELECT 1 FROM slipway_agent.runs WHERE ${condition})`;
   }
 }
 
@@ -379,6 +384,11 @@ async function storeCancel(
 /** 404 for a thread that the deployment lacks. */
 export function threadNotFound(threadId: string): HttpProblem {
   return new HttpProblem(404, `Thread ${threadId} not found.`);
+}
+
+/** 409 for a new thread with the id that a run without a thread has: its checkpoints are removed with that run. */
+export function threadTaken(threadId: string): HttpProblem {
+  return new HttpProblem(409, `${threadId} is the thread id of a run without a thread: use another id.`);
 }
 
 /** 409 for a change that must not happen while a run is active on the thread. */

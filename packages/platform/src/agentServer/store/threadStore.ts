@@ -5,7 +5,7 @@ import { type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore, type ThreadsTable } from './agentDatabase.ts';
-import { threadNotFound } from './runStore.ts';
+import { threadNotFound, threadTaken } from './runStore.ts';
 
 /** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
@@ -14,7 +14,7 @@ export type ThreadRecord = Selectable<ThreadsTable>;
 export class ThreadStore extends DeploymentStore {
   /**
    * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides. Returns also whether it is new.
-   * @throws HttpProblem 409 if it exists and `ifExists` is `raise`.
+   * @throws HttpProblem 409 if it exists and `ifExists` is `raise`, or if it is the id of a run without a thread.
    */
   async create(thread: {
     threadId?: string;
@@ -24,12 +24,17 @@ export class ThreadStore extends DeploymentStore {
     const threadId = thread.threadId ?? randomUUID();
     const { rows } = await sql<ThreadRecord>`
       INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata)
-      VALUES (${this.deploymentId}, ${threadId}, ${JSON.stringify(thread.metadata ?? {})})
+      SELECT ${this.deploymentId}, ${threadId}::uuid, ${JSON.stringify(thread.metadata ?? {})}::jsonb
+      WHERE NOT EXISTS (SELECT 1 FROM slipway_agent.runs WHERE ${this.threadCondition(threadId)})
       ON CONFLICT DO NOTHING RETURNING *`.execute(this.db);
     const [created] = rows;
     if (created !== undefined) return { thread: created, isNew: true };
+    const [existing] = await this.#matching({ ids: [threadId] })
+      .selectAll()
+      .execute();
+    if (existing === undefined) throw threadTaken(threadId);
     if (thread.ifExists === 'raise') throw new HttpProblem(409, `Thread ${threadId} exists already.`);
-    return { thread: await this.get(threadId), isNew: false };
+    return { thread: existing, isNew: false };
   }
 
   /** @throws HttpProblem 404 */
