@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { FIELD_REQUIRED } from './httpErrors.ts';
+import { parsedJson } from './json.ts';
 import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './limits.ts';
 
 const STORABLE = /^[^\0\p{Surrogate}]*$/u;
@@ -136,6 +137,17 @@ export function queryInteger(min: number, max: number) {
     (value) => (typeof value === 'string' && /^[+-]?\d{1,15}$/u.test(value) ? Number(value) : value),
     z.int().min(min).max(max),
   );
+}
+
+/**
+ * A list in a query: one value or several. The public JavaScript client before 1.12 sends a list as JSON in one value.
+ */
+export function queryList<List extends z.ZodType>(list: List) {
+  return z.preprocess((value) => {
+    if (typeof value !== 'string') return value;
+    const parsed = value.startsWith('[') ? parsedJson(value) : undefined;
+    return Array.isArray(parsed) ? (parsed as unknown[]) : [value];
+  }, list);
 }
 
 const TRUE = new Set(['1', 'true', 't', 'yes', 'y', 'on']);

@@ -15,6 +15,7 @@ import {
   openEnum,
   QueryBoolean,
   queryInteger,
+  queryList,
   storable,
   StorableObject,
   text,
@@ -158,7 +159,7 @@ export const RunsQuery = z.object({
   limit: queryInteger(1, 1000).optional(),
   offset: queryInteger(0, INTEGER_MAX).default(0),
   status: RunStatus.optional(),
-  select: z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(text())).optional(),
+  select: queryList(z.array(text())).optional(),
 });
 export type RunsQuery = z.infer<typeof RunsQuery>;
 
@@ -203,7 +204,7 @@ export const JoinQuery = z.object({
  */
 export const JoinStreamQuery = z.object({
   ...JoinQuery.shape,
-  stream_mode: z.preprocess((value) => (value === '' ? undefined : value), StreamModes.optional()),
+  stream_mode: z.preprocess((value) => (value === '' ? undefined : value), queryList(StreamModes).optional()),
 });
 
 /** The query of requests that create a run and follow it: `on_disconnect` "may be given in the query". */

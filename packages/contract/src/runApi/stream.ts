@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { publicRunApi } from '../endpoint.ts';
-import { oneOf } from '../scalars.ts';
+import { oneOf, queryList } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
 
@@ -50,9 +50,7 @@ export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
 
 /** The query of `GET /threads/{thread_id}/stream`: one mode or several. */
 const ThreadStreamQuery = z.object({
-  stream_mode: z
-    .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(ThreadStreamMode).min(1))
-    .default(['run_modes']),
+  stream_mode: queryList(z.array(ThreadStreamMode).min(1)).default(['run_modes']),
 });
 
 /** The data of every stream's first event: its run (contract 001, "Events"). */

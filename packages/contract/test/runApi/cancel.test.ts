@@ -79,7 +79,9 @@ describe('Contract 001, a client that disconnects', () => {
     const modesOf = (stream_mode: unknown): unknown => JoinStreamQuery.parse({ stream_mode }).stream_mode;
     expect(modesOf('values')).toEqual(['values']);
     expect(modesOf(['values', 'debug'])).toEqual(['values', 'debug']);
+    expect(modesOf('["values","debug"]'), 'an older public client').toEqual(['values', 'debug']);
     expect(modesOf(''), 'the public Python client means all').toBeUndefined();
     expect(placesOf(JoinStreamQuery, { stream_mode: 'x' })).toEqual(['body.stream_mode.0']);
+    expect(placesOf(JoinStreamQuery, { stream_mode: '["x' })).toEqual(['body.stream_mode.0']);
   });
 });

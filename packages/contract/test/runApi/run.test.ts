@@ -152,6 +152,8 @@ describe('The query that lists runs (public client)', () => {
       offset: 0,
       status: 'running',
     });
+    for (const select of ['status', ['status'], '["status"]'])
+      expect(RunsQuery.parse({ select }).select).toEqual(['status']);
     expect(placesOf(RunsQuery, { limit: '0', status: 'done' }, 'query')).toEqual([
       'query.limit',
       'query.status',
