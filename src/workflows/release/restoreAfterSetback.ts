@@ -29,12 +29,15 @@ export function restoreAfterSetback(run: Run, setback: Setback): Promise<Release
 function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
   const outcome = untouchedOutcome(setback);
   const why = describeSetback(setback);
+  // The revision to leave was read at the request. The baseline may be weeks old, and replaced by another tool.
+  const from = setback.preemptedBy?.from;
+  const { revisionId = null, verified = false } = run.baseline ?? {};
   return finish(run, {
     ...common(setback),
     outcome,
     reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
-    servingRevisionId: run.baseline?.revisionId ?? null,
-    servingVerified: run.baseline?.verified ?? false,
+    servingRevisionId: from ?? revisionId,
+    servingVerified: from === undefined ? verified : isVerified(run.known, from),
   });
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { polling } from '../moments.ts';
+import { polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -28,6 +28,20 @@ describeWorkflows(
       });
       expect(target.world.active).toBe(good);
       expect(target.world.redeployed).toEqual([good]);
+    });
+
+    it('while a release waits, after another tool has restored that one: it is left, although the release knew another', async () => {
+      const { target, good } = harness.newServingTarget();
+      const bad = (await target.release('a')).revisionId ?? '';
+      await target.release('b');
+      const approval = { required: 1, withinMs: 3_600_000 };
+      const releaseId = await waitingFor('approval', target, 'c', { approval });
+      target.world.bringUp(bad);
+      const { requestId } = await target.rollback({ serving: bad });
+      expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
+      await target.idle();
+      expect(target.world.active).toBe(good);
+      expect(await target.ended(requestId)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
     });
 
     it('while a release deploys: neither it nor what served is restored', async () => {
