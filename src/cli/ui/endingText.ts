@@ -12,11 +12,10 @@ export type Asked = 'release' | 'rollback';
 
 /** The command's exit code for an ending (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
-  const { outcome, code = null } = endedOf(ending);
-  // A rollback that stopped a release before any change: the requested revision never stopped serving.
-  const stoppedInTime =
-    asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
-  if (stoppedInTime && outcome === 'aborted' && code !== 'SLIPWAY_REVISION_NOT_REACHED') return 0;
+  const { kind, outcome, code = null } = endedOf(ending);
+  // A release that changed nothing or was aborted settles a rollback only if it is reached.
+  const isSettled = asked === 'rollback' && kind === 'release';
+  if (isSettled && (outcome === 'aborted' || outcome === 'failed')) return 0;
   return outcomeExitCode(asked, outcome, code);
 }
 
@@ -87,7 +86,7 @@ export function outcomeCell(
 
 export function endedOf(
   ending: Ending,
-): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason' | 'servingRevisionId'> &
+): Pick<ReleaseResult, 'releaseId' | 'kind' | 'outcome' | 'reason' | 'servingRevisionId'> &
   Partial<Pick<ReleaseResult, 'code'>> {
   return ending.from === 'result' ? ending.result : ending.row;
 }

@@ -19,10 +19,15 @@ describe('the exit code of an outcome', () => {
     expect(endingExitCode(asked, { from: 'result', result: sampleResult({ outcome }) })).toBe(exitCode);
   });
 
-  it('is that of success for a rollback that stopped a release before it changed anything', () => {
-    const result = sampleResult({ outcome: 'aborted', preemptedBy });
+  it.each<[Outcome, number]>([
+    ['aborted', 4],
+    ['failed', 2],
+  ])('is that of success for a rollback that a release settled which ended %s', (outcome, exitCode) => {
+    const result = sampleResult({ outcome });
     expect(endingExitCode('rollback', { from: 'result', result })).toBe(0);
-    expect(endingExitCode('release', { from: 'result', result })).toBe(4);
+    expect(endingExitCode('release', { from: 'result', result })).toBe(exitCode);
+    const nothingToRestore = sampleResult({ kind: 'rollback', outcome: 'failed' });
+    expect(endingExitCode('rollback', { from: 'result', result: nothingToRestore })).toBe(2);
   });
 });
 

@@ -101,7 +101,8 @@ export async function runRollbackCommand(
       );
       if (answer !== undefined) return await tellAnswer(context, name, answer);
       // A rollback that found nothing to restore ends its own hold.
-      const foundNothing = ending !== undefined && endedOf(ending).outcome === 'failed';
+      const ended = ending && endedOf(ending);
+      const foundNothing = ended?.kind === 'rollback' && ended.outcome === 'failed';
       const isHoldKnown = onHold !== null || ending !== undefined;
       if (isHoldKnown && !foundNothing) tellHold(context, name, onHold !== false);
       return exitCode;
