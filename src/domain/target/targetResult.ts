@@ -69,7 +69,9 @@ function holdAfter(
   const changedNothing = kind === 'rollback' && outcome === 'failed';
   const isItsHold = satisfied.some((request) => request.requestId === hold?.requestId);
   if (hold === null || !changedNothing || !isItsHold) return hold;
-  const next = rollbacks.find((request) => !satisfied.includes(request) && !isCounter(request));
+  const next = rollbacks.find(
+    (request) => !satisfied.includes(request) && request.hold !== false && !isCounter(request),
+  );
   return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
 }
 

@@ -101,7 +101,8 @@ describe('a hold', () => {
     const both = { ...held, rollbacks: [waiting, counter, next] };
     const expected = { since: 'then', by: next.requestedBy, requestId: 'r2' };
     expect(after(both, failed, 'rollback-1').hold).toEqual(expected);
-    expect(after({ ...held, rollbacks: [waiting, counter] }, failed, 'rollback-1').hold).toBeNull();
+    const unheld = { ...next, hold: false as const };
+    expect(after({ ...held, rollbacks: [waiting, counter, unheld] }, failed, 'rollback-1').hold).toBeNull();
   });
 
   it.each<[string, Ending, TargetState['hold']]>([
