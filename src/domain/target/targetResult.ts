@@ -76,12 +76,11 @@ function holdAfter(
 }
 
 /** No person is needed any longer if a good revision serves, no matter who restored it. */
-function needsPersonAfter(
-  { needsPerson }: TargetState,
-  { releaseId, outcome, endedAt, instructions }: ReleaseResult,
-): TargetState['needsPerson'] {
+function needsPersonAfter({ needsPerson }: TargetState, result: ReleaseResult): TargetState['needsPerson'] {
+  const { releaseId, outcome, endedAt, instructions, servingVerified } = result;
   if (instructions !== null) return { releaseId, since: endedAt, instructions };
-  return outcome === 'released' || outcome === 'rolled_back' ? null : needsPerson;
+  const isGood = outcome === 'released' || outcome === 'rolled_back';
+  return isGood || (hasRestored(result) && servingVerified) ? null : needsPerson;
 }
 
 /** A release that finds an unexpected revision detects a change by hand, unless that is a late one of ours. */

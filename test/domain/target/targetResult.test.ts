@@ -67,6 +67,10 @@ describe('a result', () => {
     const stuck = after(seasoned(), { outcome: 'rollback_failed', instructions: 'do this' });
     expect(stuck.needsPerson).toEqual({ releaseId: 'release-1', since: NOW, instructions: 'do this' });
     expect(after(stuck, { outcome: 'aborted' }).needsPerson).toEqual(stuck.needsPerson);
+    const redeployed = { step: 'redeploy', restoring: true, startedAt: NOW, status: 'done' } as const;
+    const restored = { outcome: 'aborted', servingVerified: true, steps: [redeployed] } as const;
+    expect(after(stuck, restored).needsPerson).toBeNull();
+    expect(after(stuck, { ...restored, servingVerified: false }).needsPerson).toEqual(stuck.needsPerson);
     expect(after(stuck, { outcome: 'released' }).needsPerson).toBeNull();
     expect(after(stuck, { outcome: 'rolled_back' }).needsPerson).toBeNull();
   });
