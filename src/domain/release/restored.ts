@@ -21,7 +21,6 @@ export function restoredRevisions({
   'kind' | 'steps' | 'baseline' | 'preemptedBy' | 'requestedBy'
 >): readonly RestoredRevision[] {
   const redeployed = steps.filter(({ restoring, step }) => restoring && step === 'redeploy');
-  const asked = preemptedBy?.requestedBy.who ?? (kind === 'rollback' ? requestedBy.who : undefined);
   return redeployed.map(({ subject = '', status }, index) => ({
     revisionId: subject,
     done: status === 'done',
@@ -29,12 +28,18 @@ export function restoredRevisions({
   }));
 
   function whyChosen(revisionId: string, index: number): string {
+    if (redeployed[index - 1]?.subject === revisionId)
+      return 'one more try, because the one before did not succeed';
     if (index > 0)
       return 'the newest other verified revision, because the one before it could not be restored';
-    if (preemptedBy?.to === revisionId && preemptedBy.from === undefined)
-      return `${asked ?? 'a person'} named it`;
-    if (asked !== undefined)
-      return `${asked} asked for a rollback: the newest verified revision of an earlier release`;
+    // A rollback's result does not show whether a person named the revision.
+    if (kind === 'rollback') return `${requestedBy.who} asked for a rollback`;
+    if (preemptedBy !== null) {
+      const { to, from, requestedBy: by } = preemptedBy;
+      return to === revisionId && from === undefined
+        ? `${by.who} named it`
+        : `${by.who} asked for a rollback: the newest verified revision of an earlier release`;
+    }
     if (revisionId === baseline?.revisionId) {
       return baseline.verified
         ? 'it served before this release, and had passed its checks'

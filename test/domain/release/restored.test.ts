@@ -22,6 +22,17 @@ it('the next revision is described as chosen because the earlier one could not b
   expect(second?.why).toContain('could not be restored');
 });
 
+it('a second try of a revision is not described as another revision', () => {
+  const result = sampleResult({ steps: [redeploy('r1'), redeploy('r1')] });
+  const [, second] = restoredRevisions({ ...result, preemptedBy: null });
+  expect(second?.why).toBe('one more try, because the one before did not succeed');
+});
+
+it('a rollback of its own does not say who chose its revision, which its result does not show', () => {
+  const result = sampleResult({ kind: 'rollback', steps: [redeploy('r0')], requestedBy: ada });
+  expect(restoredRevisions(result)[0]?.why).toBe('ada asked for a rollback');
+});
+
 it('a revision that a person named is described as named', () => {
   const preemptedBy = { requestId: 'q', to: 'r0', requestedBy: ada };
   const result = sampleResult({ steps: [redeploy('r0')], preemptedBy });
