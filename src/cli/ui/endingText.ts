@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
+import { isRollbackDone, type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
@@ -13,10 +13,8 @@ export type Asked = 'release' | 'rollback';
 /** The command's exit code for an ending (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
   const { kind, outcome, code = null } = endedOf(ending);
-  // A release that changed nothing or was aborted settles a rollback only if it is reached.
-  const isSettled = asked === 'rollback' && kind === 'release';
-  if (isSettled && (outcome === 'aborted' || outcome === 'failed')) return 0;
-  return outcomeExitCode(asked, outcome, code);
+  const isDone = asked === 'rollback' && isRollbackDone(kind, outcome);
+  return outcomeExitCode(asked, isDone ? 'rolled_back' : outcome, code);
 }
 
 export function answerEnding({ disposition }: FinalAnswer): {

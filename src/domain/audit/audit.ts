@@ -1,6 +1,6 @@
 import { revisionPhase } from '../deployment/revision.ts';
 import { promotionOf } from '../promotion/promotion.ts';
-import type { ReleaseRequest } from '../release/release.ts';
+import type { ReleaseRequest, ReleaseResult } from '../release/release.ts';
 import { alwaysRestores, leavesWhatServed, ownChecks } from './restoring.ts';
 import {
   type Breach,
@@ -105,13 +105,20 @@ function deniedRelease({ runId, result }: PromotionFact, works: readonly WorkFac
   if (result === null || own === undefined) return [];
   if (result.releaseId === null) return [`it names no release, and ${own.workflowId} ran`];
   const denies = result.outcome === 'aborted' || result.outcome === 'failed';
-  // A rollback that stops a later release is carried out by that release.
+  // A rollback that stops a later release, or finds one that restores, is carried out by that release.
   const isRolledBack = works.some(
-    (later) =>
-      later.startedAt > own.startedAt && (later.kind === 'rollback' || later.result?.preemptedBy != null),
+    ({ startedAt, kind, result: later }) =>
+      startedAt > own.startedAt &&
+      (kind === 'rollback' || later?.preemptedBy != null || hasLeft(later, own.result)),
   );
   if (!denies || own.result?.outcome !== 'released' || isRolledBack) return [];
   return [`it ended ${result.outcome}, and what ${own.workflowId} released was not rolled back`];
+}
+
+/** Whether a later release ended without being released, and left another revision in place. */
+function hasLeft(later: ReleaseResult | null, own: ReleaseResult | null): boolean {
+  if (later === null || later.outcome === 'released' || later.servingRevisionId === null) return false;
+  return later.servingRevisionId !== own?.servingRevisionId;
 }
 
 /** Rules 1 to 10, 12 and 14 of the design. */

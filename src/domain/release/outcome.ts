@@ -23,6 +23,14 @@ export function needsPerson(outcome: Outcome): boolean {
 }
 
 /**
+ * Whether a rollback is done, by the release or the rollback that settled it. A release that was aborted or failed
+ * settles one only if it is done.
+ */
+export function isRollbackDone(kind: 'release' | 'rollback', outcome: Outcome): boolean {
+  return outcome === 'rolled_back' || (kind === 'release' && (outcome === 'aborted' || outcome === 'failed'));
+}
+
+/**
  * The command's exit code for an outcome (design, "The command").
  * @param code - the failure's code: a rollback that did not reach the named revision has failed.
  */

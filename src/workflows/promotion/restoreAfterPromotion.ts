@@ -1,6 +1,7 @@
 import { uuid4 } from '@temporalio/workflow';
 
 import { isOutcomeUnknown } from '../../domain/failure.ts';
+import { isRollbackDone } from '../../domain/release/outcome.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import {
   awaitRelease,
@@ -79,6 +80,6 @@ async function rollBack(
   }
   const row = await awaitRelease(run, taken.requestId);
   const reason = `${why}; ${row.reason}`;
-  if (row.outcome !== 'rolled_back') return { outcome: 'rollback_failed', reason, code };
+  if (!isRollbackDone(row.kind, row.outcome)) return { outcome: 'rollback_failed', reason, code };
   return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
 }

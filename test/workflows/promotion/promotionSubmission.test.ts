@@ -3,6 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
+import { refused } from '../faults.ts';
+import { polling } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../world.ts';
@@ -57,6 +59,28 @@ describePromotions('a promotion’s submission', (under) => {
     expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
     expect(result.reason).not.toContain('was not changed');
     expect(production.world.active).toBe(good);
+  });
+
+  it('that is taken back in its bake is taken back also if an aborted release restores the earlier revision', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const bake = { bakeMs: 86_400_000, checkEveryMs: 86_400_000 };
+    const promotion = await under.promotions.start(canary, production, bake);
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    const releaseId = await polling(production, 'c');
+    let ask = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (ask = resolve));
+    production.world.next('redeployRevision', async (perform, world) => {
+      await asked;
+      return refused()(perform, world);
+    });
+    await production.say(releaseId, 'abort', BO);
+    await production.world.called('redeployRevision');
+    await promotion.say('abort', BO);
+    await production.viewOnce(({ state }) => state.rollbacks.length > 0);
+    ask();
+    expect(await promotion.result()).toMatchObject({ outcome: 'aborted' });
+    expect(await production.result(releaseId)).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
   });
 
   it('aborted while its release runs stops it, even if its answer has not arrived', async () => {
