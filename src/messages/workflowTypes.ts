@@ -80,6 +80,8 @@ export interface ReleaseInput {
   readonly knownIn?: string;
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
+  /** The revision that the target expects to serve. Absent: not known. */
+  readonly expected?: string;
   /** The target's last settings that worked; `null` if none have. */
   readonly lastGood: TargetSpec | null;
   /** Late revisions and uploads that may become active. */
@@ -97,6 +99,8 @@ export interface RollbackInput {
   readonly knownIn?: string;
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
+  /** The revision that the target expects to serve. Absent: not known. */
+  readonly expected?: string;
   /** The target's last settings that worked; `null` if none have. */
   readonly lastGood: TargetSpec | null;
 }

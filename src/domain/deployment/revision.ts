@@ -84,6 +84,23 @@ export function leaveRevision(
   );
 }
 
+/**
+ * The revision that the target expected to serve, with its copies, marked as left: a person went back from it on the
+ * control plane, because an older one serves. None if a newer or an unknown one serves.
+ */
+export function leftByHand(
+  known: readonly KnownRevision[],
+  expected: string,
+  serving: string | null,
+  now: string,
+): readonly KnownRevision[] {
+  const originals = known.map(({ revisionId }) => originalOf(known, revisionId));
+  const age = (revisionId: string): number => originals.indexOf(originalOf(known, revisionId));
+  if (serving === null || age(serving) === -1 || age(serving) >= age(expected)) return [];
+  const left = withCopies(known, expected);
+  return leaveRevision(known, expected, now).filter(({ revisionId }) => left.includes(revisionId));
+}
+
 /** The revision that a person named, if it does not serve in the end; `undefined` if it does or none was named. */
 export function missedRevision(
   { to, from }: RollbackRequest,

@@ -1,4 +1,4 @@
-import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
+import { type DeploymentSnapshot, leftByHand } from '../../domain/deployment/revision.ts';
 import type { Baseline } from '../../domain/release/release.ts';
 import { baselineInstead } from '../../domain/target/lateRevisions.ts';
 import { isVerified } from '../../domain/restore/restoreDecision.ts';
@@ -14,15 +14,17 @@ import type { Run } from './run.ts';
  * that revision (the deployment was made elsewhere), its checks run once, to decide whether it counts as verified.
  */
 export async function recordBaseline(
-  { input, knownBefore, request, journal, knownRevisions, passed, foundBefore }: Run,
+  run: Run,
   deployment: DeploymentSnapshot,
   created: boolean,
 ): Promise<Baseline> {
+  const { input, knownBefore, request, journal, knownRevisions, passed, foundBefore } = run;
   const revisionId = deployment.activeRevisionId;
   // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
   if (created || revisionId === null) return { revisionId: null, verified: false };
   const instead = baselineInstead(input.late, deployment);
   if (instead !== undefined) return { revisionId: instead, verified: isVerified(knownBefore, instead) };
+  noteLeftByHand(run, revisionId);
   const known = knownBefore.find((revision) => revision.revisionId === revisionId);
   const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;
@@ -64,9 +66,18 @@ export async function recordBaseline(
  */
 export function correctBaseline(run: Run, revisionId: string | null): void {
   if (revisionId === run.baseline?.revisionId || !isVerified(run.knownBefore, revisionId)) return;
+  noteLeftByHand(run, revisionId);
   run.foundBefore.length = 0;
   run.baseline = { revisionId, verified: true };
   run.journal.note({ baseline: run.baseline });
+}
+
+/** Remembers the revision that a person left on the control plane: it is not restored automatically any longer. */
+function noteLeftByHand(
+  { input: { expected }, knownBefore, knownRevisions }: Run,
+  serving: string | null,
+): void {
+  if (expected !== undefined) knownRevisions.push(...leftByHand(knownBefore, expected, serving, now()));
 }
 
 /** One short attempt: an agent that does not answer must not stop the release. */

@@ -2,7 +2,7 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 
 import { missedRevision } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
-import { restoreCandidates } from '../../domain/restore/restoreDecision.ts';
+import { isQuarantined, restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import { readPreemption } from '../../messages/release.ts';
 import { restoringSignal } from '../../messages/target.ts';
@@ -46,8 +46,13 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   }
   if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
   run.proof.begin(rollback, run.journal.store, targetOf(workflowInfo().workflowId));
-  run.preemptedBy ??= rollback;
+  run.preemptedBy ??= hasLeftByHand(run, rollback) ? { ...rollback, to: undefined } : rollback;
   run.forward.cancel();
+}
+
+/** Whether the target chose a revision that, as it could not know yet, a person has left on the control plane. */
+function hasLeftByHand({ knownRevisions }: Run, { from, to }: RollbackRequest): boolean {
+  return from !== undefined && to !== undefined && isQuarantined(knownRevisions, to);
 }
 
 /** Whether the release must make way for the rollback from a late revision: it waits for a person or a freeze. */

@@ -5,6 +5,7 @@ import {
   isAnother,
   isSameRevision,
   leaveRevision,
+  leftByHand,
   withCopies,
 } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
@@ -41,6 +42,8 @@ class Rollback {
   readonly #proof = new RollbackProof();
   /** Oldest first. */
   #known: readonly KnownRevision[];
+  /** What a person left on the control plane before this rollback, marked as left. */
+  #leftByHand: readonly KnownRevision[] = [];
 
   constructor(input: RollbackInput) {
     const { releaseId, lastGood, lastRequest, known } = input;
@@ -62,7 +65,7 @@ class Rollback {
   }
 
   async #find(): Promise<DeploymentSnapshot | Ending> {
-    const { lastRequest, knownIn } = this.#input;
+    const { lastRequest, knownIn, expected } = this.#input;
     let deployment: DeploymentSnapshot | null;
     try {
       deployment = await whileRestoring(this.#journal, () =>
@@ -76,9 +79,13 @@ class Rollback {
       const reason = `there is no deployment "${lastRequest.target.deployment}"`;
       return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason };
     }
-    const { deploymentId } = deployment;
+    const { deploymentId, activeRevisionId } = deployment;
     this.#journal.note({ deploymentId });
     if (isAnother(deploymentId, knownIn)) this.#known = [];
+    if (expected !== undefined) {
+      this.#leftByHand = leftByHand(this.#known, expected, activeRevisionId, now());
+      this.#known = [...this.#known, ...this.#leftByHand];
+    }
     return deployment;
   }
 
@@ -171,6 +178,7 @@ class Rollback {
       ...emptyConclusion(lastRequest.target.name, this.#proof.recorded(request)),
       instructions: instructionsAfter(situation, ending, stuck),
       ...ending,
+      knownRevisions: [...this.#leftByHand, ...knownRevisions],
     };
     return conclude(this.#journal, conclusion, lastRequest.recordStore);
   }

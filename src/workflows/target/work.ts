@@ -59,8 +59,9 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
       ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
     ]),
   };
-  const { owns } = state;
-  const lent = { releaseId, known, knownIn: owns, lastGood, owns };
+  const { owns, activeRevisionId } = state;
+  const expected = activeRevisionId ?? undefined;
+  const lent = { releaseId, known, knownIn: owns, lastGood, owns, expected };
   return work.kind === 'release'
     ? startChild(release, {
         ...common,

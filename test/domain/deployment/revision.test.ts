@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   isSameRevision,
   leaveRevision,
+  leftByHand,
   missedRevision,
   originalOf,
   revisionPhase,
@@ -62,5 +63,19 @@ describe('a named revision', () => {
   ])('%s', (_, to, from, serving, missed) => {
     const request = { ...rollback('id', to), from };
     expect(missedRevision(request, KNOWN, serving)).toBe(missed);
+  });
+});
+
+describe('a revision is left on the control plane', () => {
+  it.each([
+    ['if an older one serves', 'b', 'a', ['b']],
+    ['if a copy of an older one serves', 'b', 'a2', ['b']],
+    ['not if it serves', 'b', 'b', []],
+    ['not if its copy serves', 'a', 'a3', []],
+    ['not if a newer one serves', 'a', 'b', []],
+    ['not if an unknown one serves', 'b', 'x', []],
+    ['not if none serves', 'b', null, []],
+  ])('%s', (_, expected, serving, left) => {
+    expect(leftByHand(KNOWN, expected, serving, NOW).map(({ revisionId }) => revisionId)).toEqual(left);
   });
 });

@@ -90,6 +90,35 @@ describeWorkflows(
       expect(target.world.redeployed).toEqual([good]);
     });
 
+    it('never goes to one that a person left on the control plane, neither after nor during the next release', async () => {
+      const { target, good } = harness.newServingTarget();
+      const bad = (await target.release('a')).revisionId ?? '';
+      target.world.bringUp(good);
+      const gate = target.world.gate('runCheck');
+      const { releaseId } = await target.submit('b');
+      await target.world.called('runCheck', 2);
+      await target.rollback({ serving: target.world.active ?? '', hold: false });
+      gate.open();
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      const next = (await target.release('c')).revisionId ?? '';
+      const { requestId } = await target.rollback({ serving: next });
+      expect((await target.ended(requestId)).servingRevisionId).toBe(good);
+      expect(left(await target.idle())).toContain(bad);
+    });
+
+    it('remembers what a person left on the control plane before it', async () => {
+      const { target, good } = harness.newServingTarget();
+      const serving = (await target.release('a')).revisionId ?? '';
+      const bad = (await target.release('b')).revisionId ?? '';
+      target.world.bringUp(serving);
+      const { requestId } = await target.rollback({ serving });
+      expect((await target.ended(requestId)).servingRevisionId).toBe(good);
+      expect(left(await target.idle())).toEqual([serving, bad]);
+    });
+
     it('by signal: during a restore, and right after one, changes nothing', async () => {
       const { target, good } = harness.newServingTarget();
       const first = (await target.release('a')).revisionId;
