@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely';
 
 import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, moveToTrash, listPerDeployment } from './homeLayout.ts';
-import { isSettled } from './revisionStates.ts';
+import { isSettled, UNSETTLED_STATUSES } from './revisionStates.ts';
 
 /** How many built revisions of a deployment stay on disk, besides the active and the unsettled ones. */
 const BUILDS_RETAINED = 5;
@@ -31,8 +31,15 @@ export async function removeOldBuilds(
   const old = built.slice(BUILDS_RETAINED).filter(({ id, status }) => id !== active && isSettled(status));
   for (const { id } of old) {
     // The row first: a directory without a row is garbage, but a row without a directory is inconsistent.
-    await kysely.updateTable('revisions').set({ agent_dir: null }).where('id', '=', id).execute();
-    await rm(home.build(deploymentId, id), { recursive: true, force: true });
+    const removed = await kysely
+      .updateTable('revisions')
+      .set({ agent_dir: null })
+      .where('id', '=', id)
+      // It may have been redeployed since it was read.
+      .where('status', 'not in', UNSETTLED_STATUSES)
+      .returning('id')
+      .executeTakeFirst();
+    if (removed !== undefined) await rm(home.build(deploymentId, id), { recursive: true, force: true });
   }
 }
 

@@ -2,7 +2,9 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { TestPlatform } from './testPlatform.ts';
+import { homeLayout, pathExists } from '../../src/controlPlane/homeLayout.ts';
+import { removeOldBuilds } from '../../src/controlPlane/retention.ts';
+import { aborted, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use({ sourcesKept: 2 });
 
@@ -20,6 +22,33 @@ async function releases(id: string, count: number, status: 'DEPLOYED' | 'BUILD_F
   }
   return made;
 }
+
+describe('a build', () => {
+  it('stays if its revision is redeployed while old builds are removed', async () => {
+    const id = await platform.create('redeployed');
+    const revision = await platform.release(id, 'DEPLOYED');
+    const build = homeLayout(platform.home).build(id, revision);
+    const row = platform.kysely.selectFrom('revisions').select('agent_dir').where('id', '=', revision);
+    const built = await row.executeTakeFirstOrThrow();
+    await releases(id, 5, 'DEPLOYED');
+    await vi.waitFor(async () => expect(await pathExists(build)).toBe(false));
+    await mkdir(`${build}/src`, { recursive: true });
+    await platform.kysely.updateTable('revisions').set(built).where('id', '=', revision).execute();
+    const removal = new AbortController();
+    platform.onStart = () => aborted(removal.signal);
+    const kysely = platform.kysely.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        if (result.rows.length === 6) await platform.redeploy(id, revision);
+        return result;
+      },
+    });
+    await removeOldBuilds(kysely, homeLayout(platform.home), id);
+    expect(await pathExists(build)).toBe(true);
+    removal.abort();
+    await platform.reaches(id, revision, 'DEPLOYED');
+  });
+});
 
 describe('an uploaded source', () => {
   it('stays while its revision is kept or among the newest, and a redeploy reports a missing one', async () => {
