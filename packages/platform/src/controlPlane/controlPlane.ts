@@ -262,7 +262,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
     }
   };
-  const cleaning = setInterval(() => void clean(), CLEAN_EVERY_MS);
+  let cleaned = Promise.resolve();
+  const cleaning = setInterval(() => {
+    cleaned = clean();
+  }, CLEAN_EVERY_MS);
   cleaning.unref();
 
   return {
@@ -291,6 +294,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await branchPoller.close();
       await orchestrator.close();
       await fleet.close();
+      await cleaned;
       await logs.flush();
     },
   };

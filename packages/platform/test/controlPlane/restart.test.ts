@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { RESTARTS_MAX } from '../../src/controlPlane/orchestrator.ts';
 import type { ControlPlaneOptions } from '../../src/controlPlane/controlPlane.ts';
@@ -100,6 +101,27 @@ describe('a killed platform', () => {
 });
 
 describe('a platform that is stopped by SIGTERM', () => {
+  it('ends its hourly cleaning before it closes', async () => {
+    const cleaned = gate<number>();
+    const removeLeft = vi
+      .fn()
+      .mockResolvedValueOnce(0)
+      .mockResolvedValueOnce(0)
+      .mockReturnValueOnce(cleaned.promise);
+    const containers = { removeLeft } as unknown as ControlPlaneOptions['containers'];
+    await platform.controlPlane.close();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await platform.start({ isolation: 'container', containers });
+    vi.advanceTimersByTime(3_600_000);
+    await vi.waitFor(() => expect(removeLeft).toHaveBeenCalledTimes(3));
+    const closed = platform.controlPlane.close().then(() => 'closed');
+    expect(await Promise.race([closed, setTimeout(100, 'cleaning')])).toBe('cleaning');
+    cleaned.open(0);
+    await closed;
+    await platform.start();
+  });
+
   it('returns its work to the queue without counting an attempt, and drains the agents', async () => {
     const serving = await platform.create('drained at stop');
     const active = await platform.release(serving, 'DEPLOYED');

@@ -37,6 +37,8 @@ export function createBranchPoller(options: {
   const repositories = new Map<string, RepositoryState>();
   const queuedQueries = new Map<string, readonly FollowedBranch[]>();
   const runningQueries = new Set<Promise<void>>();
+  /** Reads of the followed branches. They are no queries, but use the database, too. */
+  const runningReads = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
 
   const enqueue = (key: string, branches: readonly FollowedBranch[]): void => {
@@ -52,13 +54,21 @@ export function createBranchPoller(options: {
         state.isQuerying = false;
         if (state.queryAgain) {
           state.queryAgain = false;
-          void queryAgain(group);
+          void read(() => queryAgain(group));
         }
         const [first] = queuedQueries;
         if (first !== undefined) enqueue(...first);
       });
       runningQueries.add(query);
     }
+  };
+
+  const read = async (readBranches: () => Promise<void>): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    const reading = readBranches();
+    runningReads.add(reading);
+    await reading;
+    runningReads.delete(reading);
   };
 
   const stateOf = (key: string): RepositoryState => {
@@ -150,13 +160,13 @@ export function createBranchPoller(options: {
 
   const scheduleNext = (): void => {
     if (stopping.signal.aborted) return;
-    timer = setTimeout(() => void pollAll().finally(scheduleNext), intervalMs * (0.8 + 0.4 * Math.random()));
+    timer = setTimeout(() => void read(pollAll).then(scheduleNext), intervalMs * (0.8 + 0.4 * Math.random()));
     timer.unref();
   };
 
   return {
     start: (): void => {
-      if (intervalMs > 0) void pollAll().finally(scheduleNext);
+      if (intervalMs > 0) void read(pollAll).then(scheduleNext);
     },
     /** Queries the repositories of these branches now; if a query is running, once more after it. */
     queryNow,
@@ -164,7 +174,7 @@ export function createBranchPoller(options: {
       stopping.abort();
       clearTimeout(timer);
       queuedQueries.clear();
-      await Promise.all(runningQueries);
+      await Promise.all([...runningQueries, ...runningReads]);
     },
   };
 }
