@@ -8,6 +8,7 @@ import {
   assistantNotFound,
   type AssistantRecord,
   type AssistantStore,
+  matches,
   type VersionQuery,
 } from '../store/assistantStore.ts';
 import type { Kwargs } from '../runs/newRun.ts';
@@ -110,9 +111,9 @@ export class Assistants {
 
   /** The versions, newest first; a system assistant has one. @throws HttpProblem 404 */
   async versions(assistant: string, query: VersionQuery): Promise<AssistantRecord[]> {
-    const found = await this.get(assistant);
-    if (this.#findSystemAssistant(assistant) !== undefined) return query.offset === 0 ? [found] : [];
-    return this.#store.versions(found.assistant_id, query);
+    const system = this.#findSystemAssistant(assistant);
+    if (system !== undefined) return [system].filter((only) => matches(only, query)).slice(query.offset);
+    return this.#store.versions((await this.get(assistant)).assistant_id, query);
   }
 
   /** @throws HttpProblem 404 for an unknown assistant or version, 409 for a system assistant. */

@@ -172,7 +172,11 @@ function hasMetadata(metadata: Record<string, unknown>): RawBuilder<boolean> {
   return sql<boolean>`v.metadata @> ${JSON.stringify(metadata)}::jsonb`;
 }
 
-function matches(assistant: AssistantRecord, query: AssistantSearch): boolean {
+/** Whether an assistant of a graph has what a search asks for. */
+export function matches(
+  assistant: AssistantRecord,
+  query: Pick<AssistantSearch, 'graph_id' | 'name' | 'metadata'>,
+): boolean {
   return (
     (query.graph_id == null || assistant.graph_id === query.graph_id) &&
     (query.name == null || assistant.name.toLowerCase().includes(query.name.toLowerCase())) &&

@@ -111,6 +111,7 @@ describe('the public client', () => {
     await expect(assistants.delete(id)).rejects.toThrow('cannot be changed');
     await expect(assistants.setLatest(id, 1)).rejects.toThrow('cannot be changed');
     expect(await assistants.getVersions(id)).toEqual([own]);
+    expect(await assistants.getVersions(id, { metadata: { created_by: 'bo' } })).toEqual([]);
     await expect(assistants.create({ graphId: 'echo', assistantId: id })).rejects.toThrow('409');
   });
 
