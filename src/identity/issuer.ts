@@ -25,7 +25,6 @@ export interface SignedIn {
 /** An OIDC issuer: authorization code flow with PKCE, state and nonce; ID tokens with checked signatures. */
 export class Issuer {
   readonly #settings: IssuerClient;
-  #discovered: Promise<oidc.Configuration> | undefined;
 
   /** Sends no request to the issuer yet: the page must start even if the issuer is down. */
   constructor(settings: IssuerClient) {
@@ -41,7 +40,7 @@ export class Issuer {
     redirectUri: string,
     nonce = oidc.randomNonce(),
   ): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
-    const configuration = await this.#configuration();
+    const configuration = await this.#discover();
     const checks = {
       state: oidc.randomState(),
       nonce,
@@ -64,7 +63,7 @@ export class Issuer {
    * @throws openid-client's errors.
    */
   async finish(answer: URL, { state, nonce, codeVerifier }: SignInChecks): Promise<SignedIn> {
-    const configuration = await this.#configuration();
+    const configuration = await this.#discover();
     const tokens = await oidc.authorizationCodeGrant(configuration, answer, {
       expectedState: state,
       expectedNonce: nonce,
@@ -84,27 +83,21 @@ export class Issuer {
 
   /** The page that ends the session at the issuer; `undefined` if the issuer has none. */
   async signOutUrl(returnTo: string): Promise<URL | undefined> {
-    const configuration = await this.#configuration();
+    const configuration = await this.#discover();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
     return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo });
   }
 
-  async #configuration(): Promise<oidc.Configuration> {
-    this.#discovered ??= this.#discover();
-    try {
-      return await this.#discovered;
-    } catch (error) {
-      this.#discovered = undefined;
-      throw error;
-    }
-  }
-
-  async #discover(): Promise<oidc.Configuration> {
+  /**
+   * Asks the issuer anew each time, because openid-client keeps a configuration's keys: within a minute after it read
+   * them, it refuses a key that the issuer has added since.
+   */
+  #discover(): Promise<oidc.Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
     // Settings allow http only for this machine. The library marks the function as deprecated as a warning.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     const insecure = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
-    return await oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
+    return oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
       execute: [oidc.enableNonRepudiationChecks, ...insecure],
       timeout: TIMEOUT_SECONDS,
     });

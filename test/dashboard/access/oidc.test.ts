@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { exportJWK, generateKeyPair } from 'jose';
 import type { Configuration } from 'oidc-provider';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -99,6 +100,15 @@ describe('signing in with OIDC', () => {
     issuer = await startIssuer(Number(new URL(issuer.url).port));
     issuer.register(`${page.url}/sign-in/callback`);
     expect((await browser.open(`${page.url}/who`)).url.origin).toBe(issuer.url);
+  });
+
+  it('accepts a key that the issuer has only had since the last sign-in', async () => {
+    await start();
+    await signedIn('ada');
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const key = { ...(await exportJWK(privateKey)), kid: 'new', alg: 'RS256', use: 'sig' };
+    issuer.register(`${page.url}/sign-in/callback`, { jwks: { keys: [key] } });
+    expect(await who(await signedIn('ben'))).toMatchObject({ name: 'ben@example.com' });
   });
 
   it('ends the session with the ID token', async () => {
