@@ -24,7 +24,7 @@ import {
   UNFOLLOWED,
 } from '../../follow/followToEnd.ts';
 import { commandProver } from '../../identity.ts';
-import { INTERRUPTED, interruptible } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
@@ -52,32 +52,14 @@ export async function runReleaseCommand(
   // Git runs while the command connects to Temporal.
   const origin = readOrigin(context, { file, target, reason: options.reason });
   const order = { ...options, file, target, origin };
-  return interruptible(async (signal) => {
-    try {
-      return await withTemporal(context, async (temporal) => {
+  return interruptible(
+    (signal) =>
+      withTemporal(context, async (temporal) => {
         const { exitCode } = await releaseTarget(context, temporal, order, signal);
         return exitCode;
-      });
-    } catch (error) {
-      // After Ctrl-C, any unexpected error is a consequence of the interruption.
-      if (signal.aborted && !(error instanceof SlipwayError)) return interrupted(context);
-      throw error;
-    }
-  }, context.output);
-}
-
-function interrupted({ output }: CommandContext): number {
-  const message = 'stopped; nothing was started';
-  output.event({
-    event: 'error',
-    code: 'SLIPWAY_USAGE',
-    message,
-    place: null,
-    hint: null,
-    exitCode: INTERRUPTED,
-  });
-  output.note(message);
-  return INTERRUPTED;
+      }),
+    context.output,
+  );
 }
 
 interface ReleaseOrder {
