@@ -1,4 +1,4 @@
-import { instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
+import { beginningOf, instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
 import { DAY_MS } from '../duration.ts';
 
 /** A time in which a target accepts no release: once, weekly or daily. A rollback always passes. */
@@ -82,7 +82,7 @@ function occurrences(
   to: number,
 ): readonly FreezeSpan[] {
   const span = (first: LocalTime, last: LocalTime): FreezeSpan => ({
-    from: instantOf(first, timeZone, 'first'),
+    from: beginningOf(first, timeZone),
     until: instantOf(last, timeZone, 'second'),
   });
   if (begins.kind === 'once') return ends.kind === 'once' ? [span(begins.at, ends.at)] : [];

@@ -36,6 +36,13 @@ export function instantOf(local: LocalTime, timeZone: string, twice: 'first' | '
   return twice === 'first' ? Math.min(...shown) : Math.max(...shown);
 }
 
+/** The first instant at which clocks show a local time or, if they skip it, a later one. */
+export function beginningOf(local: LocalTime, timeZone: string): number {
+  let instant = instantOf(local, timeZone, 'first');
+  while (localTimeAt(instant - MINUTE_MS, timeZone) >= local) instant -= MINUTE_MS;
+  return instant;
+}
+
 /** An instant for people: `2026-11-21 16:00 (Europe/Berlin)`. */
 export function formatInstant(instant: number, timeZone: string): string {
   return `${formatClock(instant, timeZone)} (${timeZone})`;

@@ -49,6 +49,18 @@ describe('a daily freeze', () => {
     expect(told([NIGHT], '2026-11-18T23:30:00Z')).toBe('night until 2026-11-19T05:00:00.000Z');
   });
 
+  it('begins when clocks skip its beginning, and ends later by the gap if they skip its end', () => {
+    const [from, to] = [Date.parse('2026-03-29T00:00Z'), Date.parse('2026-03-29T02:00Z')];
+    const hours = [
+      ['02:30', '03:15'],
+      ['01:30', '02:15'],
+    ].map(([begins = '', until = '']) => freezeSpans({ ...NIGHT, from: begins, until }, from, to));
+    expect(hours).toEqual([
+      [{ from: Date.parse('2026-03-29T01:00Z'), until: Date.parse('2026-03-29T01:15Z') }],
+      [{ from: Date.parse('2026-03-29T00:30Z'), until: Date.parse('2026-03-29T01:15Z') }],
+    ]);
+  });
+
   it('begins at the first and ends at the second of a repeated time', () => {
     const [from, to] = [Date.parse('2026-10-25T00:00Z'), Date.parse('2026-10-25T02:00Z')];
     const spans = freezeSpans({ ...NIGHT, from: '02:15', until: '02:45' }, from, to);
