@@ -13,6 +13,8 @@ import {
   servesAgain,
 } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
+import { readWhatServes } from '../target/looks.ts';
+import { correctBaseline } from './baseline.ts';
 import type { Ending } from './conclude.ts';
 import { missedText, reportRestoring } from './preempted.ts';
 import { finish, findExtraRevisions, type Run, type Setback } from './run.ts';
@@ -26,7 +28,8 @@ export function restoreAfterSetback(run: Run, setback: Setback): Promise<Release
   return run.undoPatch === null ? endUnchanged(run, setback) : run.undoPatch(setback);
 }
 
-function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
+async function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
+  await readServing(run, setback);
   const outcome = untouchedOutcome(setback);
   const why = describeSetback(setback);
   // The revision to leave was read at the request. The baseline may be weeks old, and replaced by another tool.
@@ -39,6 +42,17 @@ function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
     servingRevisionId: from ?? revisionId,
     servingVerified: from === undefined ? verified : isVerified(run.known, from),
   });
+}
+
+/**
+ * Corrects the baseline of a release that people stopped: it may have waited for weeks. A rollback does not wait for
+ * this read. Histories from before `expected` do not have it.
+ */
+async function readServing(run: Run, { stopped, preemptedBy }: Setback): Promise<void> {
+  const { request, baseline, input } = run;
+  if (!stopped || preemptedBy !== null || baseline === null || input.expected === undefined) return;
+  const active = await readWhatServes(request);
+  if (active !== undefined) correctBaseline(run, active);
 }
 
 /**

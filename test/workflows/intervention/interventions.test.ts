@@ -144,6 +144,20 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
+  it('reject reports the revision that another tool has restored since the release began to wait', async () => {
+    const { target, good } = harness.newServingTarget();
+    const before = (await target.release('a')).revisionId ?? '';
+    const releaseId = await waitingFor('approval', target, 'b', {
+      approval: { required: 1, withinMs: 60_000 },
+    });
+    target.world.bringUp(good);
+    await target.say(releaseId, 'reject', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    const { known, drift } = (await target.idle()).state;
+    expect(drift).toMatchObject({ expected: before, found: good });
+    expect(known.find(({ revisionId }) => revisionId === before)).toMatchObject({ quarantined: true });
+  });
+
   it('a missing approval ends it aborted at the deadline', async () => {
     const { target } = harness.newServingTarget();
     const result = await target.release('b', { approval: { required: 1, withinMs: 50 } });
