@@ -61,8 +61,8 @@ export async function recordBaseline(
 }
 
 /**
- * Records as the baseline the verified revision that served at the PATCH or, without one, at the end. Another tool, such as a rollback by
- * break-glass, has restored it since the baseline was recorded: the release may have waited for weeks.
+ * Records as the baseline the verified revision that served at the PATCH or, without one, at the end. Another tool, such
+ * as a rollback by break-glass, has restored it since the baseline was recorded: the release may have waited for weeks.
  */
 export function correctBaseline(run: Run, revisionId: string | null): void {
   if (revisionId === run.baseline?.revisionId || !isVerified(run.knownBefore, revisionId)) return;
