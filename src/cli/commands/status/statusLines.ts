@@ -15,6 +15,7 @@ import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import { type TargetState, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
+import type { TargetView } from '../../../messages/target.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
@@ -32,74 +33,116 @@ export function statusLines(
   style: Style,
   columns = Infinity,
 ): readonly string[] {
-  const { target, view, progress, localHold, unanswered, deployment } = status;
-  const lines = [style.strong(target)];
-  if (localHold !== undefined) {
-    lines.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
-  }
+  const { target, view, localHold, unanswered, deployment } = status;
+  const head = [style.strong(target)];
+  if (localHold !== undefined)
+    head.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   if (unanswered !== undefined) {
-    lines.push(...unansweredLines(unanswered, { deployment, restoredHere: localHold?.to }, now, style));
-    return [...lines, ...linkLines(status)];
+    const serves = { deployment, restoredHere: localHold?.to };
+    return [...head, ...unansweredLines(unanswered, serves, now, style), ...linkLines(status)];
   }
-  if (view === undefined) return [...lines, '  has never taken a release'];
-  const { state, running } = view;
-  if (state.needsPerson !== null) {
-    const { releaseId, since, instructions } = state.needsPerson;
-    const ago = elapsed(Date.parse(since), now);
-    lines.push(`  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`);
-    lines.push(...instructions.split('\n').map((line) => `    ${line}`));
-  }
+  if (view === undefined) return [...head, '  has never taken a release'];
+  const { state } = view;
+  return [
+    ...head,
+    ...needsPersonLines(state, now, style),
+    ...targetLines(status, view, now, style),
+    ...workLines(status, view, now, style, columns),
+    ...quarantineLines(target, state, style),
+    ...failedMessageLines(state, now, style),
+    ...(state.history.length > 0 ? ['  last'] : []),
+    ...state.history
+      .slice(-last)
+      .toReversed()
+      .map((row) => endedLine(pastOfRow(row), now, style)),
+    ...linkLines(status),
+  ];
+}
+
+function needsPersonLines({ needsPerson }: TargetState, now: number, style: Style): readonly string[] {
+  if (needsPerson === null) return [];
+  const { releaseId, since, instructions } = needsPerson;
+  const ago = elapsed(Date.parse(since), now);
+  return [
+    `  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`,
+    ...instructions.split('\n').map((line) => `    ${line}`),
+  ];
+}
+
+/** What serves, and what may change that or prevents a change. */
+function targetLines(
+  { deployment, progress, localHold, hooks, measured }: TargetStatus,
+  { state, running }: TargetView,
+  now: number,
+  style: Style,
+): readonly string[] {
+  const { activeRevisionId: known, drift, extras, hold, guard } = state;
   const describe = (revisionId: string): string =>
     describedText(describeRevision(state, running, progress, revisionId), now);
-  const serves = { deployment, known: state.activeRevisionId, restoredHere: localHold?.to };
-  lines.push(...servesLines(serves, describe, style));
-  if (state.drift !== null) lines.push(`  ${style.warn(describeDrift(state.drift))}`);
-  for (const extra of state.extras) lines.push(`  ${style.warn(describeExtraRevision(extra))}`);
-  lines.push(...watchedLines(state));
-  if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
-  lines.push(...hookLines(status.hooks, style));
-  const { guard } = state;
   // A guard that another release ended matters only while its own revision still serves.
-  if (guard !== undefined && (guard.ended?.verdict !== 'preempted' || serves.known === guard.revisionId))
-    lines.push(...guardLines(guard, status.measured, now, style));
-  lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
-  if (progress !== undefined) {
-    const { call, buildLog } = status;
-    lines.push(...runningLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  const isGuarded =
+    guard !== undefined && (guard.ended?.verdict !== 'preempted' || known === guard.revisionId);
+  return [
+    ...servesLines({ deployment, known, restoredHere: localHold?.to }, describe, style),
+    ...(drift === null ? [] : [`  ${style.warn(describeDrift(drift))}`]),
+    ...extras.map((extra) => `  ${style.warn(describeExtraRevision(extra))}`),
+    ...watchedLines(state),
+    ...(hold === null ? [] : [`  ${style.warn(describeHold(hold))}`]),
+    ...hookLines(hooks, style),
+    ...(isGuarded ? guardLines(guard, measured, now, style) : []),
+  ];
+}
+
+/** What runs, and what waits for that. */
+function workLines(
+  { target, progress, call, buildLog }: TargetStatus,
+  { state, running }: TargetView,
+  now: number,
+  style: Style,
+  columns: number,
+): readonly string[] {
+  const shown = progress === undefined ? undefined : { progress, call, buildLog, addressed: target };
+  return [
+    `  running  ${running === null ? 'nothing' : running.releaseId}`,
+    ...(shown === undefined ? [] : runningLines(shown, now, style, columns)),
+    ...waitingRollbacks(state, running).map(({ to, requestedBy }) => {
+      const what = `rollback to ${to ?? 'the newest verified revision'}`;
+      return `  waiting  ${what}, by ${nameAndMark(requestedBy)}`;
+    }),
+    ...state.queue.map(({ releaseId, queuedAt, request }) => {
+      const waited = formatDuration(now - Date.parse(queuedAt));
+      return `  waiting  ${releaseId} by ${nameAndMark(request.requestedBy)}, for ${waited}`;
+    }),
+  ];
+}
+
+function quarantineLines(target: string, state: TargetState, style: Style): readonly string[] {
+  const { known, activeRevisionId, quarantined } = state;
+  const lines = quarantined.map(({ artifact, by: { who, reason } }) => {
+    const why = reason === undefined ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
+    return `${artifact}, by ${who}${why}`;
+  });
+  const serving = known.find(({ revisionId }) => revisionId === activeRevisionId);
+  if (serving?.quarantined === true) {
+    const end = `slipway unquarantine ${target} ${serving.revisionId}`;
+    lines.unshift(`what serves: nothing restores or promotes it until "${end}"`);
   }
-  for (const request of waitingRollbacks(state, running)) {
-    lines.push(
-      `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${nameAndMark(request.requestedBy)}`,
-    );
+  return lines.map((line) => `  ${style.warn(`quarantine ${line}`)}`);
+}
+
+/** The last notice that could not be delivered, and the last message that was ignored. */
+function failedMessageLines({ undelivered, ignored }: TargetState, now: number, style: Style): string[] {
+  const lines: string[] = [];
+  const notice = undelivered?.at(-1);
+  if (notice !== undefined)
+    lines.push(`  ${style.warn(fitLine(describeUndelivered(notice), REASON_MAX_CHARACTERS))}`);
+  const message = ignored.at(-1);
+  if (message !== undefined) {
+    const ago = elapsed(Date.parse(message.at), now);
+    const why = fitLine(`${message.message}, ${message.reason}`, REASON_MAX_CHARACTERS);
+    lines.push(`  ignored  ${counted(ignored.length, 'message')}; the last, ${ago} ago: ${why}`);
   }
-  for (const { releaseId, queuedAt, request } of state.queue) {
-    const waited = formatDuration(now - Date.parse(queuedAt));
-    lines.push(`  waiting  ${releaseId} by ${nameAndMark(request.requestedBy)}, for ${waited}`);
-  }
-  const revision = state.known.find(({ revisionId }) => revisionId === serves.known);
-  if (revision?.quarantined === true) {
-    const end = `slipway unquarantine ${target} ${revision.revisionId}`;
-    lines.push(`  ${style.warn(`quarantine what serves: nothing restores or promotes it until "${end}"`)}`);
-  }
-  for (const { artifact, by } of state.quarantined) {
-    const why = by.reason === undefined ? '' : `: ${fitLine(by.reason, REASON_MAX_CHARACTERS)}`;
-    lines.push(`  ${style.warn(`quarantine ${artifact}, by ${by.who}${why}`)}`);
-  }
-  const untold = state.undelivered?.at(-1);
-  if (untold !== undefined) {
-    const why = fitLine(describeUndelivered(untold), REASON_MAX_CHARACTERS);
-    lines.push(`  ${style.warn(why)}`);
-  }
-  const ignored = state.ignored.at(-1);
-  if (ignored !== undefined) {
-    const ago = elapsed(Date.parse(ignored.at), now);
-    const count = counted(state.ignored.length, 'message');
-    const why = fitLine(`${ignored.message}, ${ignored.reason}`, REASON_MAX_CHARACTERS);
-    lines.push(`  ignored  ${count}; the last, ${ago} ago: ${why}`);
-  }
-  if (state.history.length > 0) lines.push('  last');
-  for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
-  return [...lines, ...linkLines(status)];
+  return lines;
 }
 
 function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[] {
