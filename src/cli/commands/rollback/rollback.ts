@@ -43,73 +43,74 @@ export async function runRollbackCommand(
   wanted: string | undefined,
   options: RollbackOptions,
 ): Promise<number> {
-  const { output } = context;
   const file = await loadConfig(options.config);
-  const { name, spec, settings, workflowId } = await chooseTargetSpec(context, file.config, wanted);
+  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const { name, spec, settings, workflowId } = chosen;
   const requestedBy = await readRequester(context, file.folder, options.reason);
+  const store = (): ArtifactStore => artifactStoreOf(file, context);
   return interruptible(async (signal) => {
     if (options.breakGlass === true) {
       const recorded = (deploymentId: string) =>
-        recordedRevisions(artifactStoreOf(file, context), { name, workflowId }, deploymentId);
+        recordedRevisions(store(), { name, workflowId }, deploymentId);
       const order = { target: spec, to: options.to, requestedBy, recorded, timeoutMs: options.timeout };
       return breakGlass(context, order, signal);
     }
-    const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
     const requestId = randomUUID();
     const statement = { action: 'rollback', workflowId, requestId } as const;
-    const prove = commandProver(context, settings.approval, () => artifactStoreOf(file, context));
     const [temporal, serving, identity] = await Promise.all([
       connectOrSayHow(context, name),
-      reading,
-      prove?.(statement),
+      options.to === undefined ? readWhatServes(context, spec) : undefined,
+      commandProver(context, settings.approval, store)?.(statement),
     ]);
     try {
-      const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
       const message = { ...requestedBy, to: options.to, serving, requestId, identity };
       const taken = await rollBack(temporal, workflowId, message);
-      const { disposition, via, onHold } = taken;
-      describeSpan({
-        'slipway.target': name,
-        'slipway.request': requestId,
-        'slipway.disposition': disposition,
-      });
-      output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
-      if (isFinal(taken)) return await tellAnswer(context, name, taken);
-      const onPage = onPageLines(dashboardUrl);
-      const tell = options.wait ? output.info : output.print;
-      for (const line of [answerText(context, name, taken), ...onPage]) tell(line);
-      if (via === 'signal') {
-        output.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`);
-      }
-      if (!options.wait) {
-        const title = `rollback of ${name}: ${disposition}`;
-        await reportInCi(context, { exitCode: 0, title, why: [taken.reason, ...onPage], outputs: {} });
-        return 0;
-      }
-      const followed = {
-        id: taken.requestId,
-        asked: 'rollback',
-        targetName: name,
-        spec,
-        workflowId,
-      } as const;
-      const { exitCode, ending, answer } = await followInCi(
-        context,
-        temporal,
-        { ...followed, timeoutMs: options.timeout },
-        signal,
-      );
-      if (answer !== undefined) return await tellAnswer(context, name, answer);
-      // A rollback that found nothing to restore ends its own hold.
-      const ended = ending && endedOf(ending);
-      const foundNothing = ended?.kind === 'rollback' && ended.outcome === 'failed';
-      const isHoldKnown = onHold !== null || ending !== undefined;
-      if (isHoldKnown && !foundNothing) tellHold(context, name, onHold !== false);
-      return exitCode;
+      return await reportRollback(context, temporal, chosen, taken, options, signal);
     } finally {
       await temporal.close();
     }
-  }, output);
+  }, context.output);
+}
+
+/** Reports a rollback that was requested and, with `--wait`, its progress and its end. @returns the exit code. */
+async function reportRollback(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  { name, spec, workflowId }: ChosenTarget,
+  taken: RollbackTaken,
+  { wait, timeout: timeoutMs }: RollbackOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const { output } = context;
+  const { requestId, disposition, reason, via, onHold } = taken;
+  const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
+  describeSpan({ 'slipway.target': name, 'slipway.request': requestId, 'slipway.disposition': disposition });
+  output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
+  if (isFinal(taken)) return tellAnswer(context, name, taken);
+  const onPage = onPageLines(dashboardUrl);
+  const tell = wait ? output.info : output.print;
+  for (const line of [answerText(context, name, taken), ...onPage]) tell(line);
+  if (via === 'signal')
+    output.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`);
+  if (!wait) {
+    const title = `rollback of ${name}: ${disposition}`;
+    await reportInCi(context, { exitCode: 0, title, why: [reason, ...onPage], outputs: {} });
+    return 0;
+  }
+  const followed = { id: requestId, asked: 'rollback', targetName: name, spec, workflowId } as const;
+  const { exitCode, ending, answer } = await followInCi(
+    context,
+    temporal,
+    { ...followed, timeoutMs },
+    signal,
+  );
+  if (answer !== undefined) return tellAnswer(context, name, answer);
+  // A rollback that found nothing to restore ends its own hold.
+  const ended = ending && endedOf(ending);
+  const foundNothing = ended?.kind === 'rollback' && ended.outcome === 'failed';
+  const isHoldKnown = onHold !== null || ending !== undefined;
+  if (isHoldKnown && !foundNothing) tellHold(context, name, onHold !== false);
+  return exitCode;
 }
 
 function answerText(
