@@ -8,6 +8,7 @@ export function answeringTemporal({
   ...client
 }: {
   readonly workflow: object;
+  readonly activity?: object;
   readonly workflowService?: object;
   readonly schedule?: object;
   readonly worker?: object;

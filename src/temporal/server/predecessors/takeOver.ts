@@ -9,7 +9,6 @@ import { targetOf } from '../../../domain/target/targetSpec.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../client/connection.ts';
 import { eachRunning } from '../../client/listRunning.ts';
-import { isGone } from '../../client/temporalError.ts';
 import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
 
 export type TakeOverEvent =
@@ -123,14 +122,12 @@ async function failIn(
   return failed;
 }
 
-/** Has Temporal give a workflow's next tasks to any worker. Else it first waits for the worker that had the last one. */
+/** Has Temporal give a workflow's next tasks to any worker. If it refuses, it first waits for the worker of the last one. */
 async function offerToAll({ client, settings }: TemporalConnection, workflowId: string): Promise<void> {
   const { namespace } = settings;
-  try {
-    await client.workflowService.resetStickyTaskQueue({ namespace, execution: { workflowId } });
-  } catch (error) {
-    if (!isGone(error)) throw error;
-  }
+  await client.workflowService
+    .resetStickyTaskQueue({ namespace, execution: { workflowId } })
+    .catch(() => undefined);
 }
 
 async function abandonedIn(
