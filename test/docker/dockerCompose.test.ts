@@ -101,15 +101,9 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('uses existing commands and options of slipway', () => {
+  it('uses existing commands and options of slipway, and starts a worker without ending workflows', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
-    expect(calls.map(([name]) => name).sort()).toEqual([
-      'dashboard',
-      'doctor',
-      'hooks',
-      'platform',
-      'worker',
-    ]);
+    expect(calls.map(([name]) => name).sort()).toEqual(['dashboard', 'hooks', 'platform', 'worker']);
     const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
     for (const [name, ...options] of calls) {
       const command = commands.find((known) => known.name() === name);
@@ -274,9 +268,10 @@ describe('the Dockerfile', () => {
   });
 });
 
-describe('the worker’s health check', () => {
-  it('imports only what the build exports', async () => {
-    const script = read('docker/workerHealth.mjs');
+describe('the scripts of the worker’s container', () => {
+  it.each(['searchAttributes', 'workerHealth'])('%s imports only what the build exports', async (name) => {
+    expect(read('docker-compose.yml')).toContain(`/app/docker/${name}.mjs`);
+    const script = read(`docker/${name}.mjs`);
     const imports = [...script.matchAll(/^import \{ (.+) \} from '\.\.\/dist\/(.+)\.js';$/gm)];
     expect(imports.length).toBeGreaterThan(0);
     for (const [, names = '', module = ''] of imports) {
@@ -304,6 +299,7 @@ function slipwayCalls(command: readonly string[]): readonly (readonly string[])[
   return (command.at(-1) ?? '')
     .split(';')
     .map((call) => call.trim().split(/\s+/))
+    .filter((words) => words.includes('slipway'))
     .map((words) => words.slice(words.indexOf('slipway') + 1));
 }
 
