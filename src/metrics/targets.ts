@@ -31,18 +31,25 @@ export async function observeTargets(
   const ask = questionsTo(temporal);
   const report = reportTo(measure);
   const atOnce = pLimit(AT_ONCE);
+  let known: ReadonlyMap<string, TargetFigures> = new Map();
   while (!signal.aborted) {
     try {
       const targets = await listTargets(temporal);
       const asked = targets.slice(0, TARGETS_MAX);
-      const seen = await atOnce.map(asked, ({ workflowId }) =>
-        figuresOf(ask, workflowId).catch(() => undefined),
-      );
-      const figures = seen.filter((figure) => figure !== undefined);
+      let unanswered = 0;
+      const seen = await atOnce.map(asked, async ({ workflowId }) => {
+        const figures = await figuresOf(ask, workflowId).catch(() => {
+          unanswered += 1;
+          // With 0 instead, the alert on a target that needs a person would end.
+          return known.get(workflowId);
+        });
+        return [workflowId, figures ?? []] as const;
+      });
+      known = new Map(seen);
       ask.keep();
       measure('slipway_targets', targets.length, {});
-      measure('slipway_unanswered_targets', asked.length - figures.length, {});
-      report(figures.flatMap((figure) => figure ?? []));
+      measure('slipway_unanswered_targets', unanswered, {});
+      report([...known.values()].flat());
       measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
     } catch {
       // Temporal cannot be reached: the SDK's own metrics count its failures. The next round tries again.

@@ -59,11 +59,12 @@ describe('the gauges of a target', () => {
   });
 });
 
-function temporalWith(target: { historyLength: number; hold: unknown; queries: number }) {
+function temporalWith(target: { historyLength: number; hold: unknown; queries: number; silent?: boolean }) {
   const handle = {
     describe: () => Promise.resolve({ runId: 'run', historyLength: target.historyLength }),
     query: () => {
       target.queries += 1;
+      if (target.silent === true) return Promise.reject(new Error('no answer'));
       return Promise.resolve({ state: { ...state, hold: target.hold }, running: null });
     },
   };
@@ -107,6 +108,30 @@ describe('the reader of targets', () => {
     await look();
     expect(target.queries).toBe(2);
     expect(holds.at(-1)).toBe(0);
+    ending.abort();
+    await observed;
+  });
+
+  it('keeps the values of a target that does not answer', async () => {
+    const target = { historyLength: 10, hold: {}, queries: 0, silent: false };
+    const looks: (() => void)[] = [];
+    const seen: Record<string, number> = {};
+    const ending = new AbortController();
+    const observed = observeTargets(
+      temporalWith(target),
+      (name, value) => {
+        seen[name] = value;
+        if (name === 'slipway_workers') looks.shift()?.();
+      },
+      { signal: ending.signal, everyMs: 5 },
+    );
+    const look = () => new Promise<void>((resolve) => looks.push(resolve));
+    await look();
+    expect(seen).toMatchObject({ slipway_target_on_hold: 1, slipway_unanswered_targets: 0 });
+    Object.assign(target, { historyLength: 12, silent: true });
+    await look();
+    await look();
+    expect(seen).toMatchObject({ slipway_target_on_hold: 1, slipway_unanswered_targets: 1 });
     ending.abort();
     await observed;
   });

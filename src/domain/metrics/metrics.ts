@@ -133,7 +133,7 @@ export const METRICS = {
   },
   slipway_unanswered_targets: {
     kind: 'gauge',
-    help: 'Targets that did not answer when they were asked last.',
+    help: 'Targets that did not answer when they were asked last. Their gauges keep their values.',
     labels: {},
   },
   slipway_target_queue_length: {
