@@ -23,6 +23,7 @@ import { findTemporal } from '../../../temporal/server/installation/installation
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { counted } from '../../ui/text.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { pythonAgentProblems } from '../lint/lint.ts';
 import { secretUses } from './secretUses.ts';
 
@@ -162,6 +163,7 @@ async function* configFindings(
         'slipway.yaml',
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
+  yield* orProblem('artifact store', storeFinding(context, loaded));
   for (const { message } of await pythonAgentProblems(loaded)) yield warning('agent', message, null);
   let { environment } = context;
   try {
@@ -177,6 +179,13 @@ async function* configFindings(
     yield keyFinding(name, target);
     yield await controlPlaneFinding(context, name, target);
   }
+}
+
+/** Writes nothing. A read of a record that does not exist also proves that a bucket exists. */
+async function* storeFinding(context: CommandContext, loaded: LoadedConfig): AsyncGenerator<Finding, void> {
+  const store = artifactStoreOf(loaded, context);
+  await store.getRecord('doctor.json');
+  yield ok('artifact store', `${store.url} can be read`);
 }
 
 const UNBOUND =

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -69,6 +69,19 @@ describe('the doctor', () => {
       detail: expect.stringMatching(/runs JavaScript and TypeScript agents; release it to/) as string,
       exitCode: 0,
     });
+  });
+
+  it('reads the artifact store, and reports one that cannot be read', async () => {
+    const { of } = await examined({ KEY }, yaml());
+    expect(of('artifact store')).toMatchObject({ state: 'ok' });
+    const store = join(folder, 'loop');
+    await symlink(store, store);
+    const unreadable = await examined({ KEY, SLIPWAY_ARTIFACT_STORE: store }, yaml());
+    expect(unreadable.of('artifact store')).toMatchObject({
+      state: 'missing',
+      detail: expect.stringContaining('SLIPWAY_ARTIFACT_STORE_UNAVAILABLE') as string,
+    });
+    expect(unreadable.of('target production')).toMatchObject({ state: 'ok' });
   });
 
   it('exits 1 with the place if slipway.yaml is invalid', async () => {
