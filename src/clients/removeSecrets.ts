@@ -35,26 +35,27 @@ function cleaned(value: unknown, secrets: readonly string[], isText: boolean): u
 const SHORT = 4;
 
 function removeSecret(text: string, secret: string): string {
-  return spellings(secret).reduce((rest, spelling) => {
-    if (spelling.length >= SHORT) return rest.replaceAll(spelling, REMOVED);
-    const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(spelling)}(?![\\p{L}\\p{N}])`, 'gu');
-    return rest.replace(alone, REMOVED);
-  }, text);
+  const lines = secret.split(/\r?\n/u).filter((each) => each.length >= 2 * SHORT);
+  const forms = [...new Set([...spellings(secret), ...lines])].filter((form) => form.trim() !== '');
+  return forms
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((rest, spelling) => {
+      if (spelling.length >= SHORT) return rest.replaceAll(spelling, REMOVED);
+      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(spelling)}(?![\\p{L}\\p{N}])`, 'gu');
+      return rest.replace(alone, REMOVED);
+    }, text);
 }
 
 function escaped(text: string): string {
   return Array.from(text, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`).join('');
 }
 
-/** The forms in which a secret may come back: as is, in JSON, in a URL, in base64, and each of its long lines. */
-function spellings(secret: string): string[] {
-  const lines = secret.split(/\r?\n/u).filter((each) => each.length >= 2 * SHORT);
+/** The forms in which a text may contain a whole secret: as is, in JSON, in a URL, in base64. */
+export function spellings(secret: string): readonly string[] {
   const forms = [
     secret,
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '\uFFFD')),
-    ...lines,
   ];
-  if (secret.length >= SHORT) forms.push(Buffer.from(secret).toString('base64'));
-  return [...new Set(forms)].filter((form) => form.trim() !== '').sort((a, b) => b.length - a.length);
+  return secret.length < SHORT ? forms : [...forms, Buffer.from(secret).toString('base64')];
 }

@@ -1,3 +1,4 @@
+import { spellings } from '../../clients/removeSecrets.ts';
 import type { Config } from '../../config/configSchema.ts';
 import { loadConfig } from '../../config/loadConfig.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
@@ -55,7 +56,7 @@ export async function runAuditCommand(
       const observed = await observedRevisions(context, spec);
       const others = looked.map((other) => other.target);
       // Their values must not appear in any history.
-      const secrets = knownSecrets(spec, context.environment);
+      const secrets = knownSecrets(spec, context.environment).flatMap(spellings);
       const violations = audit({ target, others, observed, secrets });
       count += violations.length;
       for (const violation of violations) {

@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 
-import { isRecord, parsedJson } from '../../domain/scalars.ts';
+import { parsedJson } from '../../domain/scalars.ts';
 import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
 
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
@@ -47,10 +47,15 @@ export function timeOf(event: HistoryEvent | undefined): number {
 
 /** All texts in a history, including payloads, as one text. */
 export function asText(history: History): string {
-  return JSON.stringify(history, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
-    // The original value, because `toJSON` of a message encodes bytes in base64, and `toJSON` of `Buffer` as numbers.
-    const given = this[name];
-    if (given instanceof Uint8Array) return Buffer.from(given).toString('utf8');
-    return isRecord(given) ? { ...given } : value;
-  });
+  return [...textsIn(history)].join('\n');
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (value instanceof Uint8Array) yield Buffer.from(value).toString('utf8');
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, part] of Object.entries(value)) {
+      yield name;
+      yield* textsIn(part);
+    }
 }

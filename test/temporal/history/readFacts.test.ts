@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, it } from 'vitest';
 
+import { spellings } from '../../../src/clients/removeSecrets.ts';
 import { audit } from '../../../src/domain/audit/audit.ts';
-
 import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 
@@ -23,6 +23,17 @@ it('a target is idle after it has processed the end of its child, and not before
   expect(isIdle(CHILD_STARTED)).toBe(false);
   expect(isIdle([...CHILD_STARTED, CHILD_ENDED, TASK_DONE[0]!])).toBe(false);
   expect(isIdle([...CHILD_STARTED, CHILD_ENDED, ...TASK_DONE])).toBe(true);
+});
+
+it('the audit finds a secret that JSON writes differently in a payload', () => {
+  const secret = 'a "quoted" line\nand another';
+  const data = Buffer.from(JSON.stringify({ reason: `failed with ${secret}` }));
+  const input = { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data }] };
+  const history = { events: [{ workflowExecutionSignaledEventAttributes: { signalName: 'x', input } }] };
+  const target = readTargetFacts('target', [{ workflowId: 'target', runId: 'run', history }] as never);
+  const found = (secrets: readonly string[]) => audit({ target, observed: null, secrets });
+  expect(found(spellings(secret))).toMatchObject([{ rule: 7 }]);
+  expect(found(spellings('another "quoted" line'))).toEqual([]);
 });
 
 it('a target is not idle while it waits for the timer of its Continue-As-New', () => {
