@@ -159,7 +159,11 @@ export class Exchange {
     const code = codeOf(cause);
     const reason = REASONS[code] ?? (code === '' ? 'the transport failed' : code);
     if (!this.#written) {
-      return this.#error('SLIPWAY_UNREACHABLE', `${this.#origin} could not be reached: ${reason}`, { cause });
+      const hint = reason === UNTRUSTED ? TRUST : undefined;
+      return this.#error('SLIPWAY_UNREACHABLE', `${this.#origin} could not be reached: ${reason}`, {
+        cause,
+        hint,
+      });
     }
     // The parser's error quotes the answer, so it is not kept as a cause.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
@@ -315,6 +319,9 @@ function isNotHttp(cause: unknown): boolean {
 /** The code of an error of the dispatcher: it must not follow a redirect. */
 export const REFUSED_REDIRECT = 'REFUSED_REDIRECT';
 
+const UNTRUSTED = 'this process does not know the authority of its certificate';
+const TRUST = 'Start this process with NODE_EXTRA_CA_CERTS, the file with the certificate of that authority.';
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the name does not resolve',
@@ -329,6 +336,10 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CLOSED: 'the client is closed',
   UND_ERR_DESTROYED: 'the client is closed',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
 };
 
 /** Redirects that the dispatcher does not follow. Undici has no code of its own for a circle. */

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import { inspect } from 'node:util';
 
+import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 
 import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { Exchange } from '../../src/clients/exchange.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
 import { closedPort, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
@@ -19,6 +21,25 @@ describe('A request that was certainly not taken', () => {
     // A label of 64 characters is too long for a host name, so no server is called.
     const error = await errorOf(client(`http://${'a'.repeat(64)}.invalid`).redeployRevision(ID, REVISION));
     expect(error).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false });
+  });
+
+  it.each([
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ])('has a host whose certificate is of an unknown authority: %s', async (code) => {
+    const dispatcher = {
+      compose: () => ({ request: () => Promise.reject(Object.assign(new Error(code), { code })) }),
+    } as unknown as Dispatcher;
+    const url = new URL('https://plane.example.com/v2/deployments');
+    const error = await errorOf(
+      new Exchange(dispatcher, { method: 'GET', url, headers: {}, secrets: [] }, {}).open(),
+    );
+    expect(error).toMatchObject({
+      code: 'SLIPWAY_UNREACHABLE',
+      hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
+    });
   });
 
   it('timed out while it waited for a connection', async () => {
