@@ -1,5 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
+import { invalidVariable } from '../errors.ts';
+
 /** The places of secrets in logged objects. Their values are redacted in every line. */
 const REDACTED = [
   'apiKey',
@@ -24,7 +26,7 @@ const REDACTED = [
 export function createLogger(options: { level?: string; destination?: DestinationStream } = {}): Logger {
   return pino(
     {
-      level: options.level ?? process.env['SLIPWAY_LOG_LEVEL'] ?? 'info',
+      level: options.level ?? levelIn(process.env),
       serializers: { err: (error: unknown) => loggedError(error) },
       redact: { paths: REDACTED, censor: '[redacted]' },
       base: null,
@@ -32,6 +34,15 @@ export function createLogger(options: { level?: string; destination?: Destinatio
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );
+}
+
+const VARIABLE = 'SLIPWAY_LOG_LEVEL';
+
+/** @throws PlatformError SLIPWAY_USAGE if the variable names no level. */
+function levelIn({ [VARIABLE]: level = '' }: NodeJS.ProcessEnv): string {
+  if (level === '') return 'info';
+  if (level === 'silent' || Object.hasOwn(pino.levels.values, level)) return level;
+  throw invalidVariable(VARIABLE, level, 'trace, debug, info, warn, error or silent');
 }
 
 const CAUSES_MAX = 5;

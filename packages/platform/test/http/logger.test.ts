@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 
 import { createLogger } from '../../src/http/logger.ts';
 
@@ -7,6 +7,22 @@ const PASSWORD = 'hunter2-hunter2';
 function logInto(lines: string[]) {
   return createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } });
 }
+
+afterEach(() => vi.unstubAllEnvs());
+
+it.each([
+  ['warn', 'warn'],
+  ['silent', 'silent'],
+  ['', 'info'],
+])('the level %j of the environment is %s', (value, level) => {
+  vi.stubEnv('SLIPWAY_LOG_LEVEL', value);
+  expect(createLogger().level).toBe(level);
+});
+
+it('another level in the environment is an error that names the variable', () => {
+  vi.stubEnv('SLIPWAY_LOG_LEVEL', 'loud');
+  expect(() => createLogger()).toThrow('SLIPWAY_LOG_LEVEL is "loud", not trace, debug');
+});
 
 it('an error is logged with its name, message, code and causes', () => {
   const lines: string[] = [];
