@@ -104,6 +104,8 @@ export interface TargetFacts {
   readonly idle: boolean;
   /** In the order of their starts. */
   readonly works: readonly WorkFact[];
+  /** Further runs of its works, which a reset in Temporal began. They begin like the run before the reset. */
+  readonly resets: readonly WorkFact[];
   readonly guards: readonly GuardFact[];
   /** The releases whose end the target processed without starting a guard: their workflow ids. */
   readonly unguarded: readonly string[];

@@ -63,6 +63,7 @@ function changingSpan(work: WorkFact) {
  */
 export const oneOwner: Rule = ({ target, others = [] }) => [
   ...repeatedNumbers(target.works),
+  ...changedAgain(target),
   ...others
     .filter((other) => other.workflowId !== target.workflowId)
     .flatMap((other) => changedByTurns(target, other)),
@@ -75,6 +76,24 @@ function repeatedNumbers(works: readonly WorkFact[]): Breach[] {
     return numbers.indexOf(number) === index
       ? []
       : { workflowId, what: `its number ${number} was given before` };
+  });
+}
+
+/** The target does not know of a run that a reset began, and does not wait for it. */
+function changedAgain({ works, resets }: TargetFacts): Breach[] {
+  return resets.flatMap((reset) => {
+    const before = works
+      .filter(({ workflowId }) => workflowId === reset.workflowId)
+      .flatMap(changesOf)
+      .filter(({ mayHaveBeenTaken }) => mayHaveBeenTaken);
+    const again = changesOf(reset).filter((change) =>
+      before.every(({ scheduledAt }) => scheduledAt !== change.scheduledAt),
+    );
+    if (before.length === 0 || again.length === 0) return [];
+    return {
+      workflowId: reset.workflowId,
+      what: 'it changed the deployment again after a reset in Temporal',
+    };
   });
 }
 

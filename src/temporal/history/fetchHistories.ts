@@ -81,6 +81,26 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
   });
 }
 
+/** The runs of a target's releases and rollbacks that a reset in Temporal began: the target started others. */
+async function fetchResets(
+  temporal: TemporalConnection,
+  targetId: string,
+  histories: readonly AuditedHistory[],
+): Promise<readonly AuditedHistory[]> {
+  const started = histories
+    .filter(({ workflowId }) => workflowId === targetId)
+    .flatMap(({ history }) => childrenOf(history));
+  const query = `WorkflowId STARTS_WITH ${JSON.stringify(`${targetId}/`)}`;
+  const found: AuditedHistory[] = [];
+  for await (const { workflowId, runId } of temporal.client.workflow.list({ query })) {
+    const runs = started.filter((child) => child.workflowId === workflowId);
+    if (runs.length === 0 || runs.some((child) => child.runId === runId)) continue;
+    const history = await fetchHistory(temporal, workflowId, runId);
+    if (history !== undefined) found.push({ workflowId, history, isReset: true });
+  }
+  return found;
+}
+
 /**
  * All histories for the safety rules: those of a target and of its children, and of the promotions that requested its
  * releases, if Temporal still has them.
@@ -98,7 +118,8 @@ export async function fetchAudited(
     const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
     if (history !== undefined) promotions.push({ workflowId, history });
   }
-  return [...histories, ...promotions];
+  const resets = await callTemporal(temporal, () => fetchResets(temporal, targetId, histories));
+  return [...histories, ...resets, ...promotions];
 }
 
 /** One history, decrypted; `undefined` if Temporal has none (any longer). @param runId - default: the newest run. */

@@ -35,6 +35,8 @@ const GUARD = 'guard:';
 export interface AuditedHistory {
   readonly workflowId: string;
   readonly history: History;
+  /** Whether a reset in Temporal began this run of a release or a rollback. */
+  readonly isReset?: boolean;
 }
 
 /**
@@ -45,12 +47,15 @@ export interface AuditedHistory {
 export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
+  const worksOf = (found: readonly AuditedHistory[]): WorkFact[] =>
+    found.map(readWork).sort((one, other) => one.startedAt - other.startedAt);
   const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
   const guards = histories.filter(({ workflowId }) => workflowId.startsWith(`${GUARD}${targetId}/`));
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
-    works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
+    works: worksOf(children.filter(({ isReset }) => isReset !== true)),
+    resets: worksOf(children.filter(({ isReset }) => isReset === true)),
     guards: guards.map(readGuard),
     unguarded: own.flatMap(({ history }) => readUnguarded(targetId, history)),
     activities: own.flatMap(({ history }) => readActivities(history)),

@@ -39,6 +39,7 @@ export function targetFacts(facts: Partial<TargetFacts>): TargetFacts {
     workflowId: 't',
     idle: true,
     works: [],
+    resets: [],
     guards: [],
     unguarded: [],
     activities: [],

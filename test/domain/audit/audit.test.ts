@@ -256,6 +256,15 @@ describe('an audit', () => {
     expect(held({ ...sent, tarballPath: null })).toHaveLength(1);
   });
 
+  it('finds a release that a reset in Temporal made change the deployment again, and no other reset', () => {
+    const reset = (run: WorkFact) => broken({ ...target([released()]), resets: [run] });
+    expect(reset(released({ shift: 50 }))).toEqual([1]);
+    expect(reset(released({ insert: [3, patch(60)] }))).toEqual([1]);
+    expect(reset(released())).toEqual([]);
+    const unchanged = released({ cut: 2 });
+    expect(broken({ ...target([unchanged]), resets: [released({ shift: 50 })] })).not.toContain(1);
+  });
+
   it('finds a secret in a history, and ignores short words', () => {
     const texts = [{ workflowId: 't/release-1', text: '{"apiKey":"hunter2hunter2"}' }];
     const evidence = { target: { ...target([]), texts }, observed: null };
