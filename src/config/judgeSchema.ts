@@ -2,6 +2,7 @@ import { pick } from '@slipway/contract/pick';
 import { z } from 'zod';
 
 import type { ScoringService } from '../domain/check/evaluator.ts';
+import { type Expectation as ExpectationOfRun, hasReference } from '../domain/check/expectation.ts';
 import { METRIC_NAMES, type MetricName, METRICS } from '../domain/judge/metric.ts';
 import {
   type DeclaredJudgeSettings,
@@ -39,6 +40,7 @@ function complete<
   Fields extends z.ZodType<{
     readonly inputs?: string;
     readonly recorded?: true;
+    readonly expect?: ExpectationOfRun;
     readonly metrics: { readonly score?: unknown };
     readonly scorePath?: string;
     readonly evaluator?: object;
@@ -48,6 +50,10 @@ function complete<
     .refine(({ inputs, recorded }) => (inputs === undefined) !== (recorded === undefined), {
       path: ['inputs'],
       message: 'expected a file of inputs, or recorded: true, and not both',
+    })
+    .refine(({ recorded, expect = {} }) => recorded === undefined || !hasReference(expect), {
+      path: ['expect'],
+      message: 'compares with a reference, which recorded inputs do not have',
     })
     .refine(({ evaluator, scorePath }) => evaluator === undefined || scorePath === undefined, {
       path: ['evaluator'],

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { Expectation } from '../config/expectationSchema.ts';
 import { typeProblem } from '../config/fields.ts';
-import type { Expectation as ExpectationOfRun } from '../domain/check/expectation.ts';
+import { type Expectation as ExpectationOfRun, hasReference } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { jsonLines, lineProblem } from './jsonLines.ts';
 
@@ -14,7 +14,7 @@ export interface Input {
   readonly input: Readonly<Record<string, unknown>>;
   /** What its run must show. Default: the settings' expectation. */
   readonly expect?: ExpectationOfRun;
-  /** What the evaluator compares its answer with. */
+  /** What the expectation and the evaluator compare its answer with. */
   readonly reference?: unknown;
 }
 
@@ -28,19 +28,28 @@ const Line = z.strictObject(
 );
 
 /**
- * The inputs of a JSON Lines file, read one at a time, so that it may have any size. `name`: the file's name in
- * errors.
+ * The inputs of a JSON Lines file, read one at a time, so that it may have any size.
+ * @param name - the file's name in errors.
+ * @param expect - the expectation for inputs that have none of their own.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
-export async function* inputsOfFile(stream: Readable, name: string): AsyncGenerator<Input, void> {
+export async function* inputsOfFile(
+  stream: Readable,
+  name: string,
+  expect: ExpectationOfRun = {},
+): AsyncGenerator<Input, void> {
   for await (const { line, value } of jsonLines(stream)) {
     const parsed = Line.safeParse(value);
     if (!parsed.success) {
       throw invalid(`${name}:${line}`, lineProblem(parsed.error, value, Object.keys(Line.shape)));
     }
+    const { expect: own = expect, reference } = parsed.data;
+    if (reference === undefined && hasReference(own)) throw invalid(`${name}:${line}`, NO_REFERENCE);
     yield parsed.data;
   }
 }
+
+const NO_REFERENCE = 'the answer is compared with the line’s reference, and it has none: add "reference"';
 
 const THREADS_PAGE = 100;
 const RUNS_PER_THREAD = 100;

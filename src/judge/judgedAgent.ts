@@ -11,7 +11,7 @@ import { checkSchema } from '../config/answerSchema.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { answerText, valueAt } from '../domain/check/answer.ts';
 import type { ObservedRun } from '../domain/check/check.ts';
-import type { Expectation } from '../domain/check/expectation.ts';
+import { type Expectation, withReference } from '../domain/check/expectation.ts';
 import { judge } from '../domain/check/judge.ts';
 import { trajectoryOf } from '../domain/check/trajectory.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
@@ -65,7 +65,8 @@ export async function makeTrial(
   settings: JudgeSettings,
   signal: AbortSignal,
 ): Promise<Omit<Trial, 'place' | 'side'>> {
-  const { input, expect } = question;
+  const { input, expect = settings.expect ?? {}, reference } = question;
+  const expected = reference === undefined ? expect : withReference(expect, reference);
   const started = performance.now();
   for (let repeated = 0; ; repeated++) {
     const seen = await attempt(agent, input, settings, signal);
@@ -75,7 +76,6 @@ export async function makeTrial(
       }
       continue;
     }
-    const expected = expect ?? settings.expect ?? {};
     const unscored = measure(seen.run, seen.firstOutputMs, expected, settings.scorePath);
     const scored = unscored.ended ? await scoreOf(agent, question, seen, settings, signal) : {};
     const measured = { ...unscored, ...scored };

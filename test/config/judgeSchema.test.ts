@@ -27,6 +27,7 @@ describe('the judge of slipway.yaml', () => {
   it.each([
     [{ assistant: 'greeter' }, 'expected a file of inputs'],
     [{ ...LEAST, recorded: true }, 'and not both'],
+    [{ assistant: 'greeter', recorded: true, expect: { not: { reference: 'equals' } } }, 'do not have'],
     [{ ...LEAST, metrics: {} }, 'at least one metric'],
     [{ ...LEAST, metrics: { speed: 1 } }, 'speed'],
     [{ ...LEAST, metrics: { latency: 0 } }, 'more than 0'],

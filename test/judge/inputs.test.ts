@@ -3,18 +3,20 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 
 import { createRunApiClient } from '../../src/clients/runApi.ts';
+import type { Expectation } from '../../src/domain/check/expectation.ts';
 import type { SlipwayError } from '../../src/domain/errors.ts';
 import { type Input, inputsOfFile, recordedInputs, someInputs } from '../../src/judge/inputs.ts';
 import { randomFrom, sample, shuffled } from '../../src/judge/random.ts';
 import { json, startService } from '../clients/faultyService.ts';
 
-function read(text: string): Promise<Input[]> {
-  return sample(inputsOfFile(Readable.from([Buffer.from(text)]), 'inputs.jsonl'), 1_000, randomFrom(1));
+function read(text: string, expected?: Expectation): Promise<Input[]> {
+  const stream = Readable.from([Buffer.from(text)]);
+  return sample(inputsOfFile(stream, 'inputs.jsonl', expected), 1_000, randomFrom(1));
 }
 
-async function problemOf(text: string): Promise<SlipwayError> {
+async function problemOf(text: string, expected?: Expectation): Promise<SlipwayError> {
   try {
-    await read(text);
+    await read(text, expected);
   } catch (error) {
     return error as SlipwayError;
   }
@@ -42,6 +44,20 @@ describe('a file of inputs', () => {
     const problem = await problemOf(text);
     expect(problem).toMatchObject({ code: 'SLIPWAY_JUDGE_INPUTS_INVALID', place });
     expect(problem.message).toContain(words);
+  });
+
+  it('has a reference on each line whose answer is compared with it', async () => {
+    const compared = { reference: 'equals' } as const;
+    const own = { input: {}, expect: { contains: 'Ada' } };
+    const lines = [own, { input: {}, reference: 4 }].map((line) => JSON.stringify(line)).join('\n');
+    expect(await read(lines, compared)).toEqual([own, { input: {}, reference: 4 }]);
+    for (const problem of [
+      await problemOf(`${lines}\n{"input":{}}`, compared),
+      await problemOf(`${lines}\n{"input":{},"expect":{"reference":"contains"}}`),
+    ]) {
+      expect(problem).toMatchObject({ code: 'SLIPWAY_JUDGE_INPUTS_INVALID', place: 'inputs.jsonl:3' });
+      expect(problem.message).toContain('add "reference"');
+    }
   });
 
   it('without any input is rejected', () => {

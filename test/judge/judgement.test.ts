@@ -209,6 +209,21 @@ describe('the runs of a judgement', () => {
     expect(metricOf(report, 'success')!.comparison).toMatchObject({ candidate: { runs: 20, held: 20 } });
   });
 
+  it('are compared with the reference of their input', async () => {
+    const agents = await startAgents({}, { answers: ({ number }) => `it is ${String(number)}` });
+    const chosen = INPUTS.slice(0, 20).map(({ input }, index): Input => {
+      const reference = index < 10 ? index : 'something else';
+      return index % 2 === 0 ? { input, reference } : { input, reference, expect: { reference: 'contains' } };
+    });
+    const report = await judge(
+      agents,
+      { expect: { reference: 'contains' } },
+      { inputs: { from: '', chosen } },
+    );
+    const { comparison } = metricOf(report, 'expectations')!;
+    expect(comparison).toMatchObject({ baseline: { held: 0 }, candidate: { runs: 20, held: 10 } });
+  });
+
   it('are scored by an evaluator, which gets the reference, and whose missing scores are told', async () => {
     const agents = await startAgents({ values: { from: 'baseline' } }, { values: { from: 'candidate' } });
     const evaluator = await startService(({ body }, response) => {

@@ -82,13 +82,14 @@ async function chosenInputs(
   const record = `${folder}/inputs.json`;
   const drawn = (await store.getRecord(record)) as readonly Input[] | undefined;
   if (drawn !== undefined) return drawn;
-  const { seed, inputsMax, assistant } = settings;
+  const { seed, inputsMax, assistant, expect } = settings;
   const chosen = await sample(await source(), inputsMax, randomFrom(seed));
   await store.putRecord(record, someInputs(chosen, inputs === 'recorded' ? 'recorded runs' : inputs.name));
   return chosen;
 
   async function source(): Promise<AsyncIterable<Input>> {
-    if (inputs !== 'recorded') return inputsOfFile((await store.open(inputs.digest)).stream, inputs.name);
+    if (inputs !== 'recorded')
+      return inputsOfFile((await store.open(inputs.digest)).stream, inputs.name, expect);
     const { client } = agentOf(connections, sides.baseline);
     return recordedInputs(client, assistant, Context.current().cancellationSignal);
   }

@@ -8,7 +8,9 @@ import { systemReason } from '../../../artifact/sourceFiles.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
+import type { Judge } from '../../../config/judgeSchema.ts';
 import type { LintedConfig } from '../../../config/loadConfig.ts';
+import type { Expectation } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
 import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
@@ -17,14 +19,18 @@ import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
  * The inputs of a file, one at a time.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing; while iterating, with the line, if an input is invalid.
  */
-export async function openInputs(file: string, name = file): Promise<AsyncIterable<Input>> {
+export async function openInputs(
+  file: string,
+  name = file,
+  expect?: Expectation,
+): Promise<AsyncIterable<Input>> {
   try {
     await access(file);
   } catch (cause) {
     const message = `the file of inputs cannot be read: ${systemReason(cause)}`;
     throw new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', message, { place: name, cause });
   }
-  return inputsOfFile(createReadStream(file), name);
+  return inputsOfFile(createReadStream(file), name, expect);
 }
 
 export interface PreparedInputs {
@@ -39,13 +45,13 @@ export interface PreparedInputs {
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
 export async function judgeInputs(
-  { inputs: name }: { readonly inputs?: string },
+  { inputs: name, expect }: Pick<Judge, 'inputs' | 'expect'>,
   folder: string,
 ): Promise<PreparedInputs> {
   if (name === undefined) return { inputs: 'recorded', store: () => Promise.resolve() };
   const file = resolve(folder, name);
   let count = 0;
-  for await (const _ of await openInputs(file, name)) count += 1;
+  for await (const _ of await openInputs(file, name, expect)) count += 1;
   if (count === 0) throw noInput(name);
   const digest = await digestFile(file);
   return { inputs: { digest, name }, store: (store) => store.put(file, digest) };
