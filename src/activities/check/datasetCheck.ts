@@ -8,6 +8,7 @@ import type { ChecksBudget, Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import {
   type Dataset,
+  type DatasetDecision,
   type DatasetProgress,
   type DatasetResults,
   NO_ROWS,
@@ -76,7 +77,7 @@ export async function runDatasetCheck(options: DatasetCheck): Promise<{
     dataset: { digest, of, seed, rows: rows.length },
     rows: asked.rows,
   });
-  const record = await kept.conclude(results);
+  const record = await kept.conclude(results, asked.verdict.dataset.decision);
   const found = { ...asked.verdict.dataset, results: record };
   return { verdict: { ...asked.verdict, dataset: found }, spent: asked.spent };
 }
@@ -145,10 +146,11 @@ class KeptRows {
 
   /**
    * Stores the results of all rows as one record, and removes the batches.
-   * @returns the record's name; `undefined`: the results are not continued, and nothing failed, so they are not kept.
+   * @returns the record's name; `undefined`: the results are not continued, and no release ends by them, so they are not
+   *   kept.
    */
-  async conclude(results: DatasetResults): Promise<string | undefined> {
-    if (this.#id === null && results.rows.every(({ passed }) => passed)) return undefined;
+  async conclude(results: DatasetResults, decision: DatasetDecision): Promise<string | undefined> {
+    if (this.#id === null && decision !== 'failed') return undefined;
     const record = recordOf(this.#id ?? crypto.randomUUID());
     await this.#store.putRecord(record, results);
     try {

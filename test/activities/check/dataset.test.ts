@@ -236,7 +236,7 @@ describe('a check over a dataset', () => {
     expect(askedBy(stack)).toHaveLength(22);
   });
 
-  it('in a round of a watch is asked as a whole, and keeps no results unless rows failed', async () => {
+  it('in a round of a watch is asked as a whole, and keeps no results unless it failed', async () => {
     const round = { activityType: 'watchRevision' };
     const stack = await startStack(squarer());
     const { verdict } = await activitiesUnderTest(round).runCheck(input(stack, checkOver()));
@@ -244,6 +244,15 @@ describe('a check over a dataset', () => {
     await activitiesUnderTest(round).runCheck(input(stack, checkOver()));
     expect(askedBy(stack)).toHaveLength(2 * ROWS);
     const worse = await startStack(squarer([1]));
+    const before = await store.listRecords('_rows/');
+    for (const [passRate, decision] of [
+      [0.8, 'passed'],
+      [0.97, 'undecided'],
+    ] as const) {
+      const counts = await activitiesUnderTest(round).runCheck(input(worse, checkOver({ passRate })));
+      expect(counts.verdict.dataset).toMatchObject({ decision });
+    }
+    expect(await store.listRecords('_rows/')).toEqual(before);
     const failed = await activitiesUnderTest(round).runCheck(input(worse, checkOver()));
     expect(await store.getRecord(failed.verdict.dataset?.results ?? '')).toBeDefined();
   });
