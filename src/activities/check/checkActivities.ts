@@ -82,8 +82,11 @@ async function shownRun(
 ): Promise<ShownRun> {
   const { wholeAnswer, ...judgement } = judged;
   const { run, runId, feedbackLink } = seen;
-  const isWhole = wholeAnswer === judgement.answer;
-  const answerRecord = isWhole ? undefined : await keepAnswer(outside, store, scrubText(wholeAnswer));
+  // What passes in a round of a watch is not reported, and a watch may have thousands of rounds.
+  const isShown = resumes() || !judgement.passed;
+  const isCut = wholeAnswer !== judgement.answer;
+  const answerRecord =
+    isCut && isShown ? await keepAnswer(outside, store, scrubText(wholeAnswer)) : undefined;
   const feedbackRecorded =
     feedbackKey === undefined
       ? null

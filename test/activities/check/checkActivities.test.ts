@@ -45,10 +45,20 @@ describe('a check’s verdict', () => {
     onTestFinished(() => rm(STORE, { recursive: true, force: true }));
     const greeting = 'Hello, 界😀'.repeat(1_000);
     const stack = await startStack(runOf(['values', { messages: [{ content: greeting }] }]));
-    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack));
+    const { verdict } = await activitiesUnderTest({ activityType: 'runCheck' }).runCheck(inputOn(stack));
     expect(jsonBytes(verdict)).toBeLessThan(1_000);
     expect(verdict.answerRecord).toMatch(/^_answers\/[0-9a-f]{64}\.json$/);
     expect(await openArtifactStore(STORE).getRecord(verdict.answerRecord ?? '')).toBe(greeting);
+  });
+
+  it('of a round of a watch keeps a long answer only if it ends the watch', async () => {
+    onTestFinished(() => rm(STORE, { recursive: true, force: true }));
+    const answers = ['Hello', 'Go away'].map((text) => [{ content: text.repeat(1_000) }]);
+    const stacks = await Promise.all(answers.map((messages) => startStack(runOf(['values', { messages }]))));
+    const round = activitiesUnderTest({ activityType: 'watchRevision' });
+    const [good, bad] = await Promise.all(stacks.map((stack) => round.runCheck(inputOn(stack))));
+    expect(good?.verdict).toMatchObject({ passed: true, answerRecord: undefined });
+    expect(await openArtifactStore(STORE).listRecords('_answers/')).toEqual([bad?.verdict.answerRecord]);
   });
 
   it('stands where the artifact store is away', async () => {
