@@ -3,7 +3,7 @@ import type { RunApiClient } from '../clients/runApi.ts';
 import { checkSchema } from '../config/answerSchema.ts';
 import type { Check, Turn } from '../domain/check/check.ts';
 import { judge, type Judgement } from '../domain/check/judge.ts';
-import { trajectoryOf } from '../domain/check/trajectory.ts';
+import { showsBoth, trajectoryOf } from '../domain/check/trajectory.ts';
 
 /** The client methods that checks use. */
 export type CheckedAgent = Pick<
@@ -61,11 +61,15 @@ async function converse(
   try {
     let latencyMs = 0;
     let tokens = 0;
+    let before: ObservedStream | undefined;
     for (const [index, { expect, input, resume }] of turns.entries()) {
       const run = { assistant, timeoutMs, feedbackKey, threadId, input, resume };
       const seen = await observeRun(agent, run, signal);
       latencyMs += seen.run.latencyMs;
       tokens += tokensOf(seen);
+      const isCounted = resume !== undefined && showsBoth(before?.run.values, seen.run.values);
+      if (isCounted && before !== undefined) tokens -= tokensOf(before);
+      before = seen;
       const judgement = judge(expect, seen.run, checkSchema);
       const runs = index + 1;
       if (judgement.passed && runs < turns.length) continue;

@@ -46,14 +46,25 @@ export interface Trajectory {
 
 /** What the messages after the last one of a person show; `null` if the values have no `messages`. */
 export function trajectoryOf(values: unknown): Trajectory | null {
-  const messages = isRecord(values) ? values['messages'] : undefined;
-  if (!Array.isArray(messages)) return null;
+  const messages = messagesOf(values);
+  if (messages === null) return null;
   const own = messages.slice(messages.findLastIndex(isPersons) + 1).filter(isRecord);
   const counts = own.map(tokensOf).filter((count) => count !== undefined);
   return {
     calls: own.flatMap((message, index) => callsOf(message, index)),
     tokens: counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0),
   };
+}
+
+/** Whether a run that resumed another shows the trajectory of both: its graph added no message of a person. */
+export function showsBoth(resumed: unknown, values: unknown): boolean {
+  const [before, after] = [resumed, values].map((one) => messagesOf(one)?.findLastIndex(isPersons));
+  return before !== undefined && before === after;
+}
+
+function messagesOf(values: unknown): readonly unknown[] | null {
+  const messages = isRecord(values) ? values['messages'] : undefined;
+  return Array.isArray(messages) ? messages : null;
 }
 
 function isPersons(message: unknown): boolean {

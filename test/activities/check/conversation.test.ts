@@ -64,6 +64,31 @@ describe('a conversation', () => {
     expect(sent(stack, 'DELETE')).toHaveLength(1);
   });
 
+  it('takes the tokens of each message from the budget once, also if a later run has it, too', async () => {
+    const person = { type: 'human', content: 'Book it' };
+    const agent = { type: 'ai', content: 'Hello', usage_metadata: { total_tokens: 30 } };
+    const [, asked] = ASKED;
+    const runs = [
+      { messages: [person, agent], ...asked },
+      { messages: [person, agent, agent], ...asked },
+      // The graph adds what the person answered, and begins anew after it.
+      { messages: [person, agent, agent, person, agent] },
+      { messages: [person, agent, agent, person, agent, person, agent] },
+    ];
+    const stack = await startTalker(...runs.map((values) => [['values', values] as const]));
+    const turns = [
+      TURNS[0]!,
+      { resume: 1, expect: TURNS[0]!.expect },
+      TURNS[1]!,
+      { input: {}, expect: TURNS[1]!.expect },
+    ];
+    const { spent } = await activitiesUnderTest().runCheck({
+      ...inputOn(stack, { ...CONVERSATION, turns }),
+      budget: { tokens: 1_000 },
+    });
+    expect(spent).toMatchObject({ runs: 4, tokens: 4 * 30 });
+  });
+
   it('removes its thread also if a run cannot be made, and the next attempt removes what is left', async () => {
     const stack = await startTalker([ASKED], []);
     await expect(activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION))).rejects.toMatchObject({
