@@ -5,6 +5,7 @@ import { createAgent } from '../../../clients/service.ts';
 import { makeHome } from '../../../config/home.ts';
 import { present } from '../../../config/fields.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
+import { secretFor } from '../../../config/secretOrigins.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeReport } from '../../../domain/judge/report.ts';
 import type { JudgeSettings } from '../../../domain/judge/settings.ts';
@@ -74,6 +75,9 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) =>
     key === undefined ? undefined : keyByReference(key, context.environment),
   );
+  // Without it, no run would get a score.
+  const { evaluator } = settings;
+  if (evaluator?.secret !== undefined) secretFor(evaluator.secret, evaluator.url, context);
   const [baseline, candidate] = [
     agentClient(options.baseline, keys[0], settings, '--api-key'),
     agentClient(options.candidate, keys[1], settings, '--candidate-api-key'),

@@ -114,6 +114,7 @@ describe('slipway judge', () => {
     [{ metric: ['speed=3'] }, 'SLIPWAY_USAGE'],
     [{ confidence: 0.3 }, 'SLIPWAY_USAGE'],
     [{ apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],
+    [{ evaluator: NO_LISTENER, evaluatorSecret: 'env:UNSET' }, 'SLIPWAY_SECRET_MISSING'],
   ])('rejects %j before it runs anything', async (options, code) => {
     await expect(judge(NO_LISTENER, NO_LISTENER, options)).rejects.toMatchObject({ code });
   });
