@@ -89,6 +89,11 @@ export class Exchange {
     return answer;
   }
 
+  /** The headers of the answer, also of one that is no success. */
+  get headers(): Answer['headers'] {
+    return this.#answer?.headers ?? {};
+  }
+
   /** The whole body as text. @throws what {@link bytes} throws. */
   async text(maxBytes: number): Promise<string> {
     return new TextDecoder().decode(await this.bytes(maxBytes));

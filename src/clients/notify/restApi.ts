@@ -60,16 +60,18 @@ export function restApi(
   };
 }
 
-/** GitHub says with 403 too that it is asked too often; then it says for how long. */
+/** GitHub says with 403 too that it is asked too often. Of a quota that is used up it says when it is renewed. */
 async function opened(
   exchange: Exchange,
 ): Promise<{ readonly link?: string | readonly string[] | undefined }> {
   try {
     return (await exchange.open()).headers;
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.status !== 403 || error.retryAfterMs === undefined)
-      throw error;
-    const { message, method, path, status, retryAfterMs } = error;
+    if (!(error instanceof ServiceError)) throw error;
+    const { message, method, path, status, retryAfterMs = untilRenewedMs(exchange.headers) } = error;
+    const isLimit =
+      status === 429 || (status === 403 && (retryAfterMs !== undefined || /rate limit/iu.test(message)));
+    if (!isLimit) throw error;
     throw new ServiceError('SLIPWAY_RATE_LIMITED', message, {
       method,
       path,
@@ -78,4 +80,11 @@ async function opened(
       mayHaveBeenTaken: false,
     });
   }
+}
+
+function untilRenewedMs({
+  'x-ratelimit-remaining': left,
+  'x-ratelimit-reset': atSeconds,
+}: Exchange['headers']): number | undefined {
+  return left === '0' ? Math.max((Number(atSeconds) || 0) * 1_000 - Date.now(), 0) : undefined;
 }

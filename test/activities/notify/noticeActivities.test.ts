@@ -325,6 +325,9 @@ describe('a release as a status of its commit', () => {
 });
 
 describe('a GitHub notice that cannot be sent', () => {
+  const IN_300_S = String(Math.ceil(Date.now() / 1_000) + 300);
+  const about = (ms: number) => expect.closeTo(ms, -5) as number;
+
   it('because the token is wrong fails permanently, without showing the token', async () => {
     const github = await startGithub();
     vi.stubEnv('SLIPWAY_TEST_WRONG_TOKEN', 'ghp_another-token');
@@ -344,17 +347,16 @@ describe('a GitHub notice that cannot be sent', () => {
     expect(failure.message).toContain('repository');
   });
 
-  it('because of a rate limit is retried when GitHub says', async () => {
-    const busy = await startService((_, response) =>
-      json(response, 403, { message: 'secondary rate limit' }, { 'retry-after': '7' }),
-    );
+  it.each([
+    ['a secondary rate limit', 403, { 'retry-after': '7' }, 7_000],
+    ['a quota', 403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': IN_300_S }, about(300_000)],
+    ['a quota', 429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000' }, 0],
+    ['a secondary rate limit without a time', 403, {}, undefined],
+  ])('because of %s (%i) is retried when GitHub says', async (message, status, headers, nextRetryDelay) => {
+    const busy = await startService((_, response) => json(response, status, { message }, headers));
     const to = receiver('github_status', busy.url);
     const failure = await failureOf(activitiesUnderTest().sendNotice({ receiver: to, notice: notice() }));
-    expect(failure).toMatchObject({
-      type: 'SLIPWAY_RATE_LIMITED',
-      nonRetryable: false,
-      nextRetryDelay: 7_000,
-    });
+    expect(failure).toMatchObject({ type: 'SLIPWAY_RATE_LIMITED', nonRetryable: false, nextRetryDelay });
   });
 
   it('because the answer is not GitHub’s is retried', async () => {
