@@ -80,7 +80,9 @@ async function theAssistant(
   signal: AbortSignal,
 ): Promise<{ readonly assistant_id: string }> {
   const assistants = await agent.searchAssistants({ limit: 1000 }, { signal });
-  const found = assistants.find(({ assistant_id: id, graph_id: graph }) => id === name || graph === name);
+  const named = assistants.filter(({ assistant_id: id, graph_id: graph }) => id === name || graph === name);
+  // People may have created others of the graph; by the graph's name, an agent runs its own.
+  const found = named.find(({ metadata }) => metadata?.['created_by'] === 'system') ?? named[0];
   if (found !== undefined) return found;
   throw invalid(name, 'the baseline has no assistant of that name, so no recorded runs');
 }

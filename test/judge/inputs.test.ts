@@ -115,18 +115,21 @@ describe('recorded inputs', () => {
       status: 'idle',
       values: {},
     };
-    const assistant = (number: number, graph: string) => ({
+    const assistant = (number: number, graph: string, metadata = {}) => ({
       assistant_id: id(number),
       graph_id: graph,
       name: graph,
       version: 1,
       config: {},
-      metadata: {},
+      metadata,
       created_at: at,
       updated_at: at,
     });
     const service = await startService(({ url }, response) => {
-      if (url === '/assistants/search') json(response, 200, [assistant(7, 'greeter'), assistant(8, 'other')]);
+      // The newest is first: one that a person created of the graph.
+      const own = { created_by: 'system' };
+      const assistants = [assistant(9, 'greeter'), assistant(7, 'greeter', own), assistant(8, 'other')];
+      if (url === '/assistants/search') json(response, 200, assistants);
       else if (url === '/threads/search') json(response, 200, [thread]);
       else json(response, 200, [run(1, 7, { name: 'Ada' }), run(2, 8, { name: 'Bob' }), run(3, 7, null)]);
     });
