@@ -4,7 +4,7 @@ import type { Agent } from 'undici';
 import { meanOfScores } from '../../clients/metrics/feedbackScores.ts';
 import { askHttpMetric, type MetricValue } from '../../clients/metrics/metricAnswer.ts';
 import { meanOfPrometheus, queryPrometheus } from '../../clients/metrics/prometheus.ts';
-import { ServiceError } from '../../clients/serviceError.ts';
+import { isDeploymentGone } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import { cutText } from '../../domain/bounds.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -122,7 +122,7 @@ async function whatReplaced(
     if (active === revisionId) return undefined;
     return active === null ? 'no revision' : `revision ${active}`;
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'SLIPWAY_NOT_FOUND') return 'no deployment';
+    if (isDeploymentGone(error, deploymentId)) return 'no deployment';
     if (error instanceof SlipwayError && !Context.current().cancellationSignal.aborted) return undefined;
     throw error;
   }

@@ -9,6 +9,7 @@ import type {
 import { closedPort, json, startSocketService } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
+  DEPLOYMENT_ID,
   DEPLOYMENT_PATH,
   deploymentAnswer,
   failureOf,
@@ -319,12 +320,21 @@ describe('a round of a guard', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('goes on while the control plane is away', async () => {
+  it.each([
+    [503, {}],
+    [404, { detail: 'no such path' }],
+  ])('goes on while the control plane is away, and a proxy answers %i %j', async (status, answer) => {
     const routes = {
-      [`GET ${DEPLOYMENT_PATH}`]: answers(503, {}),
+      [`GET ${DEPLOYMENT_PATH}`]: answers(status, answer),
       [QUERY]: answers(200, vector('0.01')),
     };
     expect(await said({ routes })).toBe('errors 0.01');
+  });
+
+  it('ends if the deployment is deleted', async () => {
+    const gone = answers(404, { detail: `There is no deployment ${DEPLOYMENT_ID}` });
+    const { call } = await round({ routes: { [`GET ${DEPLOYMENT_PATH}`]: gone } });
+    expect(await call).toMatchObject({ verdict: 'replaced' });
   });
 
   it('waits until the first measurement is due', async () => {
