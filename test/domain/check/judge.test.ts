@@ -135,6 +135,7 @@ describe('beyond words, a judgement', () => {
       x(1),
     ],
     ['the only number in the answer is right', { number: { equals: 1_234.5 } }, asked('It is 1,234.5 m.')],
+    ['it has the minus sign of typography', { number: { equals: -3 } }, asked('It is \u22123 °C.')],
     ['it is within the tolerance', { number: { equals: 10, tolerance: 0.5 } }, asked('about 10.5')],
     ['it lies between both', { path: 'x', number: { min: 1, max: 2 } }, x(2)],
     ['the tools are right', { tools: { calls: [{ name: 'search' }] } }, CALLED],
