@@ -116,8 +116,8 @@ async function sendDeploymentStatus(
   const deployment =
     found ?? (await github.createDeployment({ commit, environment, key, description: noticeTitle(notice) }));
   const description = shortText(notice);
-  const earlier = found === undefined ? [] : await github.deploymentStatuses(found.id);
-  const standing = whatStands(earlier, { state, description });
+  const [newest] = found === undefined ? [] : await github.deploymentStatuses(found.id);
+  const standing = whatStands(newest, { state, description });
   if (standing !== undefined) return `deployment ${deployment.id}: ${standing}`;
   await github.createDeploymentStatus(deployment.id, { state, description, environment, ...linkOf(notice) });
   return `deployment ${deployment.id}: ${state}`;
@@ -137,11 +137,9 @@ async function sendCommitStatus(
   const { commit, state, begins } = stateOrReason;
   const context = named ?? `slipway/${notice.target}`;
   const description = shortText(notice);
-  const ofRelease = (await github.commitStatuses(commit, context)).filter((status) =>
-    status.description.startsWith(`${notice.name ?? ''}:`),
-  );
-  if (ofRelease.length === 0 && !begins) return nothingTold('it has never begun');
-  const standing = whatStands(ofRelease, { state, description });
+  const newest = await github.commitStatus(commit, context, `${notice.name ?? ''}:`);
+  if (newest === undefined && !begins) return nothingTold('it has never begun');
+  const standing = whatStands(newest, { state, description });
   if (standing !== undefined) return `commit ${commit}: ${standing}`;
   await github.createCommitStatus(commit, { state, description, context, ...linkOf(notice) });
   return `commit ${commit}: ${state}`;
@@ -149,7 +147,7 @@ async function sendCommitStatus(
 
 /** Why a status is no news: it is set already, or it says that a release has begun that has ended meanwhile. */
 function whatStands(
-  [newest]: readonly GithubStatus[],
+  newest: GithubStatus | undefined,
   { state, description }: GithubStatus,
 ): string | undefined {
   if (newest === undefined) return undefined;

@@ -36,6 +36,8 @@ export interface GithubRepository {
 /** The task of all deployments that Slipway creates, for people who filter by it. */
 const TASK = 'deploy';
 
+const PAGES_MAX = 50;
+
 const Deployment = z.object({ id: z.int(), payload: z.unknown() });
 const Status = z.object({ state: z.string(), description: z.string().nullish() });
 const CommitStatus = Status.extend({ context: z.string() });
@@ -82,10 +84,21 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
       const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
-    async commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]> {
-      const query = { per_page: '100' };
-      const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });
-      return found.filter((status) => status.context === context).map(statuses);
+    /** The newest status of a commit in a context whose description begins so. Other tools may have set hundreds. */
+    async commitStatus(commit: string, context: string, begins: string): Promise<GithubStatus | undefined> {
+      const list = { hasNext: true };
+      const onPage = (hasNext: boolean): void => void (list.hasNext = hasNext);
+      for (let page = 1; list.hasNext && page <= PAGES_MAX; page++) {
+        const query = { per_page: '100', page: String(page) };
+        const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), {
+          query,
+          onPage,
+        });
+        const ofContext = found.filter((status) => status.context === context).map(statuses);
+        const newest = ofContext.find(({ description }) => description.startsWith(begins));
+        if (newest !== undefined) return newest;
+      }
+      return undefined;
     },
     async createCommitStatus(
       commit: string,

@@ -37,11 +37,11 @@ export async function startGithub(): Promise<GithubUnderTest> {
     const { pathname, searchParams } = new URL(url, 'http://github.test');
     const path = pathname.replace(`/api/v3${REPOSITORY}`, '');
     const sent = (body === '' ? {} : JSON.parse(body)) as Record<string, never>;
-    const answer = (value: unknown): void => {
+    const answer = (value: unknown, more = {}): void => {
       if (losing === method) {
         losing = undefined;
         response.destroy();
-      } else json(response, method === 'POST' ? 201 : 200, value);
+      } else json(response, method === 'POST' ? 201 : 200, value, more);
     };
     const deployment = deployments.find(({ id }) => path === `/deployments/${id}/statuses`);
     if (path === '/deployments' && method === 'GET') {
@@ -58,8 +58,10 @@ export async function startGithub(): Promise<GithubUnderTest> {
     else if (deployment !== undefined) {
       deployment.statuses.unshift(sent as unknown as Status);
       answer(sent);
-    } else if (/^\/commits\/[0-9a-f]{40}\/statuses$/u.test(path)) answer(statuses);
-    else if (/^\/statuses\/[0-9a-f]{40}$/u.test(path)) {
+    } else if (/^\/commits\/[0-9a-f]{40}\/statuses$/u.test(path)) {
+      const end = 100 * Number(searchParams.get('page') ?? '1');
+      answer(statuses.slice(end - 100, end), end < statuses.length ? { link: '<x>; rel="next"' } : {});
+    } else if (/^\/statuses\/[0-9a-f]{40}$/u.test(path)) {
       statuses.unshift(sent as unknown as Status);
       answer(sent);
     } else json(response, 404, { message: 'Not Found' });

@@ -315,6 +315,16 @@ describe('a release as a status of its commit', () => {
     expect(github.statuses.map(({ state }) => state)).toEqual(['pending', 'success']);
   });
 
+  it('is found among hundreds of other tools', async () => {
+    const github = await startGithub();
+    const to = receiver('github_status', github.url);
+    await tell(to);
+    const other = { state: 'success', context: 'ci', description: 'release-3: tested' };
+    github.statuses.unshift(...Array.from({ length: 250 }, () => other));
+    expect(await tell(to, STARTED)).toBe(`commit ${COMMIT}: is success by now`);
+    expect(await tell(to, { ...STARTED, name: 'release-4' })).toBe(`commit ${COMMIT}: pending`);
+  });
+
   it('is not sent for a source that differs from its commit', async () => {
     const github = await startGithub();
     expect(await tell(receiver('github_status', github.url), { commit: `${COMMIT}-dirty` })).toContain(
