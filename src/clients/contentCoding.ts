@@ -14,7 +14,11 @@ const DECODERS: Readonly<Record<string, typeof createGunzip | typeof createBrotl
  * @param coding - the header `Content-Encoding`.
  */
 export function decodedBody(body: Readable, coding: string | undefined): Readable {
-  const decoder = DECODERS[coding?.toLowerCase() ?? ''];
+  const decoder = DECODERS[coding?.toLowerCase() ?? '']?.();
+  if (decoder === undefined) return body;
+  // An answer without content (204, or 200 to a DELETE) may have the header, and then ends at once.
+  const flush = decoder._flush.bind(decoder);
+  decoder._flush = (done) => (decoder.bytesWritten === 0 ? done() : flush(done));
   // An error of the body reaches the reader of the decoder, too.
-  return decoder === undefined ? body : pipeline(body, decoder(), () => undefined);
+  return pipeline(body, decoder, () => undefined);
 }

@@ -6,6 +6,7 @@ import { createRunApiClient } from '../../src/clients/runApi.ts';
 import { client } from './controlPlaneUnderTest.ts';
 import { errorOf, startService } from './faultyService.ts';
 
+const ID = '8b1f9f5e-2f4d-4c8e-9a51-0c6c2f1f7a10';
 const PAGE = { resources: [], offset: 0 };
 
 describe('A service that compresses without being asked', () => {
@@ -21,6 +22,16 @@ describe('A service that compresses without being asked', () => {
       encoder.end(JSON.stringify(PAGE));
     });
     expect(await client(service.url).listDeployments({})).toEqual(PAGE);
+  });
+
+  it.each(['gzip', 'deflate', 'br'])('may have nothing to compress: %s', async (coding) => {
+    const service = await startService((_, response) => {
+      response.writeHead(200, { 'content-encoding': coding });
+      response.end();
+    });
+    await client(service.url).deleteDeployment(ID, {});
+    const error = await errorOf(client(service.url).listDeployments({}));
+    expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', message: expect.stringContaining('empty') });
   });
 
   it('is read event by event', async () => {
