@@ -29,7 +29,10 @@ async function main(argv: readonly string[]): Promise<void> {
   // If the command line is invalid, commander throws before any command has its options.
   const fallback: CommonOptions = { json: argv.includes('--json'), verbose: argv.includes('--verbose') };
   try {
-    await program.parseAsync([...argv]);
+    const [node = '', script = '', ...words] = argv;
+    const isUnknown = words[0] === 'help' && commandNamed(program, words.slice(1)) === program.name();
+    // Commander answers "help NAME" of an unknown command with the whole help, and the name alone with an error.
+    await program.parseAsync([node, script, ...(isUnknown ? words.slice(1) : words)]);
   } catch (error) {
     process.exitCode = await endWith(commandContext(fallback), error, commandNamed(program, argv.slice(2)));
   }

@@ -22,6 +22,7 @@ it.each([
     "'aply' is invalid for argument 'what'. Allowed choices are apply, list, pause, resume, trigger",
     'See: slipway schedule --help',
   ],
+  [['help', 'relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
   [['relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
 ])('a command line such as %j fails with the help of its own command', async (words, message, hint) => {
   const command = spawn(process.execPath, [BIN, ...words, '--json'], {
