@@ -9,7 +9,7 @@ import { Gzip } from 'fflate';
 import { Header, type HeaderData, Pax } from 'tar';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { notRead, type SourceEntry, type SourceFile, sourceFiles, unreadable } from './sourceFiles.ts';
+import { notRead, type SourceEntry, type SourceFile, unreadable } from './sourceFiles.ts';
 
 /** The largest artifact that a control plane accepts, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
@@ -17,8 +17,8 @@ export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
 /** The options of {@link packSource}. */
 export interface PackOptions {
   readonly root: string;
-  /** Further patterns to leave out, as in `.gitignore`, relative to the root. */
-  readonly ignore?: readonly string[];
+  /** What to pack (`sourceFiles`). */
+  readonly entries: readonly SourceEntry[];
   /** The folder for the temporary file. Default: the system's. */
   readonly directory?: string;
   /** Default: {@link ARTIFACT_MAX_BYTES}. */
@@ -45,8 +45,7 @@ export interface PackedSource {
  * @throws the signal's reason.
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
-  const { ignore = [], directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
-  const entries = await sourceFiles(options.root, ignore);
+  const { entries, directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
   if (entries.length === 0) {
     throw unreadable(
       options.root,

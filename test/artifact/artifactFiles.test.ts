@@ -6,6 +6,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../src/artifact/pack.ts';
+import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 let folder: string;
@@ -17,7 +18,7 @@ async function stored(files: Readonly<Record<string, string>>) {
   const root = await mkdtemp(join(folder, 'source-'));
   await writeFiles(root, files);
   const store = openArtifactStore(join(folder, 'store'));
-  const packed = await packSource({ root });
+  const packed = await packSource({ root, entries: await sourceFiles(root, []) });
   await store.put(packed.file, packed.digest);
   await packed.remove();
   return artifactFiles(await store.open(packed.digest));

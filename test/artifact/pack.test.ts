@@ -14,6 +14,7 @@ import {
   type PackOptions,
   tarStream,
 } from '../../src/artifact/pack.ts';
+import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import * as contract from '@slipway/contract/limits';
 import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
@@ -267,11 +268,16 @@ describe('a source that cannot be packed', () => {
   });
 });
 
-function pack(options: Partial<PackOptions> = {}): Promise<PackedSource> {
-  return packSource({ root, directory, ...options });
+interface Packing extends Partial<PackOptions> {
+  readonly ignore?: readonly string[];
 }
 
-async function packedPaths(options: Partial<PackOptions> = {}): Promise<string[]> {
+async function pack({ ignore = [], ...options }: Packing = {}): Promise<PackedSource> {
+  const entries = await sourceFiles(options.root ?? root, ignore);
+  return packSource({ root, entries, directory, ...options });
+}
+
+async function packedPaths(options: Packing = {}): Promise<string[]> {
   return (await entriesOf(await pack(options))).map(({ path }) => path);
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { packSource } from '../../src/artifact/pack.ts';
+import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import { freshFetch } from './freshFetch.ts';
 import { eventually, type Stack } from './stack.ts';
 import { CREATES } from '../../packages/contract/test/controlPlane/requests.ts';
@@ -43,7 +44,8 @@ export async function changeByHand(stack: Stack, deploymentId: string, source: s
 
 /** Uploads a source and PATCHes the deployment to it. Returns the new revision without waiting for it. */
 async function patchByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
-  const packed = await packSource({ root: source, directory: stack.folder });
+  const entries = await sourceFiles(source, []);
+  const packed = await packSource({ root: source, entries, directory: stack.folder });
   const upload = (await stack.call('POST', `/v2/deployments/${deploymentId}/upload-url`)) as {
     upload_url: string;
     object_path: string;

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 
 import { packSource } from '../../../src/artifact/pack.ts';
+import { sourceFiles } from '../../../src/artifact/sourceFiles.ts';
 import { releaseRequest } from '../../../src/cli/commands/release/releaseRequest.ts';
 import { beforeReading } from '../../../src/config/datasetSchema.ts';
 import { loadConfig, type LoadedConfig } from '../../../src/config/loadConfig.ts';
@@ -148,7 +149,7 @@ async function makeArtifacts(stack: Stack, count: number): Promise<readonly Arti
     const root = join(stack.folder, `source-${number}`);
     await mkdir(root);
     await writeSmallAgent(root, { says: `Hello Ada! This is version ${number}.` });
-    const packed = await packSource({ root });
+    const packed = await packSource({ root, entries: await sourceFiles(root, []) });
     const { digest, sizeBytes } = packed;
     const store = storeOf(stack);
     await store.put(packed.file, digest);

@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../../src/artifact/pack.ts';
+import { sourceFiles } from '../../../src/artifact/sourceFiles.ts';
 import {
   configurationDifference,
   releaseDifference,
@@ -24,7 +25,7 @@ async function put(name: string, content: string): Promise<string> {
   const root = join(folder, name);
   await mkdir(root);
   await writeFile(join(root, 'graph.json'), content);
-  const packed = await packSource({ root });
+  const packed = await packSource({ root, entries: await sourceFiles(root, []) });
   await openArtifactStore(join(folder, 'store')).put(packed.file, packed.digest);
   await packed.remove();
   return packed.digest;

@@ -1,9 +1,10 @@
-import { lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { packSource } from '../../../../src/artifact/pack.ts';
+import { sourceFiles } from '../../../../src/artifact/sourceFiles.ts';
 import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
@@ -29,7 +30,7 @@ describe('slipway pack', () => {
   it('prints the digest that a release of it would have', async () => {
     const output = testOutput({ json: true });
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
-    const packed = await packSource({ root: folder });
+    const packed = await packSource({ root: folder, entries: await sourceFiles(folder, []) });
     await packed.remove();
     expect(output.events).toEqual([
       { event: 'packed', artifact: packed.digest, sizeBytes: packed.sizeBytes, entries: 2, file: null },
@@ -41,6 +42,17 @@ describe('slipway pack', () => {
     await runPackCommand(contextOf(output), { config: config(), list: true });
     expect(output.said.slice(0, 2)).toEqual(['graph.json', 'slipway.yaml']);
     expect(output.said[2]).toMatch(/^sha256:[0-9a-f]{64} \(1 KB, 2 files\)$/);
+  });
+
+  it('packs only what it lists and searches for secrets', async () => {
+    await writeFile(join(folder, 'credentials.json'), '{}');
+    await appendFile(config(), 'artifact: { ignore: [credentials.json] }\n');
+    const output = testOutput({ json: true });
+    await runPackCommand(contextOf(output), { config: config(), list: true, strict: true });
+    expect(output.events).toMatchObject([
+      ...['graph.json', 'slipway.yaml'].map((path) => ({ event: 'entry', path })),
+      { event: 'packed', entries: 2 },
+    ]);
   });
 
   it('lists a name with control characters on one line, without them', async () => {
