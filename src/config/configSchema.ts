@@ -15,6 +15,7 @@ import { Check, ChecksBudget } from './checkSchema.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
   approvalFields,
+  BaseUrl,
   Duration,
   durationField,
   enoughApprovers,
@@ -24,7 +25,6 @@ import {
   present,
   Reference,
   SecretReference,
-  ServiceUrl,
   Text,
   typeProblem,
   unless,
@@ -100,7 +100,7 @@ const OnError = z
 
 const Target = z
   .strictObject({
-    controlPlane: ServiceUrl.describe('The control plane’s base URL'),
+    controlPlane: BaseUrl.describe('The control plane’s base URL'),
     controlPlaneId: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'expected letters, digits, ".", "_" and "-"')
@@ -123,7 +123,7 @@ const Target = z
       .describe('The tenant, sent as X-Tenant-Id, if the key is for several. Default: the key’s own'),
     deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is required'),
     deploymentId: z.uuid().optional().describe('The deployment’s id, if it cannot be found by name'),
-    agentUrl: ServiceUrl.optional().describe('The agent’s address, if the control plane returns none'),
+    agentUrl: BaseUrl.optional().describe('The agent’s address, if the control plane returns none'),
     agentOrigins: z
       .array(Origin)
       .optional()

@@ -87,6 +87,11 @@ export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL', abort: true })
   .superRefine(unless(serviceUrlProblem));
 
+/** The address that a service's paths are appended to. */
+export const BaseUrl = ServiceUrl.refine((url) => /^[^?#]*$/.test(url), {
+  message: 'expected an address without a query and a fragment',
+});
+
 /** The origin of a service, or every host below a domain. */
 export const Origin = z
   .string()

@@ -5,7 +5,7 @@ import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, SecretReference, ServiceUrl, SHARE, Text } from './fields.ts';
+import { BaseUrl, Duration, SecretReference, ServiceUrl, SHARE, Text } from './fields.ts';
 import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,7 +26,7 @@ const Change = z
   });
 
 const Prometheus = z.strictObject({
-  url: ServiceUrl.describe('The base URL of Prometheus, or of a service with its HTTP API'),
+  url: BaseUrl.describe('The base URL of Prometheus, or of a service with its HTTP API'),
   query: Text.max(5_000).describe(
     'PromQL that gives one number. {deployment} and {target} become their names',
   ),
@@ -52,7 +52,7 @@ const Feedback = z.strictObject({
   project: Text.max(250)
     .optional()
     .describe('The tracing project. Default: the one with the deployment’s name'),
-  url: ServiceUrl.optional().describe(
+  url: BaseUrl.optional().describe(
     'The tracing service. Default: the control plane’s address; needed for vocabulary public',
   ),
   apiKey: SecretReference.optional().describe(

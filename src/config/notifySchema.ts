@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
 import { fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { SecretReference, ServiceUrl, Text } from './fields.ts';
+import { BaseUrl, SecretReference, Text } from './fields.ts';
 import { namedTwice, unknownName } from './nearestWord.ts';
 
 const OF_KIND = {
@@ -38,7 +38,7 @@ const Receiver = z
       .regex(/^[\w.-]+\/[\w.-]+$/u, 'expected owner/name')
       .optional()
       .describe('The GitHub repository, owner/name. Default: from CI, or from the git remote origin'),
-    apiUrl: ServiceUrl.optional().describe(
+    apiUrl: BaseUrl.optional().describe(
       'GitHub’s API; https://HOST/api/v3 of a GitHub Enterprise Server. Default: https://api.github.com',
     ),
     environment: Text.optional().describe('GitHub’s environment. Default: the target’s name'),

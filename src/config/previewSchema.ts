@@ -4,7 +4,7 @@ import { deploymentOf, patternProblem, pullRequestOf } from '../domain/preview/p
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { Duration, EntryName, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { BaseUrl, Duration, EntryName, SecretReference, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
 import { unknownName } from './nearestWord.ts';
 import { DAY_MS } from '../domain/duration.ts';
@@ -20,7 +20,7 @@ const Comment = z.strictObject({
     .regex(/^[\w.-]+(?:\/[\w.-]+)+$/u, 'expected owner/name, or the whole path of a GitLab project')
     .optional()
     .describe('The repository of the pull request. Default: from CI, or from the git remote origin'),
-  apiUrl: ServiceUrl.optional().describe(
+  apiUrl: BaseUrl.optional().describe(
     'The API. Default: https://api.github.com, or https://gitlab.com/api/v4',
   ),
 });

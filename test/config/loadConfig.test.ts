@@ -60,6 +60,8 @@ describe('an invalid slipway.yaml', () => {
   it.each<[text: string, expected: RegExp]>([
     [withField('source: docker'), /expected one of "internal_source"/],
     [RIGHT.replace('http://localhost:8000', 'localhost'), /controlPlane: expected an http or https URL/],
+    [RIGHT.replace('8000', '8000/cp?tenant=a'), /controlPlane: expected an address without a query/],
+    [RIGHT.replace('8000', '8000/#cp'), /controlPlane: expected an address without a query and a fragment/],
     [withField('source: external_image'), /image: expected, for source external_image/],
     [RIGHT.replace('contains: Hello', 'matches: "("'), /matches: Invalid regular expression/],
     [
