@@ -21,6 +21,7 @@ import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
+import { retryBusy } from '../retryBusy.ts';
 import { counted } from '../ui/text.ts';
 import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 
@@ -120,14 +121,16 @@ function observedRevisions(
   context: CommandContext,
   spec: TargetSpec,
 ): Promise<readonly ObservedRevision[] | null> {
-  return withControlPlane(context, spec, async (client) => {
-    const { id } = await findDeployment(client, spec);
-    const observed: ObservedRevision[] = [];
-    for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
-      observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
-    }
-    return observed;
-  }).catch(
+  return withControlPlane(context, spec, (client) =>
+    retryBusy(context, async () => {
+      const { id } = await findDeployment(client, spec);
+      const observed: ObservedRevision[] = [];
+      for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
+        observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
+      }
+      return observed;
+    }),
+  ).catch(
     onSlipwayError(({ message }) => {
       context.output.note(`skipping the control plane: ${message}`);
       return null;
@@ -165,12 +168,14 @@ async function listedDeployments(
   const any = withPreview(config, { name, preview }, 1);
   const { spec } = await chooseTargetSpec(context, any, deploymentOf(pattern, 1));
   const query = { name_contains: pattern.replace(/\{pr\}.*$/u, '') };
-  return withControlPlane(context, spec, async (client) => {
-    const listed: Pick<UnheldPreview, 'deployment' | 'deploymentId'>[] = [];
-    for await (const { id, name: deployment, status } of client.eachDeployment(query))
-      if (status !== 'AWAITING_DELETE') listed.push({ deployment, deploymentId: id });
-    return listed;
-  }).catch(
+  return withControlPlane(context, spec, (client) =>
+    retryBusy(context, async () => {
+      const listed: Pick<UnheldPreview, 'deployment' | 'deploymentId'>[] = [];
+      for await (const { id, name: deployment, status } of client.eachDeployment(query))
+        if (status !== 'AWAITING_DELETE') listed.push({ deployment, deploymentId: id });
+      return listed;
+    }),
+  ).catch(
     onSlipwayError(({ message }) => {
       context.output.note(`skipping the previews "${name}": ${message}`);
       return [];

@@ -20,6 +20,7 @@ import {
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { logPrinter } from './printRevisionLog.ts';
@@ -70,10 +71,12 @@ async function tellLog(
 ): Promise<void> {
   const { output } = context;
   const { name: target, spec } = chosen;
-  const deployment = await findDeployment(client, spec);
+  const retry = <T>(call: () => Promise<T>): Promise<T> => retryBusy(context, call, signal);
+  const deployment = await retry(() => findDeployment(client, spec));
   const { active_revision_id: active, latest_revision_id: newest } = deployment;
   const unnamed = serving ? active : newest;
-  const revisionId = revision === undefined ? unnamed : await revisionMeant(client, deployment.id, revision);
+  const revisionId =
+    revision === undefined ? unnamed : await retry(() => revisionMeant(client, deployment.id, revision));
   if (revisionId === null) {
     const lacks = serving ? 'no revision that serves' : 'no revision';
     throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {
@@ -82,7 +85,7 @@ async function tellLog(
   }
   const of = { deploymentId: deployment.id, revisionId };
   const print = logPrinter(context, chosen, revisionId);
-  const { lines, after } = await logEnd(client, of, stage, tail);
+  const { lines, after } = await retry(() => logEnd(client, of, stage, tail));
   output.progress(
     `Log of revision ${revisionId} on "${target}": ${standing(target, revisionId, deployment)}`,
   );
@@ -111,7 +114,12 @@ function standing(target: string, revisionId: string, deployment: Deployment): s
 const Line = z.looseObject({ id: z.string(), stage: z.string(), message: z.string(), timestamp: z.string() });
 
 /** The errors of a connection that may soon work again. */
-const PASSING: readonly string[] = ['SLIPWAY_NO_ANSWER', 'SLIPWAY_UNREACHABLE', 'SLIPWAY_SERVICE_ERROR'];
+const PASSING: readonly string[] = [
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+];
 const REOPEN_AFTER_MS = 1_000;
 
 /**
@@ -128,6 +136,7 @@ export async function* followLog(
   signal: AbortSignal,
 ): AsyncGenerator<LogLine, void> {
   for (let offset = after; !signal.aborted;) {
+    let askedMs = 0;
     try {
       const query = { stage, offset };
       for await (const { event, data } of await client.followRevisionLogs(deploymentId, revisionId, query, {
@@ -142,8 +151,9 @@ export async function* followLog(
     } catch (error) {
       if (isAborted(signal)) return;
       if (!(error instanceof ServiceError) || !PASSING.includes(error.code)) throw error;
+      askedMs = error.retryAfterMs ?? 0;
     }
-    await pause(REOPEN_AFTER_MS, signal);
+    await pause(Math.max(askedMs, REOPEN_AFTER_MS), signal);
   }
 }
 

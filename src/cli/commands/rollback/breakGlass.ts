@@ -17,6 +17,7 @@ import {
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
@@ -29,6 +30,8 @@ interface BreakGlassOrder {
   /** How long to wait for the revision, in milliseconds. */
   readonly timeoutMs: number;
 }
+
+type Retry = <T>(call: () => Promise<T>) => Promise<T>;
 
 const POLL_MS = 500;
 
@@ -46,8 +49,9 @@ export async function breakGlass(
   const { output, home } = context;
   const { target, requestedBy } = order;
   return withControlPlane(context, target, async (client) => {
-    const before = await findDeployment(client, target);
-    const to = await chooseRevision(client, before, order);
+    const retry: Retry = (call) => retryBusy(context, call, signal);
+    const before = await retry(() => findDeployment(client, target));
+    const to = await retry(() => chooseRevision(client, before, order));
     const since = new Date().toISOString();
     const hold = { target: target.name, since, by: requestedBy, to };
     // A full disk or a damaged hold must not prevent the rollback.
@@ -65,7 +69,7 @@ export async function breakGlass(
       );
     }
 
-    const followed = await redeploy(client, before, to, async () => {
+    const followed = await redeploy(client, before, to, retry, async () => {
       // Nothing was restored, so this rollback's hold is removed again.
       if (held === true) await removeLocalHold(home, target);
       output.warn('rejected: nothing was changed, and the hold is as it was before');
@@ -148,6 +152,7 @@ async function redeploy(
   client: ControlPlaneClient,
   before: Deployment,
   to: string,
+  retry: Retry,
   onRefused: () => Promise<void>,
 ): Promise<string> {
   const madeBy = (after: Deployment): string | undefined =>
@@ -155,7 +160,7 @@ async function redeploy(
       ? after.latest_revision_id
       : undefined;
   try {
-    return madeBy(await client.redeployRevision(before.id, to)) ?? to;
+    return madeBy(await retry(() => client.redeployRevision(before.id, to))) ?? to;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (!error.mayHaveBeenTaken) {
@@ -163,7 +168,7 @@ async function redeploy(
       throw error;
     }
     // The outcome of the redeploy is unknown, so read the deployment.
-    const after = await client.getDeployment(before.id);
+    const after = await retry(() => client.getDeployment(before.id));
     const made = madeBy(after);
     if (made !== undefined) return made;
     if (after.active_revision_id === to && before.active_revision_id !== to) return to;

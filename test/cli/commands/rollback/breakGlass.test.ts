@@ -32,6 +32,8 @@ class ControlPlane {
   offersList = true;
   /** Whether that list has the oldest first. */
   isOldestFirst = false;
+  /** The statuses of the next answers to reads and to redeploys, instead of correct ones. */
+  busy: { GET: number[]; POST: number[] } = { GET: [], POST: [] };
   #looks = 0;
 
   /** Answers until the end of the test. */
@@ -42,7 +44,9 @@ class ControlPlane {
 
   #answer({ headers, url }: SeenRequest, response: ServerResponse): void {
     const { pathname: path, searchParams: query } = new URL(url, 'http://control.plane');
+    const busy = this.busy[path.endsWith('/redeploy') ? 'POST' : 'GET'].shift();
     if (headers['x-api-key'] !== KEY) json(response, 401, { detail: 'no' });
+    else if (busy !== undefined) json(response, busy, { detail: 'busy' });
     else if (path === '/v2/deployments') json(response, 200, { resources: [this.#deployment()], offset: 1 });
     else if (path === `/v2/deployments/${this.id}`) json(response, 200, this.#deployment());
     else if (path.endsWith('/revisions')) {
@@ -281,6 +285,20 @@ describe('rolling back without Temporal', () => {
     plane.redeploy = 'silent_before';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
     expect(await readLocalHold(home, target())).toBeDefined();
+  });
+
+  it('tries again if the control plane is busy', async () => {
+    plane.busy = { GET: [503, 429], POST: [429] };
+    const { exitCode, noted } = await breaking();
+    expect(exitCode).toBe(0);
+    expect(noted).toContain('GET /v2/deployments was answered with 503: busy; trying again in 500ms');
+    expect(plane.redeployed).toEqual([plane.revisions[1]]);
+  });
+
+  it('does not send a redeploy again that a busy control plane may have accepted', async () => {
+    plane.busy = { GET: [], POST: [503] };
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+    expect(plane.redeployed).toEqual([]);
   });
 
   it('keeps the hold unchanged if the redeploy is rejected', async () => {
