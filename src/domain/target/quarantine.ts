@@ -1,5 +1,6 @@
 import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
+import { findRevision } from '../deployment/revisionName.ts';
 import type { KnownRevision, ReleaseResult } from '../release/release.ts';
 import type { Quarantined, TargetState } from './targetState.ts';
 
@@ -49,12 +50,14 @@ export function findQuarantined(state: TargetState, artifact: string): Quarantin
 
 /**
  * The artifact that a person means: by its identity, the beginning of its digest (8 digits or more), or a revision
- * with it.
+ * with it. An update may also name the revision by the beginning of its id, or by its release. (Stored histories
+ * ignored such signals.)
  * @returns its identity, or a sentence that says why it is unclear.
  */
 export function findArtifact(
   state: TargetState,
   named: string,
+  origin: string,
 ): { readonly artifact: string } | { readonly problem: string } {
   const revision = state.known.find(({ revisionId }) => revisionId === named);
   if (revision !== undefined) {
@@ -73,7 +76,14 @@ export function findArtifact(
     ? [...known].filter((artifact) => artifact.startsWith(`sha256:${digits}`))
     : [];
   const [only] = found;
-  if (only === undefined) return { problem: `the target knows no artifact and no revision "${named}"` };
+  if (only === undefined) {
+    const problem = `the target knows no artifact and no revision "${named}"`;
+    if (origin === 'signal') return { problem };
+    const meant = findRevision({ known: state.known, history: [] }, named);
+    if ('askFor' in meant) return { problem };
+    if ('revisionId' in meant) return findArtifact(state, meant.revisionId, origin);
+    return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
+  }
   if (found.length === 1) return { artifact: only };
   return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
 }

@@ -254,7 +254,7 @@ function handleQuarantine(target: Target): void {
   const read = (raw: unknown, origin: string): { readonly artifact: string; readonly by: Actor } | string => {
     const message = readQuarantineMessage(raw, origin);
     if (typeof message === 'string') return message;
-    const found = findArtifact(target.state, message.artifact);
+    const found = findArtifact(target.state, message.artifact, origin);
     return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
   };
   handleMessage(target, {

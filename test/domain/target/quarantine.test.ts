@@ -11,6 +11,7 @@ import {
 import { ADA, NOW, result, seasoned, verified } from './targets.ts';
 
 const ONE = `sha256:${'1'.repeat(64)}`;
+const UNKNOWN_ID = '0d6f2c1a-1111-4111-8111-111111111111';
 const OTHER = `sha256:${'1'.repeat(10)}${'2'.repeat(54)}`;
 
 describe('a quarantine', () => {
@@ -70,7 +71,13 @@ describe('a quarantine', () => {
 
 describe('the artifact that a person names', () => {
   const state = seasoned({
-    known: [{ ...verified('r1'), artifact: ONE }, verified('r2'), { ...verified('r3'), artifact: OTHER }],
+    known: [
+      { ...verified('r1'), artifact: ONE },
+      verified('r2'),
+      { ...verified('r3'), artifact: OTHER },
+      { ...verified('60c1d2e3-one'), artifact: ONE, release: 'release-4' },
+      { ...verified('60c1ffff-other'), artifact: OTHER },
+    ],
   });
 
   it.each([
@@ -79,16 +86,26 @@ describe('the artifact that a person names', () => {
     [OTHER.slice(0, 25), OTHER],
     [OTHER.slice('sha256:'.length, 30), OTHER],
     ['image:registry.test/agent:1', 'image:registry.test/agent:1'],
+    ['60c1d2e3', ONE],
+    ['release-4', ONE],
   ])('%s is %s', (named, artifact) => {
-    expect(findArtifact(state, named)).toEqual({ artifact });
+    expect(findArtifact(state, named, 'update')).toEqual({ artifact });
   });
 
   it.each([
     ['r2', 'was not shipped from here'],
     ['1111111111', 'the beginning of 2 artifacts'],
-    ['1111', 'knows no artifact and no revision'],
-    ['release-7', 'knows no artifact and no revision'],
+    ['1111', 'knows no artifact "1111", and no revision or release of this target is called'],
+    ['release-7', 'knows no artifact "release-7", and no revision or release of this target is called'],
+    ['60c1', 'knows no artifact "60c1", and several revisions begin with'],
+    [UNKNOWN_ID, 'knows no artifact and no revision'],
   ])('%s is ambiguous: %s', (named, why) => {
-    expect(findArtifact(state, named)).toEqual({ problem: expect.stringContaining(why) as string });
+    expect(findArtifact(state, named, 'update')).toEqual({
+      problem: expect.stringContaining(why) as string,
+    });
+  });
+
+  it('in a signal, is no beginning of a revision: stored histories ignored it', () => {
+    expect(findArtifact(state, '60c1d2e3', 'signal')).toHaveProperty('problem');
   });
 });

@@ -51,7 +51,7 @@ export async function runHoldCommand(
 /**
  * `slipway quarantine TARGET ARTIFACT` and `slipway unquarantine TARGET ARTIFACT`: an artifact in quarantine is not
  * released on the target, and none of its revisions is restored automatically.
- * @param artifact - a digest or its first characters, `image:…`, `git:…`, or one of its revisions.
+ * @param artifact - a digest or its first characters, `image:…`, `git:…`, or one of its revisions or releases.
  */
 export async function runQuarantineCommand(
   context: CommandContext,
