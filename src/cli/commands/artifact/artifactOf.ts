@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
@@ -45,7 +46,7 @@ export async function artifactOf(
   if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
-  const source = await sourceToPack({ config, folder });
+  const source = await sourceToPack({ config, folder }, context);
   await warnOfSecrets(context.output, source, strict, signal);
   const packed = await packSource({ ...source, signal });
   try {
@@ -63,12 +64,29 @@ export interface SourceToPack {
   readonly entries: readonly SourceEntry[];
 }
 
-/** The source that `slipway.yaml` names, resolved relative to that file. */
-export async function sourceToPack({ config, folder }: Project): Promise<SourceToPack> {
+/** The source that `slipway.yaml` names, resolved relative to that file, without Slipway's own folders. */
+export async function sourceToPack({ config, folder }: Project, context: Machine): Promise<SourceToPack> {
   const root = resolve(folder, config.artifact.path);
-  const entries = await sourceFiles(root, config.artifact.ignore);
+  const { url } = artifactStoreOf({ config, folder }, context);
+  // They change with each release, and the home has keys.
+  const own = [context.home, ...(url.startsWith('file:') ? [fileURLToPath(url)] : [])];
+  const entries = await sourceFiles(root, [
+    ...config.artifact.ignore,
+    ...own.flatMap((place) => patternOf(relative(root, place))),
+  ]);
   await requireMerged(root, entries);
   return { root, entries };
+}
+
+/** The pattern of one folder in an ignore file. None for a folder that is not in the source, or is the source. */
+function patternOf(path: string): readonly string[] {
+  if (path === '' || path.split(sep)[0] === '..' || isAbsolute(path)) return [];
+  return [
+    `/${path
+      .split(sep)
+      .join('/')
+      .replaceAll(/[\\*?[\]!#\s]/g, '\\$&')}/`,
+  ];
 }
 
 /** An unfinished merge, rebase or `stash pop` leaves conflict markers in files. Without git, nothing is checked. */

@@ -23,11 +23,9 @@ interface PackCommandOptions extends FileOptions {
  * `slipway pack`: what a release would ship, with its digest, without shipping it.
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE if the tarball cannot be written.
  */
-export async function runPackCommand(
-  { output }: CommandContext,
-  options: PackCommandOptions,
-): Promise<number> {
-  const source = await sourceToPack(await loadConfig(options.config));
+export async function runPackCommand(context: CommandContext, options: PackCommandOptions): Promise<number> {
+  const { output } = context;
+  const source = await sourceToPack(await loadConfig(options.config), context);
   return interruptible(async (signal) => {
     if (options.list === true) {
       for (const { path } of source.entries) {

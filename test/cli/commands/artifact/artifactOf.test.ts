@@ -9,7 +9,7 @@ import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts
 import { artifactOf, type PreparedArtifact } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { parseConfig } from '../../../../src/config/loadConfig.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -48,6 +48,17 @@ describe('the artifact of a target', () => {
     expect(recordStore).toBe(pathToFileURL(join(folder, '..', 'shared-store')).href);
     await rm(join(folder, '..', 'shared-store'), { recursive: true });
   });
+
+  it.each(['store: kept', 'store: "a [store]"', 'ignore: ["!home", "!kept"], store: kept'])(
+    'is the same after a release, although the home and the store are in the source: %s',
+    async (settings) => {
+      const text = `${TARGET}artifact: { ${settings} }\n`;
+      await writeFiles(folder, { 'home/api-key': 'secret', 'agent/home/graph.json': '{}' });
+      const first = await prepared(text);
+      expect(first.entries).toBe(2);
+      expect(await prepared(text)).toEqual(first);
+    },
+  );
 
   it.each([
     ['the environment’s, where the file names none', '', 's3://of-the-environment/x'],
