@@ -29,22 +29,25 @@ export type Source = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref'>;
 /**
  * The source's commit, its time, and its branch or tag: what CI names, else what git says. Each is `undefined` if it is
  * unknown.
+ * @param git - in the folder of `slipway.yaml`. `source`: in the packed folder, which may be outside of that.
  */
-export async function readSource(environment: Environment, git: Git): Promise<Source> {
+export async function readSource(environment: Environment, git: Git, source = git): Promise<Source> {
   const ci = ciRun(environment);
   const [commit, ref] = await Promise.all([
-    ci?.commit === undefined ? ownCommit(git) : namedCommit(git, ci.commit),
+    ci?.commit === undefined ? ownCommit(git, source) : namedCommit(git, ci.commit),
     ci?.ref ?? git('symbolic-ref', '--short', 'HEAD'),
   ]);
   return { ...commit, ref };
 }
 
 /** Git's commit, with `-dirty` and without its time if files differ from it. */
-async function ownCommit(git: Git): Promise<Omit<Source, 'ref'>> {
+async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   const head = await readCommit(git, 'HEAD');
   if (head === undefined) return {};
-  const changes = await git('status', '--porcelain', '--', '.', ':!.slipway');
-  if (changes === undefined) return head;
+  const changes = await Promise.all(
+    [git, source].map((each) => each('status', '--porcelain', '--', '.', ':!.slipway')),
+  );
+  if (changes.every((change) => change === undefined)) return head;
   return { commit: `${head.commit}-dirty` };
 }
 

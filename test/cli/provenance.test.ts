@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { type Git, gitIn, readRequester, readSource } from '../../src/cli/provenance.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 /** A git that answers from a table, and fails for all else. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -94,6 +94,17 @@ describe('the source', () => {
     expect(await readSource({}, gitIn(folder))).toEqual({ commit, committedAt, ref: 'topic' });
     await writeFile(join(folder, 'new'), '');
     expect(await readSource({}, gitIn(folder))).toEqual({ commit: `${commit}-dirty`, ref: 'topic' });
+  });
+
+  it('is dirty if the packed folder, outside of that of slipway.yaml, has changes', async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(folder, { 'agent/graph.json': '{}', 'deploy/slipway.yaml': '' });
+    for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b.c commit -qm one'])
+      execFileSync('git', words.split(' '), { cwd: folder });
+    const read = () => readSource({}, gitIn(join(folder, 'deploy')), gitIn(join(folder, 'agent')));
+    expect((await read()).commit).toMatch(/^[0-9a-f]{40}$/);
+    await writeFile(join(folder, 'agent/graph.json'), '{ }');
+    expect((await read()).commit).toMatch(/-dirty$/);
   });
 
   it('is unknown outside of a repository', async () => {

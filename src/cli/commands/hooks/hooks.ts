@@ -107,7 +107,7 @@ function requestSource(context: CommandContext, file: Project, signal: AbortSign
   return {
     release: shared(async (name) => {
       const { settings, spec } = await chooseTargetSpec(context, file.config, name);
-      const source = await sourceFacts(context.environment, file.folder, settings.notify);
+      const source = await sourceFacts(context.environment, file, settings.notify);
       const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
       const { artifact, recordStore } = prepared;
       return releaseRequest(

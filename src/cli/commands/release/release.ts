@@ -88,7 +88,7 @@ function readOrigin(
 ): Promise<readonly [Actor, SourceFacts]> {
   return Promise.all([
     readRequester(context, file.folder, reason),
-    sourceFacts(context.environment, file.folder, target.settings.notify),
+    sourceFacts(context.environment, file, target.settings.notify),
   ]);
 }
 

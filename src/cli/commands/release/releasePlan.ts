@@ -72,7 +72,7 @@ export async function releasePlan(
   const { artifact, recordStore } = prepared;
   const { environment } = context;
   const requestedBy = await readRequester(context, file.folder, undefined);
-  const source = await sourceFacts(environment, file.folder, settings.notify);
+  const source = await sourceFacts(environment, file, settings.notify);
   const request = releaseRequest(
     { ...settings, ...source, checks },
     { target: spec, artifact, recordStore, requestedBy },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
@@ -43,12 +44,12 @@ export function releaseRequest(
 
 export async function sourceFacts(
   environment: Environment,
-  folder: string,
+  { config, folder }: Project,
   receivers: readonly ReceiverSpec[] = [],
 ): Promise<SourceFacts> {
   const git = gitIn(folder);
   const [source, notify] = await Promise.all([
-    readSource(environment, git),
+    readSource(environment, git, gitIn(resolve(folder, config.artifact.path))),
     notifyOf(receivers, environment, git),
   ]);
   return { ...source, notify };
