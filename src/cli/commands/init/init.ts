@@ -43,7 +43,8 @@ export async function runInitCommand(
   { folder, terminal }: InitSurroundings,
 ): Promise<number> {
   const { output } = context;
-  const facts = await repositoryFacts(folder, gitIn(folder));
+  const git = gitIn(folder);
+  const facts = await repositoryFacts(folder, git);
   for (const line of factLines(facts)) output.print(line);
   const { ci: askedCi, target, controlPlane, deployment } = options;
   // Options override detected values and answers.
@@ -52,7 +53,8 @@ export async function runInitCommand(
   const text = configText(answers, facts, folder);
   const { config, problems } = lintText(text);
   refuseWrong(problems);
-  const ci = answers.ci === 'none' ? undefined : await ciFile(answers.ci, answers.target);
+  const inRepository = (await git('rev-parse', '--show-prefix')) ?? '';
+  const ci = answers.ci === 'none' ? undefined : await ciFile(answers.ci, answers.target, inRepository);
   const files = [{ path: CONFIG_FILE, text }, ...(ci === undefined ? [] : [ci])];
   await writeAll(folder, files, options.force ?? false);
   for (const { path } of files) {
@@ -163,13 +165,15 @@ const NAMED_TARGET = /(?<=\b(?:target|name): |_TARGET: )staging\b/g;
 /** The repository of Slipway's source in the templates: this package publishes no address. */
 const PLACEHOLDER = 'OWNER/slipway';
 
-async function ciFile(kind: Exclude<CiKind, 'none'>, target: string): Promise<CiFile> {
-  const { template, path, then } = FILES[kind];
+/** @param folder - the path in the repository; empty: its root, the only place where CI finds the file. */
+async function ciFile(kind: Exclude<CiKind, 'none'>, target: string, folder: string): Promise<CiFile> {
+  const { template, path, then, config } = FILES[kind];
+  const moved = `move it to the root of the repository, and add to its jobs "${config}: ${folder}${CONFIG_FILE}"; `;
   const text = await readFile(`${TEMPLATES}${template}`, 'utf8');
   return {
     path,
     text: text.replaceAll(NAMED_TARGET, target),
-    then: `replace ${PLACEHOLDER} with your copy of Slipway's repository; ${then}`,
+    then: `${folder === '' ? '' : moved}replace ${PLACEHOLDER} with your copy of Slipway's repository; ${then}`,
   };
 }
 
@@ -177,11 +181,13 @@ const FILES = {
   github: {
     template: 'github/release.yml',
     path: '.github/workflows/release.yml',
+    config: 'config',
     then: 'set the variable TEMPORAL_ADDRESS and the secrets that the workflow names, in the settings of the repository',
   },
   gitlab: {
     template: 'gitlab/release.gitlab-ci.yml',
     path: '.gitlab/slipway.gitlab-ci.yml',
+    config: 'SLIPWAY_INPUT_CONFIG',
     then: 'include it in .gitlab-ci.yml ("include: [.gitlab/slipway.gitlab-ci.yml]"), and set its variables',
   },
 } as const;

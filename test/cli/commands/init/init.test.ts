@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 
@@ -88,6 +89,17 @@ describe('slipway init --yes', () => {
     expect(workflow).toMatch(/^ +name: prod$/m);
     await init({ yes: true, ci: 'gitlab', target: 'prod', force: true });
     expect(await written('.gitlab/slipway.gitlab-ci.yml')).toMatch(/SLIPWAY_INPUT_TARGET: prod$/m);
+  });
+
+  it('in a folder of a repository, says where CI finds its file', async () => {
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    expect((await init({ yes: true, ci: 'github' })).said.join()).not.toContain('move it');
+    folder = join(folder, 'agents', 'one');
+    await mkdir(folder, { recursive: true });
+    const { said } = await init({ yes: true, ci: 'github' });
+    expect(said.join()).toContain(
+      'move it to the root of the repository, and add to its jobs "config: agents/one/slipway.yaml"',
+    );
   });
 
   it('prints an event for each file that it writes', async () => {
