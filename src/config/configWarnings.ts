@@ -3,6 +3,7 @@ import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import { originProblem } from '../domain/target/origin.ts';
+import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
@@ -76,7 +77,7 @@ function sharedDeployments(
   return targets.flatMap(({ path, target }) => {
     const {
       controlPlane,
-      controlPlaneId = controlPlane,
+      controlPlaneId = inOneSpelling(controlPlane),
       tenantId,
       deployment,
       deploymentId = deployment,
@@ -89,6 +90,10 @@ function sharedDeployments(
     const both = 'both names mean one target, with one queue and one history';
     return warn(path, field, other !== undefined && `is that of ${other}, too: ${both}`);
   });
+}
+
+function inOneSpelling(url: unknown): unknown {
+  return typeof url === 'string' && URL.canParse(url) ? normalizeServiceUrl(url) : url;
 }
 
 function resourceProblem(field: string, isPublic: boolean): string | false {
