@@ -5,7 +5,8 @@ import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 import type { HeldArtifact } from '../domain/artifact/retention.ts';
 import type { Check } from '../domain/check/check.ts';
-import { SlipwayError } from '../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../domain/errors.ts';
+import { parsedJson } from '../domain/scalars.ts';
 import { isDigest } from './digest.ts';
 
 /** An artifact's bytes, as the store returns them. */
@@ -41,7 +42,7 @@ export interface ArtifactStore {
   removeArtifact(digest: string, unlessPutAfter: string): Promise<boolean>;
   /** Writes a record as JSON, and replaces one with the same name. `name`: segments separated by `/`. */
   putRecord(name: string, record: unknown): Promise<void>;
-  /** A record; `undefined` if there is none with that name. */
+  /** A record; `undefined` if there is none with that name. @throws SlipwayError `SLIPWAY_RECORD_UNREADABLE`. */
   getRecord(name: string): Promise<unknown>;
   /** Removes a record, if there is one with that name. */
   removeRecord(name: string): Promise<void>;
@@ -88,19 +89,32 @@ export function recordName(path: string): string {
   return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
 }
 
+/** A record from its text. @throws SlipwayError `SLIPWAY_RECORD_UNREADABLE` if it is not JSON. */
+export function recordOfText(text: string, name: string, place: string): unknown {
+  const record = parsedJson(text);
+  if (record !== undefined) return record;
+  throw new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not JSON`, {
+    place,
+    hint: 'Restore the file from a backup, or move it out of the store.',
+  });
+}
+
 /** The digest of a list of checks. Equal lists have the same digest. */
 export function checksDigest(checks: readonly Check[]): string {
   return `sha256:${createHash('sha256').update(canonicalJson(checks)).digest('hex')}`;
 }
 
-/** Stores a list of checks among the records, which `slipway prune` never removes. Returns its digest. */
+/** Stores a list of checks among the records, which `slipway prune` never removes, or repairs it. Returns its digest. */
 export async function keepChecks(
-  store: Pick<ArtifactStore, 'getRecord' | 'putRecord'>,
+  store: Pick<ArtifactStore, 'getRecord' | 'putRecord' | 'url'>,
   checks: readonly Check[],
 ): Promise<string> {
   const digest = checksDigest(checks);
-  const name = recordOf(digest);
-  if ((await store.getRecord(name)) === undefined) await store.putRecord(name, checks);
+  const isKept = await readKeptChecks(store, digest).then(
+    () => true,
+    onSlipwayError(() => false, 'SLIPWAY_RECORD_UNREADABLE'),
+  );
+  if (!isKept) await store.putRecord(recordOf(digest), checks);
   return digest;
 }
 

@@ -11,6 +11,7 @@ import {
   ARTIFACTS,
   type ArtifactStore,
   recordName,
+  recordOfText,
   recordPath,
   RECORDS,
   type StoredArtifact,
@@ -98,7 +99,7 @@ export function folderStore(path: string): ArtifactStore {
 
     async getRecord(name) {
       const text = await ask(() => readFile(fileAt(recordPath(name)), 'utf8'), { instead: undefined });
-      return text === undefined ? undefined : (JSON.parse(text) as unknown);
+      return text === undefined ? undefined : recordOfText(text, name, url);
     },
 
     async removeRecord(name) {

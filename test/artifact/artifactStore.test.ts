@@ -161,6 +161,26 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listRecords()).toEqual(['staging/1.json']);
     });
 
+    it('that is damaged is reported by its name', async () => {
+      await kind.overwrite(place, 'records/staging/1.json', '{ "outcome": "rel');
+      await expect(store.getRecord('staging/1.json')).rejects.toMatchObject({
+        code: 'SLIPWAY_RECORD_UNREADABLE',
+        message: 'the record staging/1.json is not JSON',
+        place: store.url,
+      });
+    });
+
+    it.each(['[{ "name": "greets"', '[]'])('of checks is repaired when they pass again: %s', async (text) => {
+      const digest = await keepChecks(store, [CHECK]);
+      const [path = ''] = await kind.stored(place);
+      await kind.overwrite(place, path, text);
+      await expect(readKeptChecks(store, digest)).rejects.toMatchObject({
+        code: 'SLIPWAY_RECORD_UNREADABLE',
+      });
+      await keepChecks(store, [CHECK]);
+      expect(await readKeptChecks(store, digest)).toEqual([CHECK]);
+    });
+
     it('stays in the store under any name', async () => {
       await store.putRecord('a target:ä\\..\\x/1.json', { kept: true });
       expect(await store.listRecords()).toEqual(['a target:ä\\..\\x/1.json']);

@@ -17,6 +17,7 @@ import {
   ARTIFACTS,
   type ArtifactStore,
   recordName,
+  recordOfText,
   recordPath,
   RECORDS,
   type StoredArtifact,
@@ -164,7 +165,7 @@ export function s3Store(place: S3Place): ArtifactStore {
       const text = await ask(async (s3) => (await s3.getObject(object)).Body?.transformToString(), {
         instead: undefined,
       });
-      return text === undefined ? undefined : (JSON.parse(text) as unknown);
+      return text === undefined ? undefined : recordOfText(text, name, url);
     },
 
     async removeRecord(name) {

@@ -221,13 +221,9 @@ async function readRelease(store: ArtifactStore, name: string): Promise<readonly
 type ReleaseRecord = Omit<ReleaseResult, 'verdicts'> & Partial<Pick<ReleaseResult, 'verdicts'>>;
 
 async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseRecord | undefined> {
-  try {
-    const record = await store.getRecord(name);
-    if (typeof record === 'object' && record !== null) return record as ReleaseRecord;
-    if (record === undefined) return undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const record = await store.getRecord(name);
+  if (typeof record === 'object' && record !== null) return record as ReleaseRecord;
+  if (record === undefined) return undefined;
   throw unreadable(name, store.url);
 }
 

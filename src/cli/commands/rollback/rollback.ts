@@ -196,6 +196,4 @@ export async function recordedRevisions(
   return [...recorded.values()];
 }
 
-function noneIfDamaged(error: unknown): undefined {
-  if (!(error instanceof SyntaxError)) throw error;
-}
+const noneIfDamaged = onSlipwayError(() => undefined, 'SLIPWAY_RECORD_UNREADABLE');
