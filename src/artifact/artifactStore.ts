@@ -85,8 +85,14 @@ export function recordPath(name: string): string {
   return `${RECORDS}${segments.map(encodeURIComponent).join('/')}`;
 }
 
-export function recordName(path: string): string {
-  return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
+/** The name of the record at a path; `undefined` if the path is not a record's. */
+export function recordName(path: string): string | undefined {
+  try {
+    return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
 }
 
 /** A record from its text. @throws SlipwayError `SLIPWAY_RECORD_UNREADABLE` if it is not JSON. */

@@ -110,7 +110,7 @@ export function folderStore(path: string): ArtifactStore {
       const paths = await filesBelow(RECORDS);
       return paths
         .filter((path) => !path.endsWith('.tmp'))
-        .map(recordName)
+        .flatMap((path) => recordName(path) ?? [])
         .filter((name) => name.startsWith(prefix))
         .sort();
     },

@@ -161,6 +161,12 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listRecords()).toEqual(['staging/1.json']);
     });
 
+    it('is never a file with a name that Slipway does not write', async () => {
+      await store.putRecord('staging/1.json', {});
+      await kind.overwrite(place, 'records/staging/100%.json', '{}');
+      expect(await store.listRecords()).toEqual(['staging/1.json']);
+    });
+
     it('that is damaged is reported by its name', async () => {
       await kind.overwrite(place, 'records/staging/1.json', '{ "outcome": "rel');
       await expect(store.getRecord('staging/1.json')).rejects.toMatchObject({

@@ -177,7 +177,7 @@ export function s3Store(place: S3Place): ArtifactStore {
       const Prefix = `${place.prefix}${RECORDS}${prefix.split('/').map(encodeURIComponent).join('/')}`;
       const objects = await ask((s3) => objectsBelow(s3, { Bucket: place.bucket, Prefix }));
       return objects
-        .flatMap(({ Key }) => (Key === undefined ? [] : recordName(Key.slice(place.prefix.length))))
+        .flatMap(({ Key }) => (Key === undefined ? [] : (recordName(Key.slice(place.prefix.length)) ?? [])))
         .sort();
     },
   };
