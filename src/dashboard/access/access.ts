@@ -40,9 +40,10 @@ export function createAccess({
   const session = async (c: Context<PageEnv>): Promise<Session> => {
     const kept = cookies.session(c);
     const current = kept ?? newSession(everybody);
+    // Before a session begins: browsers send no cookie with a form of another site, whose answer would end the session.
+    await refuseCrossSite(c, current);
     if (kept === undefined) cookies.startSession(c, current);
     c.set('session', current);
-    await refuseCrossSite(c, current);
     return current;
   };
 

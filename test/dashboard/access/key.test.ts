@@ -184,6 +184,15 @@ describe('a request that changes something', () => {
     expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('SLIPWAY_CROSS_SITE_REQUEST')]);
   });
 
+  it('leaves the session as it is if another site sent it, for which browsers send no cookie', async () => {
+    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const answer = await app.request('/press', {
+      method: 'POST',
+      headers: { host: 'localhost', origin: 'https://evil.example' },
+    });
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([403, []]);
+  });
+
   it('is rejected with the token of another session', async () => {
     page = await startPage({});
     const [browser, other] = [new TestBrowser(), new TestBrowser()];
