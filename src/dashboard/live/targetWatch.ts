@@ -49,6 +49,8 @@ export class TargetWatch {
   readonly #hooks: HookWatches;
   readonly #stopping = new AbortController();
   readonly #deploymentIsDue = atMostEvery(DEPLOYMENT_EVERY_MS);
+  /** One after the other, so that an answer never replaces a newer one. */
+  readonly #deploymentReads = pLimit(1);
   readonly #buildLogIsDue = atMostEvery(BUILD_LOG_EVERY_MS);
   readonly #keptIsDue = atMostEvery(KEPT_EVERY_MS);
 
@@ -144,7 +146,10 @@ export class TargetWatch {
     });
     if (running !== null && running.workflowId !== before?.running?.workflowId)
       void this.#watchRelease(running.workflowId);
-    void this.#lookAtDeployment();
+    const mayServeAnother =
+      running?.workflowId !== before?.running?.workflowId ||
+      state.activeRevisionId !== before?.state.activeRevisionId;
+    void this.#lookAtDeployment(mayServeAnother);
   }
 
   #silent(why: string, hint: string | undefined): false {
@@ -181,8 +186,10 @@ export class TargetWatch {
         ]);
         const call = await runningCallOf(temporal.settings, described);
         if (!runs()) return;
+        const hasStepped = progress.steps.length !== this.#snapshot.progress?.steps.length;
         this.#change({ progress, call: call ?? progress.found ?? null });
         if (described.status.name !== 'RUNNING') return;
+        void this.#lookAtDeployment(hasStepped);
         void this.#lookAtBuild();
         await news.wait(RELEASE_WAIT_MS, signal);
       } catch {
@@ -192,11 +199,14 @@ export class TargetWatch {
     }
   }
 
-  async #lookAtDeployment(): Promise<void> {
+  /** @param mayServeAnother - whether it may serve another revision than at the last read, which is then repeated. */
+  async #lookAtDeployment(mayServeAnother: boolean): Promise<void> {
     const spec = this.#snapshot.view?.state.spec ?? null;
-    if (spec === null || !this.#deploymentIsDue()) return;
+    if (spec === null || !this.#deploymentIsDue(mayServeAnother)) return;
     await this.#firstReads.over();
-    this.#change({ deployment: await seeDeployment(this.#context, spec) });
+    await this.#deploymentReads(async () =>
+      this.#change({ deployment: await seeDeployment(this.#context, spec) }),
+    );
   }
 
   async #lookAtBuild(): Promise<void> {
@@ -220,11 +230,11 @@ export class TargetWatch {
   }
 }
 
-/** @returns a function that returns `true` if it has not done so for that time. */
-function atMostEvery(ms: number): () => boolean {
+/** @returns a function that returns `true` if it has not done so for that time, or if it is due now. */
+function atMostEvery(ms: number): (isDueNow?: boolean) => boolean {
   let last = 0;
-  return () => {
-    if (Date.now() - last < ms) return false;
+  return (isDueNow = false) => {
+    if (!isDueNow && Date.now() - last < ms) return false;
     last = Date.now();
     return true;
   };

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it, vi } from 'vitest';
@@ -5,6 +7,16 @@ import { expect, it, vi } from 'vitest';
 import { FirstReads } from '../../../src/dashboard/live/firstReads.ts';
 import type { HookWatches } from '../../../src/dashboard/live/hookWatches.ts';
 import { TargetWatch } from '../../../src/dashboard/live/targetWatch.ts';
+import { servingOf } from '../../../src/dashboard/targets/targetTexts.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import {
+  DEPLOYMENT_ID,
+  deploymentAnswer,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  targetOn,
+} from '../../activities/activitiesUnderTest.ts';
+import { json, startService } from '../../clients/faultyService.ts';
 import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 import { result, runs, seasoned } from '../../domain/target/targets.ts';
 
@@ -27,15 +39,7 @@ it('a terminated target is read every few seconds, and shows the end of the rele
       getWorkflowExecutionHistory: () => sleep(1, { nextPageToken: new Uint8Array() }),
     },
   });
-  const hooks = { follow: () => () => undefined } as unknown as HookWatches;
-  const context = { temporal, home: '', environment: {} };
-  const watch = new TargetWatch(
-    context,
-    { workflowId: 'target:x', name: 'x' },
-    () => undefined,
-    new FirstReads(),
-    hooks,
-  );
+  const watch = watchOf(temporal);
   await vi.waitFor(() => expect(watch.snapshot.view?.running).toBeNull());
   expect(watch.snapshot.view?.state.history.at(-1)).toMatchObject({
     releaseId: 'release-2',
@@ -46,3 +50,36 @@ it('a terminated target is read every few seconds, and shows the end of the rele
   watch.stop();
   expect(queries - before).toBeLessThanOrEqual(1);
 });
+
+it('what serves is read again whenever it may have changed, even soon after the last read', async () => {
+  let serves = REVISION_ID;
+  const plane = await startService((_, response) =>
+    json(response, 200, deploymentAnswer({ active_revision_id: serves })),
+  );
+  const spec = targetOn(plane.url, { apiKey: { from: 'env:KEY' }, deploymentId: DEPLOYMENT_ID });
+  let state = seasoned({ spec, activeRevisionId: serves });
+  const temporal = answeringTemporal({
+    workflow: { getHandle: () => ({ query: () => Promise.resolve({ state, running: null }) }) },
+    workflowService: {
+      getWorkflowExecutionHistory: () => sleep(10, { nextPageToken: new Uint8Array(1) }),
+    },
+  });
+  const watch = watchOf(temporal, { KEY: 'the-key' });
+  const shown = () => servingOf(watch.snapshot);
+  await vi.waitFor(() => expect(watch.snapshot.deployment).toMatchObject({ activeRevisionId: REVISION_ID }));
+  serves = OTHER_REVISION_ID;
+  state = { ...state, activeRevisionId: serves };
+  await vi.waitFor(() => expect(shown()).toBe(OTHER_REVISION_ID));
+  watch.stop();
+});
+
+function watchOf(temporal: TemporalConnection, environment: Readonly<Record<string, string>> = {}) {
+  const hooks = { follow: () => () => undefined } as unknown as HookWatches;
+  return new TargetWatch(
+    { temporal, home: join(tmpdir(), 'slipway-no-such-home'), environment },
+    { workflowId: 'target:x', name: 'x' },
+    () => undefined,
+    new FirstReads(),
+    hooks,
+  );
+}
