@@ -15,6 +15,8 @@ interface TargetStanding extends TargetView {
   readonly name: string;
   /** The revision that serves. `null`: none, or it is not known. */
   readonly serves: string | null;
+  /** Whether the control plane has just answered that. */
+  readonly isRead: boolean;
 }
 
 /** The choice that lets the target choose the revision. */
@@ -33,7 +35,7 @@ const ORDERS: Readonly<Record<TargetAction, (target: TargetStanding) => Order>> 
 };
 
 function rollbackOrder(target: TargetStanding): Order {
-  const { name, state, running, serves } = target;
+  const { name, state, running, serves, isRead } = target;
   const { known } = state;
   const newest = previousVerified(known, serves);
   const others = known
@@ -71,8 +73,8 @@ function rollbackOrder(target: TargetStanding): Order {
     ],
     choose: { field: 'to', legend: 'What will serve', choices },
     button: 'Roll back',
-    // The person wants to leave the revision that the page shows.
-    carried: serves === null ? {} : { serving: serves },
+    // The person wants to leave the revision that the page shows. If what runs may have replaced it, the worker reads it.
+    carried: serves === null || (running !== null && !isRead) ? {} : { serving: serves },
   };
 }
 

@@ -1,5 +1,6 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
+import { readWhatServes } from '../../inspection/deployment/seeDeployment.ts';
 import type { Sender } from '../../messages/fields.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
@@ -30,8 +31,11 @@ export async function targetSubject(
   const { name } = snapshot;
   const { view, silence } = await freshView(context, workflowId, snapshot.view);
   if (view === undefined) return undefined;
-  const serves = snapshot.view === undefined ? view.state.activeRevisionId : servingOf(snapshot);
-  const order = targetOrder({ ...view, name, serves }, action);
+  const { spec } = view.state;
+  // The last answer that the page shows may be from before the running release changed what serves.
+  const active = action === 'rollback' && spec !== null ? await readWhatServes(context, spec) : undefined;
+  const serves = active ?? servingOf({ ...snapshot, view });
+  const order = targetOrder({ ...view, name, serves, isRead: active !== undefined }, action);
   return {
     order: silence === null ? order : { ...order, sentences: [silence, ...order.sentences] },
     back: { address: targetAddress(workflowId), name },

@@ -22,3 +22,15 @@ export function seeDeployment(machine: Machine, spec: TargetSpec): Promise<Deplo
     };
   }).catch(onSlipwayError(({ message }) => message));
 }
+
+/** The limit for this read, in milliseconds. After that the worker reads it instead. */
+const READ_MS = 2_000;
+
+/** The active revision, which the person wants to leave; `undefined`: none, no key, or no answer in time. */
+export function readWhatServes(machine: Machine, target: TargetSpec): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(READ_MS);
+  return withControlPlane(machine, target, async (client) => {
+    const { active_revision_id: active } = await findDeployment(client, target, { signal });
+    return active ?? undefined;
+  }).catch(onSlipwayError(() => undefined));
+}

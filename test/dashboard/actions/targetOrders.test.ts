@@ -27,7 +27,7 @@ function order(
   running = null,
 ) {
   const state = seasoned({ known: KNOWN, activeRevisionId: SERVES, ...changes });
-  return targetOrder({ name: 'production', serves: SERVES, state, running }, action);
+  return targetOrder({ name: 'production', serves: SERVES, isRead: true, state, running }, action);
 }
 
 describe('a rollback', () => {
@@ -55,7 +55,7 @@ describe('a rollback', () => {
     const queue = [{ releaseId: 'release-6', request: request('b'), queuedAt: NOW }];
     const state = seasoned({ known: KNOWN, queue });
     const { sentences } = targetOrder(
-      { name: 'production', serves: SERVES, state, running: runs('release-5') },
+      { name: 'production', serves: SERVES, isRead: true, state, running: runs('release-5') },
       'rollback',
     );
     expect(sentences).toContain('release-5, which runs, is stopped.');

@@ -7,9 +7,8 @@ import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts'
 import { isAnother } from '../../../domain/deployment/revision.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
-import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
-import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import { readWhatServes } from '../../../inspection/deployment/seeDeployment.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
@@ -147,18 +146,6 @@ function connectOrSayHow(context: CommandContext, target: string): Promise<Tempo
       throw new SlipwayError(cause.code, cause.message, { place: cause.place, hint, cause });
     }, 'SLIPWAY_TEMPORAL_UNREACHABLE'),
   );
-}
-
-/** The limit for this read, in milliseconds. After that the worker reads it instead. */
-const READ_MS = 2_000;
-
-/** The active revision, which the person wants to leave; `undefined`: none, no key, or no answer in time. */
-export function readWhatServes(context: CommandContext, target: TargetSpec): Promise<string | undefined> {
-  const signal = AbortSignal.timeout(READ_MS);
-  return withControlPlane(context, target, async (client) => {
-    const { active_revision_id: active } = await findDeployment(client, target, { signal });
-    return active ?? undefined;
-  }).catch(onSlipwayError(() => undefined));
 }
 
 const RECORDS_READ = 50;

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { type ArtifactStore, recordPath } from '../../../../src/artifact/artifactStore.ts';
 import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
@@ -106,48 +105,4 @@ it('leaves out what is damaged', async () => {
   for (const name of ['production/2-release-2.json', targetRecordName(PRODUCTION.workflowId)])
     await writeFile(join(folder, recordPath(name)), '{');
   expect(await verdicts()).toEqual([['a', true]]);
-});
-
-// Loaded before the 2 s begin.
-import '../../../../src/clients/controlPlane.ts';
-import { readWhatServes } from '../../../../src/cli/commands/rollback/rollback.ts';
-import {
-  DEPLOYMENT_ID,
-  deploymentAnswer,
-  REVISION_ID,
-  targetOn,
-} from '../../../activities/activitiesUnderTest.ts';
-import { json, startService } from '../../../clients/faultyService.ts';
-import { testOutput } from '../../testOutput.ts';
-
-/** The timeout of a command's other calls to a control plane. */
-const CALL_MS = 15_000;
-
-describe('the serving revision in a person’s rollback request', () => {
-  async function read(
-    answer: Parameters<typeof startService>[0],
-    environment: Readonly<Record<string, string>> = { KEY: 'the-key' },
-  ): Promise<string | undefined> {
-    const { url } = await startService(answer);
-    const target = targetOn(url, { apiKey: { from: 'env:KEY' }, deploymentId: DEPLOYMENT_ID });
-    const home = join(tmpdir(), 'slipway-no-such-home');
-    return readWhatServes({ output: testOutput(), home, environment }, target);
-  }
-
-  it('is the active revision', async () => {
-    expect(await read((_, response) => json(response, 200, deploymentAnswer()))).toBe(REVISION_ID);
-  });
-
-  it('is omitted if nothing serves, the control plane fails, or the key is not available here', async () => {
-    const empty = deploymentAnswer({ active_revision_id: null });
-    expect(await read((_, response) => json(response, 200, empty))).toBeUndefined();
-    expect(await read((_, response) => json(response, 500, { detail: 'no' }))).toBeUndefined();
-    expect(await read((_, response) => json(response, 200, deploymentAnswer()), {})).toBeUndefined();
-  });
-
-  it('is omitted after a short timeout if the control plane does not answer', async () => {
-    const began = performance.now();
-    expect(await read(() => undefined)).toBeUndefined();
-    expect(performance.now() - began).toBeLessThan(CALL_MS / 2);
-  });
 });
