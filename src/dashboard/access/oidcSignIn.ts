@@ -49,12 +49,15 @@ export class OidcSignIn {
    */
   async finish(c: Context<PageEnv>): Promise<{ readonly session: Session; readonly to: string }> {
     const kept = this.#cookies.read(c, COOKIE);
-    this.#cookies.remove(c, COOKIE);
     if (kept === undefined || Number(kept['ends']) < Date.now()) {
       throw failed('this browser did not begin the sign-in, or began it more than 10 minutes ago');
     }
     const { pathname, search } = new URL(c.req.url);
     const answer = new URL(`${c.get('address').origin}${pathname}${search}`);
+    // Several windows may sign in at once. The answer to an earlier sign-in does not end the newest one.
+    if (answer.searchParams.get('state') !== kept['state'])
+      throw failed('the answer has the state of another sign-in than the one that this browser began last');
+    this.#cookies.remove(c, COOKIE);
     const signedIn = await this.#ask(() => this.#issuer.finish(answer, kept as unknown as SignInChecks));
     const session = this.#session(signedIn);
     keepIdentity(c, this.#cookies, session, {

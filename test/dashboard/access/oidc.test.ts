@@ -78,6 +78,14 @@ describe('signing in with OIDC', () => {
     expect(again.status).toBe(403);
   });
 
+  it('accepts the answer to the newest of several sign-ins of a browser, also after that to an earlier one', async () => {
+    const browser = await start();
+    const earlier = await answered(browser, await authorization(browser), 'ada');
+    const newest = await answered(browser, await authorization(browser), 'ada');
+    expect((await browser.open(earlier)).status).toBe(403);
+    expect((await browser.open(newest)).status).toBe(200);
+  });
+
   it('shows the issuer’s error', async () => {
     const browser = await start();
     const { searchParams } = await authorization(browser);
