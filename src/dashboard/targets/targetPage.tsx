@@ -21,7 +21,7 @@ import {
   Verified,
 } from '../page/marks.tsx';
 import { Alarm, Conditions, Queue, Running, Serving } from './targetParts.tsx';
-import { headlineOf } from './targetTexts.ts';
+import { headlineOf, servingOf } from './targetTexts.ts';
 
 interface TargetProps {
   readonly snapshot: TargetSnapshot;
@@ -83,13 +83,9 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' |
   );
 }
 
-function TargetPast({
-  state,
-  snapshot: { workflowId },
-}: {
-  readonly state: TargetState;
-  readonly snapshot: TargetSnapshot;
-}) {
+function TargetPast({ state, snapshot }: { readonly state: TargetState; readonly snapshot: TargetSnapshot }) {
+  const { workflowId } = snapshot;
+  const serves = servingOf(snapshot);
   return (
     <div id="past" class="stack">
       <section>
@@ -130,7 +126,7 @@ function TargetPast({
           headings={['Revision', 'State', 'Release', 'Commit', 'Artifact', 'Checked']}
         >
           {[...state.known].reverse().map((known) => (
-            <RevisionRow known={known} isServing={known.revisionId === state.activeRevisionId} />
+            <RevisionRow known={known} isServing={known.revisionId === serves} />
           ))}
         </ScrollTable>
       </section>

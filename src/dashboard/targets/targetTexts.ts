@@ -36,9 +36,9 @@ export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   }
   if (state.hold !== null) return { tone: 'warn', words: 'on hold' };
   if (frozenOf(snapshot, now) !== null) return { tone: 'quiet', words: 'frozen' };
-  return state.activeRevisionId === null
-    ? { tone: 'quiet', words: 'never released' }
-    : { tone: 'good', words: 'serving' };
+  if (servingOf(snapshot) !== null) return { tone: 'good', words: 'serving' };
+  if (state.activeRevisionId !== null) return { tone: 'warn', words: 'nothing serves' };
+  return { tone: 'quiet', words: state.history.length === 0 ? 'never released' : 'nothing serves' };
 }
 
 /** How many events wait for approval. One with several rules counts once, because one answer is for all of them. */

@@ -3,12 +3,15 @@ import { expect, it } from 'vitest';
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
+import { targetFragments } from '../../../src/dashboard/targets/targetPage.tsx';
 import { TargetCard, Targets } from '../../../src/dashboard/targets/targetsPage.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
+import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import type { KeptTarget } from '../../../src/temporal/history/keptTarget.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
+import { result, verified } from '../../domain/target/targets.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
 const GRACE: Viewer = { name: 'grace', proved: true, role: 'view' };
@@ -56,6 +59,33 @@ it('is red only if a person is needed', () => {
   expect(tones(target({ activeRevisionId: 'r' }))).toBe('good');
   expect(tones(target({ activeRevisionId: null }))).toBe('quiet');
   expect(card(target({ needsPerson }))).toContain('Do this.');
+});
+
+it('has the headline “serving” only if its deployment serves a revision, and “never released” only before the first', () => {
+  const deployment = { deploymentId: 'd', activeRevisionId: null, latestRevisionId: null };
+  expect(headlineOf(target({ activeRevisionId: 'r' }, { deployment }), NOW)).toEqual({
+    tone: 'warn',
+    words: 'nothing serves',
+  });
+  expect(headlineOf(target({}), NOW).words).toBe('never released');
+  const removed = target({ history: recordResult(EMPTY_TARGET, result('release-1'), 0).history });
+  expect(headlineOf(removed, NOW)).toEqual({ tone: 'quiet', words: 'nothing serves' });
+});
+
+it('has one serving revision in both the part “Serves” and the table of revisions', () => {
+  const deployment = { deploymentId: 'd', activeRevisionId: 'other', latestRevisionId: null };
+  const state = { activeRevisionId: 'mine', known: [verified('mine'), verified('other')] };
+  const { past } = targetFragments({
+    snapshot: target(state, { deployment }),
+    viewer: GRACE,
+    now: NOW,
+    hooksOfFile: [],
+    temporalPage: null,
+  });
+  const rows = renderText(past!).split('<tr>');
+  expect(rows.filter((row) => row.includes('serves</span>'))).toEqual([
+    expect.stringContaining('title="other"'),
+  ]);
 });
 
 it('shows hold and quarantine with who and why, as text', () => {
