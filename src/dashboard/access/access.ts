@@ -5,6 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { AccessSettings, SignIn } from './accessSettings.ts';
 import { addressOf, returnPath } from './address.ts';
+import { reloadPage } from '../live/liveRooms.ts';
 import { refuseCrossSite } from './crossSite.ts';
 import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
@@ -117,11 +118,13 @@ function contextOf(signIn: SignIn): string {
   }
 }
 
-/** Redirects page views to the sign-in; answers scripts and forms with an error. */
+/** Redirects page views to the sign-in, also those that are open; answers scripts and forms with an error. */
 function askToSignIn(c: Context): Response {
+  const accepted = c.req.header('accept') ?? '';
+  if (accepted.includes('text/event-stream')) return reloadPage();
   const { pathname, search } = new URL(c.req.url);
   const signIn = `/sign-in?to=${encodeURIComponent(returnPath(`${pathname}${search}`))}`;
-  const isPage = c.req.method === 'GET' && (c.req.header('accept') ?? '').includes('text/html');
+  const isPage = c.req.method === 'GET' && accepted.includes('text/html');
   if (isPage) return c.redirect(signIn);
   throw new AccessRefusal(401, 'SLIPWAY_SIGNED_OUT', 'you are not signed in, or your session has ended', {
     hint: 'sign in, then try again',

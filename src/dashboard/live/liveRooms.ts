@@ -113,11 +113,9 @@ export class LiveRooms {
     const reader = new Reader(session.ends, (gone) => this.#leave(key, room, gone));
     room.readers.add(reader);
     this.#openPages += 1;
-    reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${this.#version}\n\n`));
+    reader.send(encoder.encode(versionEvent(this.#version)));
     reader.send(eventOf(room.sent));
-    return new Response(reader.body, {
-      headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },
-    });
+    return streamOf(reader.body);
   }
 
   async #makeRoom(viewer: Viewer, page: LivePage): Promise<Room> {
@@ -164,6 +162,21 @@ export class LiveRooms {
     room.end();
     this.#rooms.delete(key);
   }
+}
+
+/** Makes a live page load itself again, as for another version of the page's files. */
+export function reloadPage(): Response {
+  return streamOf(versionEvent('none'));
+}
+
+function versionEvent(version: string): string {
+  return `retry: 1000\nevent: version\ndata: ${version}\n\n`;
+}
+
+function streamOf(body: string | ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
+    headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },
+  });
 }
 
 function sendChanged(room: Room, fragments: Fragments): void {

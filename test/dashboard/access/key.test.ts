@@ -100,13 +100,20 @@ describe('signing in with a key', () => {
 
   it('answers scripts and forms without a sign-in with 401', async () => {
     const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
-    const answer = await app.request('/live', {
-      headers: { host: 'localhost', accept: 'text/event-stream' },
-    });
+    const answer = await app.request('/who', { headers: { host: 'localhost' } });
     expect([answer.status, await answer.text()]).toEqual([
       401,
       expect.stringContaining('SLIPWAY_SIGNED_OUT'),
     ]);
+  });
+
+  it('makes an open page without a sign-in load itself again, which leads to the sign-in', async () => {
+    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const answer = await app.request('/live', {
+      headers: { host: 'localhost', accept: 'text/event-stream' },
+    });
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    expect(await answer.text()).toContain('event: version\ndata: none\n\n');
   });
 
   it('ends with a sign-out', async () => {
