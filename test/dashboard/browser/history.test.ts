@@ -7,6 +7,12 @@ import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, LOOKS } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
+/** As long as a target's name may be. */
+const LONG_NAME = 'staging'.padEnd(128, 's');
+/** The widths of the table's region and of what it shows, in pixels. */
+const WIDTHS =
+  "[document.querySelector('.scroll:has(.history)')].flatMap((all) => [all.clientWidth, all.scrollWidth])";
+
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   let stage: Stage;
   beforeAll(async () => {
@@ -26,7 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   it('shows the releases of all targets, filtered by its form, and the four measures with their definitions', async () => {
     const { harness, dashboard } = stage;
     const [production, staging] = [harness.newTarget(), harness.newTarget()];
-    for (const artifact of ['a', 'b']) await release(staging, 'staging', artifact);
+    for (const artifact of ['a', 'b']) await release(staging, LONG_NAME, artifact);
     production.world.bad.add(identity('c'));
     for (const artifact of ['a', 'b', 'c']) await release(production, 'production', artifact);
 
@@ -60,6 +66,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       const looked = await dashboard.page('/history', look);
       await looked.getByRole('heading', { name: 'Delivery measures' }).waitFor();
       await expectFits(looked, `history-${look.name}`);
+      const [window, content] = await looked.evaluate<[number, number]>(WIDTHS);
+      if (look.width === 360) expect(content).toBe(window);
       await looked.context().close();
     }
   });
