@@ -1,4 +1,5 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import { readWhatServes } from '../../inspection/deployment/seeDeployment.ts';
 import type { Sender } from '../../messages/fields.ts';
@@ -29,7 +30,12 @@ export async function targetSubject(
   const snapshot = await watches.snapshot(workflowId);
   if (snapshot === undefined) return undefined;
   const { name } = snapshot;
-  const { view, silence } = await freshView(context, workflowId, snapshot.view);
+  const { view, silence } = await freshView(context, workflowId, snapshot.view).catch(
+    onSlipwayError(({ code, message, place }) => {
+      const hint = `without Temporal: slipway rollback ${name} --break-glass --reason "…"`;
+      throw new SlipwayError(code, message, { place, hint });
+    }, 'SLIPWAY_TEMPORAL_UNREACHABLE'),
+  );
   if (view === undefined) return undefined;
   const { spec } = view.state;
   // The last answer that the page shows may be from before the running release changed what serves.

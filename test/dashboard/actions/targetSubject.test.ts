@@ -15,7 +15,7 @@ import {
 } from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { runs, seasoned } from '../../domain/target/targets.ts';
-import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
 
 it.each([
   ['sends what serves now, not what the page last showed', 200, { serving: OTHER_REVISION_ID }],
@@ -38,6 +38,18 @@ it.each([
   } as unknown as PageContext;
   const subject = await targetSubject(context, 'target:x', 'rollback');
   expect(subject?.order.carried).toEqual(carried);
+});
+
+it('without Temporal, the form’s page shows the command that rolls back without it', async () => {
+  const away = () => Promise.reject(grpcError('UNAVAILABLE'));
+  const temporal = answeringTemporal({ workflow: { getHandle: () => ({ query: away, describe: away }) } });
+  const snapshot = unreadTarget({ workflowId: 'target:x', name: 'production' });
+  const watches = { snapshot: () => Promise.resolve(snapshot) };
+  const context = { temporal, watches } as unknown as PageContext;
+  await expect(targetSubject(context, 'target:x', 'rollback')).rejects.toMatchObject({
+    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    hint: expect.stringContaining('slipway rollback production --break-glass') as string,
+  });
 });
 
 const RUNNING = { status: { name: 'RUNNING' } };
