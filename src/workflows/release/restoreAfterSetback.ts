@@ -32,15 +32,16 @@ async function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> 
   await readServing(run, setback);
   const outcome = untouchedOutcome(setback);
   const why = describeSetback(setback);
-  // The revision to leave was read at the request. The baseline may be weeks old, and replaced by another tool.
-  const from = setback.preemptedBy?.from;
   const { revisionId = null, verified = false } = run.baseline ?? {};
+  const from = setback.preemptedBy?.from;
+  // The baseline may be weeks old. Whoever asked for the rollback has seen another revision serve: not known.
+  const isReplaced = from !== undefined && from !== revisionId;
   return finish(run, {
     ...common(setback),
     outcome,
     reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
-    servingRevisionId: from ?? revisionId,
-    servingVerified: from === undefined ? verified : isVerified(run.known, from),
+    servingRevisionId: isReplaced ? null : revisionId,
+    servingVerified: !isReplaced && verified,
   });
 }
 

@@ -230,7 +230,9 @@ export class ReleaseModel {
       };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
     } else if (!this.#mayHaveChanged) {
-      model.end({ ...common, outcome: untouched, serving: baseline.revision, news });
+      const { from = baseline.revision } = this.preemptedBy ?? {};
+      const serving = from === baseline.revision ? from : null;
+      model.end({ ...common, outcome: untouched, serving, news });
     } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
       model.end({ ...common, outcome: 'errored', serving: model.active, news, givenUp });
     } else {
