@@ -192,7 +192,11 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
     [
       ['rollback', {}, 'this target has never taken a release'],
       ['unhold', {}, 'the target is not on hold'],
-      ['quarantine', { artifact: 'nothing' }, 'the target knows no artifact and no revision "nothing"'],
+      [
+        'quarantine',
+        { artifact: 'nothing' },
+        'the target knows no artifact "nothing", and no revision or release of this target is called "nothing"; the target knows no verified revision',
+      ],
       ['unquarantine', { artifact: ARTIFACT }, `${ARTIFACT} is not in quarantine`],
       ['withdraw', {}, 'no release waits'],
       ['hold', {}, null],
