@@ -77,12 +77,11 @@ export function findArtifact(
     : [];
   const [only] = found;
   if (only === undefined) {
-    const problem = `the target knows no artifact and no revision "${named}"`;
-    if (origin === 'signal') return { problem };
     const meant = findRevision({ known: state.known, history: [] }, named);
-    if ('askFor' in meant) return { problem };
-    if ('revisionId' in meant) return findArtifact(state, meant.revisionId, origin);
-    return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
+    if ('problem' in meant)
+      return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
+    if ('revisionId' in meant && origin === 'update') return findArtifact(state, meant.revisionId, origin);
+    return { problem: `the target knows no artifact and no revision "${named}"` };
   }
   if (found.length === 1) return { artifact: only };
   return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
