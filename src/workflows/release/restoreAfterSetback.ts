@@ -34,7 +34,7 @@ async function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> 
   const why = describeSetback(setback);
   const { revisionId = null, verified = false } = run.baseline ?? {};
   const from = setback.preemptedBy?.from;
-  // The baseline may be weeks old. Whoever asked for the rollback has seen another revision serve: not known.
+  // The baseline may be weeks old. If the rollback leaves another revision, it is not known what serves.
   const isReplaced = from !== undefined && from !== revisionId;
   return finish(run, {
     ...common(setback),
