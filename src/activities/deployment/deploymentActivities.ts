@@ -93,8 +93,8 @@ export function deploymentActivities(outside: Outside) {
           // A newer one of the same moment may be listed after the earlier one.
           const isNewer = last === undefined ? revision.id !== since : momentOf(revision) === momentOf(last);
           (isNewer ? newer : older).push(revision);
-          const isLater = newer.some((other) => momentOf(other) > momentOf(revision));
-          if (older.length === (isLater ? 1 : 2)) break;
+          const mayFollow = newer.every((other) => momentOf(other) === momentOf(revision));
+          if (older.length === (mayFollow ? 2 : 1)) break;
           if (newer.length > REVISIONS_MAX) return { revisions: null };
         }
         return { revisions: isNewestFirst([...newer, ...older]) ? newer.map(revisionSnapshot) : null };
