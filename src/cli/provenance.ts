@@ -45,7 +45,7 @@ async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   const head = await readCommit(git, 'HEAD');
   if (head === undefined) return {};
   const changes = await Promise.all(
-    [git, source].map((each) => each('status', '--porcelain', '--', '.', ':!.slipway')),
+    [...new Set([git, source])].map((each) => each('status', '--porcelain', '--', '.', ':!.slipway')),
   );
   if (changes.every((change) => change === undefined)) return head;
   return { commit: `${head.commit}-dirty` };

@@ -109,7 +109,6 @@ function definedTwice(text: string): string {
 }
 
 const PARTS_MAX = 20;
-const NO_NAME = 'expected the name of a file, or a list of them';
 
 /** Reads the files that a file extends, recursively. Earlier ones take precedence; the file itself is the first. */
 export async function extendedParts(
@@ -133,10 +132,9 @@ async function collect(
   const at = found.push(part) - 1;
   // Of several files under `extends`, the last one takes precedence.
   for (const { name, path } of extendsOf(part).reverse()) {
-    const file = typeof name === 'string' ? resolve(dirname(part.file), name) : '';
-    const read = file === '' ? NO_NAME : await readPart(file, way, found.length, environment);
+    const read = await readPart(name, way, found.length, environment);
     if (typeof read !== 'string') {
-      await collect(read, [...way, file], found, environment);
+      await collect(read, [...way, read.file], found, environment);
       continue;
     }
     const place = placeOfField(part, path, false);
@@ -146,12 +144,15 @@ async function collect(
   found[at] = { ...part, problems: [...part.problems, ...problems] };
 }
 
+/** @returns the part, or a sentence that says why there is none. */
 async function readPart(
-  file: string,
+  name: unknown,
   way: readonly string[],
   count: number,
   environment: Environment,
 ): Promise<ConfigPart | string> {
+  if (typeof name !== 'string') return 'expected the name of a file, or a list of them';
+  const file = resolve(dirname(way.at(-1) ?? ''), name);
   if (way.includes(file)) return `extends itself: ${[...way.slice(way.indexOf(file)), file].join(' → ')}`;
   if (count >= PARTS_MAX) return `a configuration is made of ${PARTS_MAX} files at most`;
   try {

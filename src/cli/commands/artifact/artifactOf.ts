@@ -81,12 +81,8 @@ export async function sourceToPack({ config, folder }: Project, context: Machine
 /** The pattern of one folder in an ignore file. None for a folder that is not in the source, or is the source. */
 function patternOf(path: string): readonly string[] {
   if (path === '' || path.split(sep)[0] === '..' || isAbsolute(path)) return [];
-  return [
-    `/${path
-      .split(sep)
-      .join('/')
-      .replaceAll(/[\\*?[\]!#\s]/g, '\\$&')}/`,
-  ];
+  const escaped = path.replaceAll(sep, '/').replaceAll(/[\\*?[\]!#\s]/g, '\\$&');
+  return [`/${escaped}/`];
 }
 
 /** An unfinished merge, rebase or `stash pop` leaves conflict markers in files. Without git, nothing is checked. */

@@ -48,8 +48,9 @@ export async function sourceFacts(
   receivers: readonly ReceiverSpec[] = [],
 ): Promise<SourceFacts> {
   const git = gitIn(folder);
+  const packed = resolve(folder, config.artifact.path);
   const [source, notify] = await Promise.all([
-    readSource(environment, git, gitIn(resolve(folder, config.artifact.path))),
+    readSource(environment, git, packed === resolve(folder) ? git : gitIn(packed)),
     notifyOf(receivers, environment, git),
   ]);
   return { ...source, notify };

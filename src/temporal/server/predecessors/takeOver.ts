@@ -122,7 +122,7 @@ async function failIn(
   return failed;
 }
 
-/** Has Temporal give a workflow's next tasks to any worker. If it refuses, it first waits for the worker of the last one. */
+/** Has Temporal give a workflow's next task to any worker. If it refuses, the task waits for the killed worker first. */
 async function offerToAll({ client, settings }: TemporalConnection, workflowId: string): Promise<void> {
   const { namespace } = settings;
   await client.workflowService
