@@ -8,8 +8,11 @@ export interface SourceSections {
   readonly completion: {
     /** `completion bash`, `zsh`, `fish` */
     readonly completion: { readonly shell: 'bash' | 'zsh' | 'fish'; readonly script: string };
-    /** `completion targets`, `completion promotions`, which the shells call. */
-    readonly names: { readonly what: 'targets' | 'promotions'; readonly names: readonly string[] };
+    /** `completion words`, which the script calls. */
+    readonly offers: {
+      /** What the last word can be. `:files` and `:folders`: the shell completes it. */
+      readonly offers: readonly { readonly word: string; readonly description?: string }[];
+    };
   };
 
   /** `init` */

@@ -4,7 +4,6 @@ import { traceVariables } from '../../traces/trace.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
 import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
-import type { FileOptions } from '../context.ts';
 import { jsonLine } from '../output.ts';
 import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
@@ -222,17 +221,16 @@ function addInstallationCommands({ program, command, fileCommand, runs }: Comman
     )
     .action(runs(async () => (await import('../commands/doctor/doctor.ts')).runDoctorCommand));
 
-  fileCommand(
-    'completion <shell>',
+  command(
+    'completion <shell> [words...]',
     'Print the completion script for bash, zsh or fish',
     'source <(slipway completion bash)',
     'slipway completion fish > ~/.config/fish/completions/slipway.fish',
   ).action(
     runs(async () => {
-      const { completionModel } = await import('../commands/completion/model.ts');
-      const { runCompletionCommand } = await import('../commands/completion/completion.ts');
-      return (context, shell: string, options: FileOptions) =>
-        runCompletionCommand(context, shell, () => completionModel(program), options);
+      const { runCompletionCommand } = await import('../commands/completion.ts');
+      return (context, shell: string, words: readonly string[]) =>
+        runCompletionCommand(context, program, shell, words);
     }),
   );
 
