@@ -37,6 +37,6 @@ const MINUS = '\u2212';
 /** The numbers in a text, as English writes them: `-3`, `0.5`, `1e6`, `1,234.5`. Models often write {@link MINUS}. */
 export function numbersIn(text: string): readonly number[] {
   const plain = text.replaceAll(MINUS, '-');
-  const found = plain.match(/(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])/giu);
+  const found = plain.match(/(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w|[.,]\d)/giu);
   return (found ?? []).map((written) => Number(written.replaceAll(',', '')));
 }

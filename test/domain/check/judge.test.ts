@@ -180,6 +180,10 @@ describe('beyond words, a judgement', () => {
     ],
     ['the answer has no number', { number: { min: 0 } }, asked('many'), 'the answer has no number: "many"'],
     ['it has several', { number: { min: 0 } }, asked('1 or 2'), 'has 2 numbers, so none is compared'],
+    ['its number has a unit', { number: { equals: 1 } }, asked('1.5kg'), 'has no number'],
+    ['its number has another comma', { number: { equals: 12 } }, asked('12,34'), 'has no number'],
+    ['it has a list', { number: { equals: 1 } }, asked('1,2,3'), 'has no number'],
+    ['it has a version', { number: { equals: 10 } }, asked('10.0.0.1'), 'has no number'],
     ['a value is no number', { path: 'x', number: { min: 0 } }, x([1]), '"x" has no number'],
     [
       'it is too far away',
