@@ -12,9 +12,10 @@ export function answerText(values: unknown): string {
 function messageText(message: unknown): string {
   if (!isRecord(message)) return asText(message);
   const content = message['content'];
-  if (!Array.isArray(content)) return asText(content);
+  if (!Array.isArray(content)) return asText(content ?? '');
   return content
-    .map((part: unknown) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .map((part: unknown) => (isRecord(part) ? part['text'] : part))
+    .filter((text) => typeof text === 'string')
     .join('');
 }
 
@@ -37,6 +38,8 @@ const MINUS = '\u2212';
 /** The numbers in a text, as English writes them: `-3`, `0.5`, `1e6`, `1,234.5`. Models often write {@link MINUS}. */
 export function numbersIn(text: string): readonly number[] {
   const plain = text.replaceAll(MINUS, '-');
-  const found = plain.match(/(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w|[.,]\d)/giu);
+  const found = plain.match(
+    /(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w|[.,]\d)/giu,
+  );
   return (found ?? []).map((written) => Number(written.replaceAll(',', '')));
 }

@@ -95,6 +95,8 @@ describe('the answer', () => {
       { messages: [{ content: [{ text: 'a' }, { image: 'b' }, { text: 'c' }] }] },
       'ac',
     ],
+    ['the texts of a message, some without a type', { messages: [{ content: ['a', { text: 'b' }] }] }, 'ab'],
+    ['nothing, where a message only calls tools', { messages: [{ content: null, tool_calls: [{}] }] }, ''],
     ['a message that is text', { messages: ['a', 'b'] }, 'b'],
     ['nothing, where there is no message', { messages: [] }, ''],
     ['the values as JSON, where there are no messages', { sum: 3 }, '{"sum":3}'],
