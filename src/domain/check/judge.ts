@@ -58,7 +58,7 @@ function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaChec
       reasons.push(`${where} does not match /${shorten(matches)}/: ${quote(text)}`);
     }
   }
-  if (equals !== undefined && canonicalJson(looked) !== canonicalJson(equals)) {
+  if (equals !== undefined && canonicalJson(comparable(looked, expect)) !== canonicalJson(equals)) {
     reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(equals))}`);
   }
   if (maxLatencyMs !== undefined && run.latencyMs > maxLatencyMs) {
@@ -79,6 +79,11 @@ const NO_REFERENCE: Finding = { reason: 'there is no reference to compare with',
 
 function lookedAt({ path }: Expectation, run: ObservedRun): unknown {
   return path === undefined ? answerText(run.values) : valueAt(run.values, path);
+}
+
+/** The answer is text: what is no text is compared with the JSON in it. */
+function comparable(looked: unknown, { path, equals }: Expectation): unknown {
+  return path === undefined && typeof equals !== 'string' ? parsedJson(looked as string) : looked;
 }
 
 function placeOf({ path }: Expectation): string {

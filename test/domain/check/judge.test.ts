@@ -130,6 +130,8 @@ describe('beyond words, a judgement', () => {
       x({ city: 'Berlin', when: '2026-01-31' }),
     ],
     ['values without messages fit', { jsonSchema: { required: ['x'] } }, x(1)],
+    ['values without messages are equal', { equals: { y: 2, x: 1 } }, { values: { x: 1, y: 2 } }],
+    ['the answer is equal as JSON', { equals: { a: 1, b: [2] } }, asked('{"b": [2], "a": 1}')],
     ['text at a path is text', { path: 'x', jsonSchema: { type: 'string' } }, x('{}')],
     [
       'the schema is one of draft 7',
