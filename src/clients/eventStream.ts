@@ -65,10 +65,9 @@ async function* readEvents(
       if (type === 'max-buffer-size-exceeded') tooLarge();
     },
   });
-  const decoder = new TextDecoder();
   try {
-    for await (const chunk of piecesOf(exchange, body)) {
-      parser.feed(decoder.decode(chunk, { stream: true }));
+    for await (const text of textsOf(exchange, body)) {
+      parser.feed(text);
       yield* ready.splice(0);
       if (problem !== undefined) throw problem;
     }
@@ -77,7 +76,9 @@ async function* readEvents(
   }
 }
 
-async function* piecesOf(exchange: Exchange, body: Readable): AsyncGenerator<Uint8Array, void> {
+async function* textsOf(exchange: Exchange, body: Readable): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let text = '';
   const pieces = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   for (;;) {
     let next: IteratorResult<Uint8Array>;
@@ -86,7 +87,10 @@ async function* piecesOf(exchange: Exchange, body: Readable): AsyncGenerator<Uin
     } catch (error) {
       throw exchange.failure(error);
     }
-    if (next.done === true) return;
-    yield next.value;
+    if (next.done === true) break;
+    text = decoder.decode(next.value, { stream: true });
+    yield text;
   }
+  // The parser waits for what follows a CR, which may be half of a line's end.
+  if (text.endsWith('\r')) yield '\n';
 }

@@ -76,6 +76,14 @@ describe('A stream of server-sent events', () => {
     }
   });
 
+  it('delivers the last event of lines that end in CR alone', async () => {
+    const service = await startStreaming((response) => response.end('data: 1\r\rdata: 2\r\r'));
+    expect(await collect(await client(service).streamStatelessRun(BODY))).toEqual([
+      { event: 'message', data: 1 },
+      { event: 'message', data: 2 },
+    ]);
+  });
+
   it('delivers events as they arrive, before the stream ends', async () => {
     const service = await startStreaming((response) => response.write('data: 1\n\n'));
     const stream = await client(service).streamStatelessRun(BODY);
