@@ -23,7 +23,7 @@ export interface Answered {
 
 /** The thread of a conversation. */
 export interface ConversationThread {
-  /** Its id, which must be new to the agent. */
+  /** The id to ask for, new to the agent, which may choose another (contract 001, "Endpoints"). */
   readonly id: string;
   /** Called if the thread could not be removed and stays at the agent. */
   readonly onLeft: (error: unknown) => void;
@@ -54,10 +54,11 @@ async function converse(
   agent: CheckedAgent,
   { name, assistant, timeoutMs, feedbackKey }: Check,
   turns: readonly Turn[],
-  { id: threadId, onLeft }: ConversationThread,
+  { id, onLeft }: ConversationThread,
   signal: AbortSignal,
 ): Promise<Answered> {
-  await agent.createThread({ thread_id: threadId, metadata: { slipway_check: name } }, { signal });
+  const asked = { thread_id: id, metadata: { slipway_check: name } };
+  const { thread_id: threadId } = await agent.createThread(asked, { signal });
   try {
     let latencyMs = 0;
     let tokens = 0;

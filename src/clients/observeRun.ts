@@ -55,6 +55,8 @@ export async function observeRun(
       stream_mode: showsFirstOutput ? ['values', 'messages-tuple', 'updates'] : ['values'],
       on_disconnect: 'cancel',
       feedback_keys: feedbackKey === undefined ? undefined : [feedbackKey],
+      // The stream of the thread's previous run may end before that run does.
+      multitask_strategy: threadId === undefined ? undefined : 'enqueue',
     };
     // Only the signal limits the run. A second timer might fire first and look like a service that does not answer.
     const bounds = { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 };

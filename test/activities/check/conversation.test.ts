@@ -20,6 +20,14 @@ describe('a conversation', () => {
 
   /** An agent whose runs on a thread have these events, one run after the other. */
   function startTalker(...runs: readonly (readonly Event[])[]): Promise<FaultyService> {
+    return startTalkerOn((asked) => asked, runs);
+  }
+
+  /** @param threadOf - the id of a thread that is asked for with this one. */
+  function startTalkerOn(
+    threadOf: (asked: string) => string,
+    runs: readonly (readonly Event[])[],
+  ): Promise<FaultyService> {
     let made = 0;
     return startService(({ method, url, body }, response) => {
       if (url === DEPLOYMENT_PATH) {
@@ -29,7 +37,8 @@ describe('a conversation', () => {
       } else if (url === '/threads') {
         const now = new Date().toISOString();
         const thread = { created_at: now, updated_at: now, metadata: {}, status: 'idle', values: null };
-        json(response, 200, { ...thread, thread_id: (JSON.parse(body) as { thread_id: string }).thread_id });
+        const { thread_id: asked } = JSON.parse(body) as { thread_id: string };
+        json(response, 200, { ...thread, thread_id: threadOf(asked) });
       } else {
         send(response, METADATA, ...(runs[made++] ?? []));
         response.end();
@@ -52,6 +61,18 @@ describe('a conversation', () => {
       expect.objectContaining({ input: { name: 'Ada' } }),
       expect.objectContaining({ command: { resume: 'yes' } }),
     ]);
+  });
+
+  it('uses the thread that the agent made, and waits for the run before', async () => {
+    const own = '44444444-4444-4444-8444-444444444444';
+    const stack = await startTalkerOn(() => own, [[ASKED], [GREETED]]);
+    await activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION));
+    const runs = stack.requests.filter(({ url }) => url === `/threads/${own}/runs/stream`);
+    expect(runs.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      expect.objectContaining({ multitask_strategy: 'enqueue' }),
+      expect.objectContaining({ multitask_strategy: 'enqueue' }),
+    ]);
+    expect(sent(stack, 'DELETE')).toEqual([`/threads/${own}`]);
   });
 
   it('ends with the first turn that does not meet its expectation, which the verdict names', async () => {
