@@ -154,7 +154,10 @@ export class Exchange {
     const { method } = this.#request;
     const what = `${method} ${this.#path}`;
     const lost = this.#written ? 'SLIPWAY_NO_ANSWER' : 'SLIPWAY_UNREACHABLE';
-    if (signal?.aborted === true) return this.#error(lost, `${what} was aborted`, { cause, aborted: true });
+    if (signal?.aborted === true) {
+      const when = this.#written ? '' : ' before it was sent';
+      return this.#error(lost, `${what} was aborted${when}`, { cause, aborted: true });
+    }
     if (this.#timedOut) {
       const message = this.#written
         ? `${this.#origin} did not answer ${what} within ${formatDuration(timeoutMs)}`

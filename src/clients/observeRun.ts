@@ -3,6 +3,7 @@ import type { Check, ObservedRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { RunApiClient } from './runApi.ts';
+import { ServiceError } from './serviceError.ts';
 
 /** The run to observe: a check's run, or a similar one. It has an input or `resume`. */
 export type RunToObserve = Pick<Check, 'assistant' | 'timeoutMs' | 'feedbackKey'> & {
@@ -71,7 +72,9 @@ export async function observeRun(
       if (event === 'error') error = describeError(data);
     }
   } catch (failure) {
-    if (timeout.aborted && !canceled.aborted) return ended('timeout');
+    // If the agent was not connected, or has refused the run, no run took too long.
+    const isUnended = failure instanceof ServiceError && failure.code === 'SLIPWAY_NO_ANSWER';
+    if (isUnended && timeout.aborted && !canceled.aborted) return ended('timeout');
     throw failure;
   }
   if (error !== undefined) return ended('error');

@@ -118,6 +118,12 @@ describe('a check’s verdict', () => {
     expect(verdict.reasons[0]).toContain('ended "timeout"');
     expect(verdict.latencyMs).toBeGreaterThan(250);
   });
+
+  it('is none where a gateway refuses the run, also if it does not end its answer', async () => {
+    const stack = await startStack((response) => response.writeHead(503).write('<html>'));
+    const run = activitiesUnderTest().runCheck(inputOn(stack, { ...CHECK, timeoutMs: 300 }));
+    await expect(run).rejects.toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
+  });
 });
 
 describe('a check’s feedback', () => {
