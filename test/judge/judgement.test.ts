@@ -138,6 +138,18 @@ describe('an agent that is unavailable', () => {
     expect(metricOf(report, 'success')!.verdict).toBe('failed');
   });
 
+  it('that has no /ok is there all the same', async () => {
+    const instead: Behavior['instead'] = (request, response, run) => {
+      if (request.url !== '/runs/stream') json(response, 404, { detail: 'Not Found' });
+      else if (run === 3) response.destroy();
+      else return false;
+      return true;
+    };
+    const report = await judge(await startAgents({}, { instead }), { patienceMs: 100 }, some(10));
+    expect(report.error).toBeNull();
+    expect(report.sides.candidate.ended.error).toBe(1);
+  });
+
   it('that rejects the key ends the judgement immediately', async () => {
     const instead: Behavior['instead'] = (_, response) => {
       json(response, 401, { detail: 'no' });
