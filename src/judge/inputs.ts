@@ -65,9 +65,9 @@ export async function* recordedInputs(
     const threads = await agent.searchThreads({ limit: THREADS_PAGE, offset }, { signal });
     for (const { thread_id: threadId } of threads) {
       const runs = await agent.listRuns(threadId, { limit: RUNS_PER_THREAD, status: 'success' }, { signal });
-      for (const { assistant_id: ofRun, kwargs } of runs) {
+      for (const { assistant_id: ofRun, status, kwargs } of runs) {
         const input = z.record(z.string(), z.unknown()).safeParse(kwargs?.input);
-        if (ofRun === assistantId && input.success) yield { input: input.data };
+        if (ofRun === assistantId && status === 'success' && input.success) yield { input: input.data };
       }
     }
     if (threads.length < THREADS_PAGE) return;

@@ -131,7 +131,12 @@ describe('recorded inputs', () => {
       const assistants = [assistant(9, 'greeter'), assistant(7, 'greeter', own), assistant(8, 'other')];
       if (url === '/assistants/search') json(response, 200, assistants);
       else if (url === '/threads/search') json(response, 200, [thread]);
-      else json(response, 200, [run(1, 7, { name: 'Ada' }), run(2, 8, { name: 'Bob' }), run(3, 7, null)]);
+      else {
+        // Not every server reads the query.
+        const failed = { ...run(4, 7, { name: 'Eve' }), status: 'error' };
+        const runs = [run(1, 7, { name: 'Ada' }), run(2, 8, { name: 'Bob' }), run(3, 7, null), failed];
+        json(response, 200, runs);
+      }
     });
     const client = createRunApiClient({ baseUrl: service.url });
     const { signal } = new AbortController();
