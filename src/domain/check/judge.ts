@@ -62,7 +62,7 @@ function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaChec
     reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(equals))}`);
   }
   if (maxLatencyMs !== undefined && run.latencyMs > maxLatencyMs) {
-    reasons.push(`the run took ${Math.round(run.latencyMs)} ms, at most ${maxLatencyMs} ms are allowed`);
+    reasons.push(`the run took ${Math.ceil(run.latencyMs)} ms, at most ${maxLatencyMs} ms are allowed`);
   }
   return [
     ...reasons.map((reason) => ({ reason })),
@@ -123,13 +123,19 @@ function numberFindings(expect: Expectation, looked: unknown): readonly Finding[
 }
 
 function numberProblems({ equals, tolerance = 0, min, max }: ExpectedNumber, value: number): string[] {
-  const isOff = equals !== undefined && !(Math.abs(value - equals) <= tolerance);
+  const isOff = equals !== undefined && !isWithin(value, equals, tolerance);
   const within = tolerance === 0 ? '' : ` within ${tolerance}`;
   return [
     ...(isOff ? [`expected ${equals}${within}`] : []),
     ...(min !== undefined && !(value >= min) ? [`expected at least ${min}`] : []),
     ...(max !== undefined && !(value <= max) ? [`expected at most ${max}`] : []),
   ];
+}
+
+function isWithin(value: number, equals: number, tolerance: number): boolean {
+  // The difference of decimal numbers is not exact: 1.1 - 1.0 is more than 0.1.
+  const rounding = Number.EPSILON * Math.max(Math.abs(equals), tolerance);
+  return Math.abs(value - equals) <= tolerance + rounding;
 }
 
 function trajectoryFindings(

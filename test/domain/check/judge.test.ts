@@ -64,6 +64,7 @@ describe('a judgement', () => {
       '"messages.content" is ""',
     ],
     ['it was too slow', { maxLatencyMs: 100 }, {}, 'took 120 ms, at most 100 ms'],
+    ['it was slightly too slow', { maxLatencyMs: 100 }, { latencyMs: 100.2 }, 'took 101 ms, at most 100 ms'],
   ])('fails where %s, and says so', (_, expectation, changes, reason) => {
     const { passed, reasons } = judge(expectation, run(changes));
     expect(passed).toBe(false);
@@ -141,6 +142,7 @@ describe('beyond words, a judgement', () => {
     ['the only number in the answer is right', { number: { equals: 1_234.5 } }, asked('It is 1,234.5 m.')],
     ['it has the minus sign of typography', { number: { equals: -3 } }, asked('It is \u22123 °C.')],
     ['it is within the tolerance', { number: { equals: 10, tolerance: 0.5 } }, asked('about 10.5')],
+    ['it is just within a decimal tolerance', { number: { equals: 1.1, tolerance: 0.1 } }, asked('1.0')],
     ['it lies between both', { path: 'x', number: { min: 1, max: 2 } }, x(2)],
     ['the tools are right', { tools: { calls: [{ name: 'search' }] } }, CALLED],
     ['there are no more tool calls', { maxToolCalls: 1 }, CALLED],
@@ -194,6 +196,12 @@ describe('beyond words, a judgement', () => {
       { number: { equals: 10, tolerance: 1 } },
       asked('12'),
       'is 12: expected 10 within 1',
+    ],
+    [
+      'it is far too large',
+      { number: { equals: 1e9, tolerance: 1 } },
+      asked('1e400'),
+      'is Infinity: expected',
     ],
     ['it is too small', { number: { min: 3 } }, asked('-4'), 'is -4: expected at least 3'],
     ['it is too large', { number: { max: 3 } }, asked('4'), 'is 4: expected at most 3'],
