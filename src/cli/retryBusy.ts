@@ -8,7 +8,7 @@ const BUSY_MS = 30_000;
 const FIRST_PAUSE_MS = 500;
 
 /**
- * Repeats a call while the control plane answers that it is busy (429, 503), as it asks (`Retry-After`), for 30 s. A
+ * Repeats a call while the service answers that it is busy (429, 503), as it asks (`Retry-After`), for 30 s. A
  * change that may have been made is not repeated.
  * @throws what the call throws.
  */

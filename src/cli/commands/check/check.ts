@@ -22,6 +22,7 @@ import { type DatasetSource, type ReadDatasets, readDatasets } from '../../datas
 import type { CheckResult } from '../../events/checks.ts';
 import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { agentOf } from './checkedAddress.ts';
 import { junitReport, reportChecksInCi, resultLines } from './checkReports.ts';
@@ -82,6 +83,7 @@ export async function runCheckCommand(
     const began = performance.now();
     try {
       const asking: Asking = {
+        output,
         agent,
         sources,
         evaluating: { pool, environment: context.environment },
@@ -112,7 +114,7 @@ export async function runCheckCommand(
 }
 
 /** What asking each check needs. */
-interface Asking {
+interface Asking extends Pick<CommandContext, 'output'> {
   readonly agent: CheckedAgent;
   /** Where the rows of each check come from, by its name. */
   readonly sources: ReadDatasets['sources'];
@@ -162,20 +164,26 @@ async function askOne(
   try {
     if (dataset !== undefined && source !== undefined)
       return await askRows(asking, check, { dataset, source }, budget, onSpent);
-    const carried = await carryOut({
-      agent,
-      check,
-      budget,
-      evaluating,
-      signal,
-      begun: NOTHING_MADE,
-      thread: () => {
-        const id = randomUUID();
-        return { id, onLeft: () => onLeft(id) };
-      },
-      onAnswered: shownRun,
-      onProgress: ({ spent }) => onSpent(spent),
-    });
+    let begun = NOTHING_MADE;
+    const goOn = () =>
+      carryOut({
+        agent,
+        check,
+        budget,
+        evaluating,
+        signal,
+        begun,
+        thread: () => {
+          const id = randomUUID();
+          return { id, onLeft: () => onLeft(id) };
+        },
+        onAnswered: shownRun,
+        onProgress: (progress) => {
+          begun = progress;
+          onSpent(progress.spent);
+        },
+      });
+    const carried = await retryBusy(asking, goOn, signal);
     const seen = pick(carried, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'repetitions', 'scores');
     return { check: check.name, ...seen, error: null };
   } catch (error) {

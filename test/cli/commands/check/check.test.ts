@@ -10,6 +10,7 @@ import {
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { type CheckOptions, runCheckCommand } from '../../../../src/cli/commands/check/check.ts';
 import { createRunApiClient } from '../../../../src/clients/runApi.ts';
+import { startService } from '../../../clients/faultyService.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
@@ -137,6 +138,19 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
       { check: 'asks first', error: { code: 'SLIPWAY_CHECKS_BUDGET_SPENT' } },
       {},
     ]);
+  });
+
+  it('waits for an agent that asks to slow down, and repeats no run that it made', async () => {
+    const service = await startService((_, response) => {
+      if (service.requests.length === 2) response.writeHead(429, { 'retry-after': '1' }).end('later');
+      else
+        response.setHeader('content-type', 'text/event-stream').end(`event: values\ndata: "Hello, Ada!"\n\n`);
+    });
+    const { exitCode } = await check(service.url, {
+      text: CONFIG.slice(0, CONFIG.indexOf('  - name: asks')),
+    });
+    expect(exitCode).toBe(0);
+    expect(service.requests).toHaveLength(3);
   });
 
   it('ends with 6 if the agent cannot be reached, which is no verdict', async () => {
