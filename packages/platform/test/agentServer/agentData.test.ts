@@ -51,7 +51,7 @@ it('deleting a deployment removes its agents’ data from every table, and no ot
         assistant_id: randomUUID(),
         metadata: '{}',
         status: 'pending',
-        kwargs: '{}',
+        kwargs: '{"config":{"configurable":{"checkpoint_id":null}}}',
         multitask_strategy: 'reject',
         owner: processes.processId,
         output: null,

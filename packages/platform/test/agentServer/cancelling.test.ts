@@ -128,6 +128,19 @@ describe('on a busy thread', () => {
     expect(await api.json('POST', `/threads/${thread}/history`, {})).toEqual([]);
   });
 
+  it('a rollback of a run that branched off an interrupt lets it wait again', async () => {
+    const thread = await api.thread();
+    const asking = { assistant_id: 'askAndWait', input: { text: '60000' } };
+    await api.wait(thread, asking);
+    const before = await api.state(thread);
+    await api.wait(thread, asking);
+    const branch = { assistant_id: 'askAndWait', checkpoint_id: before.checkpoint_id };
+    const run = await create(thread, { ...branch, command: { resume: 'no' } });
+    await api.untilLogged(thread, 1);
+    await api.cancel(thread, run.run_id, ROLLBACK);
+    expect(await api.json('GET', `/threads/${thread}/state/${before.checkpoint_id}`)).toEqual(before);
+  });
+
   it.each([
     [0, ROLLBACK],
     [60, ROLLBACK],

@@ -36,7 +36,7 @@ const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
   threadId,
   assistantId: randomUUID(),
   metadata: {},
-  kwargs: {},
+  kwargs: { config: { configurable: { checkpoint_id: null } } },
   marks: MARKS,
   multitaskStrategy,
   stateless: false,

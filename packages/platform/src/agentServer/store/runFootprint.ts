@@ -47,7 +47,7 @@ export class RunFootprint extends DeploymentStore {
       await sql`DELETE FROM ${CHECKPOINTS} WHERE thread_id = ${key} AND metadata->>'run_id' = ${runId}`.execute(
         transaction,
       );
-      await restorePendingWrites(transaction, { key, runId, only: sql`true` });
+      await restorePendingWrites(transaction, { key, run, only: sql`true` });
       await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(transaction);
       await dropUnusedBlobs(transaction, key);
     });
@@ -60,7 +60,7 @@ export class RunFootprint extends DeploymentStore {
   async rollBackCommand(run: RunRecord): Promise<boolean> {
     const key = storedThreadId(this.deploymentId, run.thread_id);
     return this.#asOwner(run, (transaction) =>
-      restorePendingWrites(transaction, { key, runId: run.run_id, only: COMMAND_WRITES }),
+      restorePendingWrites(transaction, { key, run, only: COMMAND_WRITES }),
     );
   }
 
@@ -89,14 +89,24 @@ export class RunFootprint extends DeploymentStore {
   }
 }
 
-/** The statement that keeps the newest checkpoints' pending writes for the run that `run` selects, if any. */
-export function savePendingWrites(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
+/** The statement that keeps the pending writes at the {@link startingPoints} of the run that `run` selects, if any. */
+export function savePendingWrites(
+  run: RawBuilder<unknown>,
+  deploymentId: string,
+  { threadId, kwargs }: { threadId: string; kwargs: unknown },
+) {
   const key = storedThreadId(deploymentId, threadId);
   return sql`
     INSERT INTO ${SAVED_WRITES} (run_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
     SELECT r.run_id, w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx, w.channel, w.type, w.blob
-    FROM (${run}) r, ${WRITES} w JOIN (${newestCheckpoints(key)}) n USING (checkpoint_ns, checkpoint_id)
+    FROM (${run}) r, ${WRITES} w JOIN (${startingPoints(key, kwargs)}) n USING (checkpoint_ns, checkpoint_id)
     WHERE w.thread_id = ${key} RETURNING 1`;
+}
+
+/** Where a run may write before it makes checkpoints: to the newest ones, and to the one that it branches off. */
+function startingPoints(key: string, kwargs: unknown): RawBuilder<unknown> {
+  const { configurable } = (kwargs as { config: { configurable: { checkpoint_id: string | null } } }).config;
+  return sql`${newestCheckpoints(key)} UNION SELECT '', ${configurable.checkpoint_id}::text`;
 }
 
 /** The SQL condition that a thread has no checkpoint yet. */
@@ -113,19 +123,19 @@ const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 /** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
 const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
 
-/** Restores the pending writes of the newest checkpoints to the kept ones, as far as `only` matches. */
+/** Restores the pending writes at a run's {@link startingPoints} to the kept ones, as far as `only` matches. */
 async function restorePendingWrites(
   transaction: Transaction<AgentTables>,
-  options: { key: string; runId: string; only: RawBuilder<unknown> },
+  options: { key: string; run: RunRecord; only: RawBuilder<unknown> },
 ): Promise<void> {
-  const { key, runId, only } = options;
+  const { key, run, only } = options;
   await sql`
-    DELETE FROM ${WRITES} w USING (${newestCheckpoints(key)}) n
+    DELETE FROM ${WRITES} w USING (${startingPoints(key, run.kwargs)}) n
     WHERE w.thread_id = ${key} AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id = n.checkpoint_id
       AND (${only})`.execute(transaction);
   await sql`
     INSERT INTO ${WRITES} (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
     SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-    FROM ${SAVED_WRITES} w WHERE run_id = ${runId}::uuid AND (${only})
+    FROM ${SAVED_WRITES} w WHERE run_id = ${run.run_id}::uuid AND (${only})
     ON CONFLICT DO NOTHING`.execute(transaction);
 }

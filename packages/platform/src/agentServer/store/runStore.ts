@@ -211,7 +211,7 @@ export class RunStore extends DeploymentStore {
             WHERE e.deployment_id = r.deployment_id AND e.thread_id = r.thread_id
               AND e.status IN ('pending', 'running') AND e.start_after IS NULL AND e.sequence < r.sequence)
         RETURNING *`,
-      run.thread_id,
+      { threadId: run.thread_id, kwargs: run.kwargs },
     );
     if (begun !== undefined)
       await sql`UPDATE slipway_agent.threads SET ${setMarks(marks)} WHERE ${threadCondition}`.execute(
@@ -330,7 +330,7 @@ export class RunStore extends DeploymentStore {
           now() + ${delay}::double precision * interval '1 second', before.metadata, before.config
         FROM thread LEFT JOIN slipway_agent.threads before ON ${isBegun} AND ${this.threadCondition(run.threadId)}
         RETURNING *`,
-      run.threadId,
+      run,
       thread,
     );
   }
@@ -339,13 +339,13 @@ export class RunStore extends DeploymentStore {
   async #beginRun(
     db: Kysely<AgentTables>,
     change: RawBuilder<unknown>,
-    threadId: string,
+    of: Pick<NewRun, 'threadId' | 'kwargs'>,
     thread: RawBuilder<unknown> = sql`SELECT 1`,
   ): Promise<BegunRun | undefined> {
     const first = sql`SELECT run_id FROM begun WHERE attempt = 1 AND status = 'running'`;
     const { rows } = await sql<RunRecord & { kept: string; blank: boolean }>`
-      WITH thread AS (${thread}), begun AS (${change}), kept AS (${savePendingWrites(first, this.deploymentId, threadId)})
-      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isThreadEmpty(this.deploymentId, threadId)} AS blank
+      WITH thread AS (${thread}), begun AS (${change}), kept AS (${savePendingWrites(first, this.deploymentId, of)})
+      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isThreadEmpty(this.deploymentId, of.threadId)} AS blank
       FROM begun`.execute(db);
     const [row] = rows;
     if (row === undefined) return undefined;
