@@ -33,7 +33,8 @@ it('a batch of runs is accepted whole, or refused whole', async () => {
     lease: { isHeld: true },
     log,
   } as unknown as RunServiceParts);
-  const parts = { runs, assistants, service, log } as unknown as Parameters<typeof runRoutes>[0];
+  const checkpoints = { requireCheckpoint: () => Promise.resolve() };
+  const parts = { runs, assistants, checkpoints, service, log } as unknown as Parameters<typeof runRoutes>[0];
   const app = runRoutes(parts).onError(problemHandler(log));
   const post = (path: string, body: unknown) =>
     app.request(path, { method: 'POST', body: JSON.stringify(body) });

@@ -133,6 +133,14 @@ describe('a run', () => {
     expect(output).toEqual({ text: 'echo: sent', log: ['updated', 'hello from graph.json'] });
   });
 
+  it('fails if the checkpoint that it branches off was rolled back while it waited', async () => {
+    const thread = await api.thread();
+    await api.create(thread, { assistant_id: 'steps', ...input('60000') });
+    const { checkpoint_id } = await api.untilLogged(thread, 1);
+    const branch = { assistant_id: 'echo', ...input('x'), multitask_strategy: 'rollback', checkpoint_id };
+    expect(await api.wait(thread, branch)).toMatchObject({ __error__: { error: 'CheckpointNotFound' } });
+  });
+
   it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();

@@ -1,5 +1,6 @@
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
+import { CheckpointNotFound } from '../store/checkpointStore.ts';
 import { threadBusy } from '../store/runStore.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
@@ -32,7 +33,7 @@ export class ThreadStates {
     const snapshot = await graph?.getState(configOf(threadId, address), { subgraphs });
     if (graph === undefined || snapshot?.createdAt === undefined) {
       if (address.checkpoint_id == null) return JSON.stringify(emptyState(threadId));
-      throw checkpointNotFound(threadId, address.checkpoint_id);
+      throw new CheckpointNotFound(threadId, address.checkpoint_id);
     }
     const parent =
       snapshot.parentConfig === undefined ? undefined : await graph.getState(snapshot.parentConfig);
@@ -87,7 +88,7 @@ export class ThreadStates {
     const { checkpoint_id: id } = update;
     if (id != null && id !== '') {
       const { createdAt } = await translateUpdateError(graph.getState(config));
-      if (createdAt === undefined) throw checkpointNotFound(threadId, id);
+      if (createdAt === undefined) throw new CheckpointNotFound(threadId, id);
     }
     const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
     await this.refresh(threadId, { keepsError: false });
@@ -213,11 +214,6 @@ function writesOf(
     writes[task.name] = task.name in writes ? [writes[task.name], task.result].flat() : task.result;
   }
   return Object.keys(writes).length > 0 ? writes : null;
-}
-
-/** LangGraph would begin with an empty state instead. */
-export function checkpointNotFound(threadId: string, checkpointId: string): HttpProblem {
-  return new HttpProblem(404, `Thread ${threadId} has no checkpoint ${checkpointId}.`);
 }
 
 function configOf(threadId: string, address: StateAddress): GraphConfigLike {

@@ -10,9 +10,8 @@ import { HttpProblem, invalid } from '../../http/problem.ts';
 import { serveOn } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
-import { planRun, type RunPlan } from '../runs/newRun.ts';
+import { type Kwargs, planRun, type RunPlan } from '../runs/newRun.ts';
 import type { RunService } from '../runs/runService.ts';
-import { checkpointNotFound } from '../graphs/threadStates.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import { ACTIVE, isActive, type RunRecord } from '../store/agentDatabase.ts';
@@ -170,15 +169,7 @@ export function runRoutes(parts: {
     parts.assistants.getGraph(assistant.graph_id);
     const { runSeconds } = service.limits;
     const planned = planRun({ body, query, assistant, threadId, runSeconds });
-    const { checkpoint, config } = body;
-    const id = body.checkpoint_id ?? checkpoint?.checkpoint_id ?? config?.configurable?.checkpoint_id;
-    if (id != null && id !== '') {
-      const { threadId: thread_id } = planned.newRun;
-      const checkpoint_ns = checkpoint?.checkpoint_ns ?? config?.configurable?.checkpoint_ns ?? '';
-      const address = { thread_id, checkpoint_ns, checkpoint_id: id };
-      const found = await parts.checkpoints.getTuple({ configurable: address });
-      if (found === undefined) throw checkpointNotFound(thread_id, id);
-    }
+    await parts.checkpoints.requireCheckpoint((planned.newRun.kwargs as Kwargs).config.configurable);
     return planned;
   }
 

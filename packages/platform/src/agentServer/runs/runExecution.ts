@@ -65,6 +65,10 @@ export class RunExecution {
         onRunLost,
       );
       writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
+      const { configurable } = kwargs.config;
+      // An earlier run of the thread may have been rolled back while this one waited.
+      if (entry === 'start')
+        await retryDuringOutage(lease, () => checkpoints.requireCheckpoint(configurable), onRunLost);
       if (entry !== 'over') {
         const command =
           entry === 'start'

@@ -16,6 +16,7 @@ import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { Uuid } from '@slipway/contract/scalars';
 import type { Pool } from 'pg';
 
+import { HttpProblem } from '../../http/problem.ts';
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
@@ -60,6 +61,15 @@ export class CheckpointStore extends PostgresSaver {
     const failure = await this.#writers.get(runId)?.waitUntilSettled();
     this.#writers.delete(runId);
     return failure;
+  }
+
+  /** @throws CheckpointNotFound if a run's configuration names a checkpoint that its thread lacks. */
+  async requireCheckpoint(configurable: Record<string, unknown>): Promise<void> {
+    const { thread_id, checkpoint_ns, checkpoint_id: id } = configurable as unknown as Configurable;
+    if (id == null || id === '') return;
+    const address = { thread_id, checkpoint_ns: checkpoint_ns ?? '', checkpoint_id: id };
+    if ((await this.getTuple({ configurable: address })) === undefined)
+      throw new CheckpointNotFound(thread_id, id);
   }
 
   override getNextVersion(current: number | string | undefined): never {
@@ -187,6 +197,15 @@ export class RunEndedHere extends Error {
   constructor(runId: string) {
     super(`Run ${runId} has ended here; nothing more of it is stored.`);
     this.name = 'RunEndedHere';
+  }
+}
+
+/** 404 for a checkpoint that a thread lacks. LangGraph would begin with an empty state instead. */
+export class CheckpointNotFound extends HttpProblem {
+  override readonly name = 'CheckpointNotFound';
+
+  constructor(threadId: string, checkpointId: string) {
+    super(404, `Thread ${threadId} has no checkpoint ${checkpointId}.`);
   }
 }
 
