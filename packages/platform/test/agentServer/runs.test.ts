@@ -141,6 +141,17 @@ describe('a run', () => {
     expect(await api.wait(thread, branch)).toMatchObject({ __error__: { error: 'CheckpointNotFound' } });
   });
 
+  it('replaces the update of the command before, if its node asks again', async () => {
+    const thread = await api.thread();
+    const run = (more: object) => api.wait(thread, { assistant_id: 'askMuch', ...more });
+    await run(input('x'));
+    const asked = await run({ command: { resume: 'first', update: { text: 'one' } } });
+    const resume = { [asked.__interrupt__[0].id]: 'second' };
+    await run({ command: { resume, update: { text: 'two' } } });
+    expect(await api.state(thread)).toMatchObject({ values: { text: 'two' }, next: [] });
+    expect(await api.json('POST', `/threads/${thread}/history`, {})).toHaveLength(3);
+  });
+
   it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();

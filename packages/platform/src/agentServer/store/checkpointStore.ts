@@ -18,7 +18,7 @@ import type { Pool } from 'pg';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { UnserializableValue } from '../runs/wireJson.ts';
-import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
+import { CHECKPOINT_SCHEMA, COMMAND_TASK, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
 import { threadBusy, threadNotFound } from './runStore.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
@@ -127,8 +127,8 @@ export class CheckpointStore extends PostgresSaver {
       checkpoint_ns: namespace = '',
       checkpoint_id: checkpointId = '',
     } = configurableOf(config);
-    // Writes of LangGraph itself (an error, an interrupt, an answer) are replaced; a node's writes stay.
-    const replaces = writes.every(([channel]) => channel in WRITES_IDX_MAP);
+    // Writes of LangGraph itself (an error, an interrupt, an answer) and of commands are replaced; a node's writes stay.
+    const replaces = taskId === COMMAND_TASK || writes.every(([channel]) => channel in WRITES_IDX_MAP);
     const rows = await Promise.all(
       writes.map(async ([channel, value], position) => {
         const [type, blob] = await this.serde.dumpsTyped(value);

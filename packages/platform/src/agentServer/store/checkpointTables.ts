@@ -9,6 +9,9 @@ export const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
 export const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
 export const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
 
+/** The task id of what a command writes: its update, its jumps, an answer to every interrupt. */
+export const COMMAND_TASK = '00000000-0000-0000-0000-000000000000';
+
 /** A thread's id in these tables, which have no column for the deployment. */
 export function storedThreadId(deploymentId: string, threadId: string): string {
   return `${deploymentId}/${threadId}`;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
+import { CHECKPOINT_SCHEMA, COMMAND_TASK, storedThreadId } from './checkpointTables.ts';
 
 /** The fencing token of an attempt: its writes count only while this owner has the run in this attempt. */
 export interface Fence {
@@ -125,6 +125,11 @@ function writeStatement(fence: string): string {
     ), written AS (
       SELECT w.* FROM fence, unnest($12::text[], $13::text[], $14::text[], $15::int[], $16::text[], $17::text[],
         $18::bytea[], $19::boolean[]) AS w (ns, id, task, idx, channel, type, blob, replaces)
+    ), earlier_command AS (
+      DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes w USING written n
+      WHERE n.task = '${COMMAND_TASK}' AND w.thread_id = $1 AND w.checkpoint_ns = n.ns AND w.checkpoint_id = n.id
+        AND w.task_id = n.task AND NOT EXISTS (SELECT 1 FROM written other
+          WHERE other.ns = n.ns AND other.id = n.id AND other.task = n.task AND other.idx = w.idx)
     ), added AS (
       INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes ${WRITE_COLUMNS}
       SELECT $1, ns, id, task, idx, channel, type, blob FROM written WHERE NOT replaces
