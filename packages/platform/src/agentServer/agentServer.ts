@@ -136,7 +136,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const stored = withStores(graphs, checkpoints, new GraphStore(items, lease));
     const assistants = new Assistants(stored, new AssistantStore(deployment));
     const states = new ThreadStates(threads, assistants);
-    const outcomes = new RunOutcomes({ assistants, states, checkpoints, lease, log });
+    const outcomes = new RunOutcomes({ assistants, states, checkpoints, footprint, lease, log });
     let url = '';
     const service = new RunService({
       runs,

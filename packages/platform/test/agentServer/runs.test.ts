@@ -141,6 +141,18 @@ describe('a run', () => {
     expect(await api.wait(thread, branch)).toMatchObject({ __error__: { error: 'CheckpointNotFound' } });
   });
 
+  it.each(['input', 'update'])('with an %s that its graph rejects leaves its thread usable', async (kind) => {
+    const thread = await api.thread();
+    const chat = (given: object) => api.wait(thread, { assistant_id: 'chat', ...given });
+    const hello = { input: { messages: [{ role: 'user', content: 'hello' }] } };
+    await chat(hello);
+    const invalid = { messages: [{ content: 'of no role' }] };
+    const answer = await chat(kind === 'input' ? { input: invalid } : { command: { update: invalid } });
+    expect(answer).toHaveProperty('__error__');
+    expect((await api.state(thread)).values.messages).toHaveLength(2);
+    expect((await chat(hello)).messages).toHaveLength(4);
+  });
+
   it('replaces the update of the command before, if its node asks again', async () => {
     const thread = await api.thread();
     const run = (more: object) => api.wait(thread, { assistant_id: 'askMuch', ...more });

@@ -7,6 +7,7 @@ import { isDatabaseUnavailable, type Lease, retryDuringOutage } from '../../stor
 import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { ThreadOutcome } from '../store/runEnds.ts';
+import type { RunFootprint } from '../store/runFootprint.ts';
 import type { LiveRun, RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
 import type { Assistants } from '../graphs/assistants.ts';
@@ -24,6 +25,7 @@ interface RunOutcomesParts {
   readonly assistants: Assistants;
   readonly states: ThreadStates;
   readonly checkpoints: CheckpointStore;
+  readonly footprint: RunFootprint;
   readonly lease: Lease;
   readonly log: Logger;
 }
@@ -59,7 +61,7 @@ export class RunOutcomes {
       if (!live.stateless || result === undefined) {
         snapshot = await retryDuringOutage(
           this.#parts.lease,
-          () => this.#snapshot(live),
+          () => this.#snapshot(live, result),
           () => live.stop('lost'),
         );
       }
@@ -93,12 +95,27 @@ export class RunOutcomes {
     });
   }
 
-  async #snapshot({ stateless, stopReason, record }: LiveRun): Promise<StateSnapshot | undefined> {
+  async #snapshot(
+    { stateless, stopReason, record }: LiveRun,
+    result: ExecutionResult | undefined,
+  ): Promise<StateSnapshot | undefined> {
     if (!stateless && (record.attempt === 0 || stopReason === 'rollback'))
       return this.#parts.states.newestOf(record.thread_id);
-    const graph = await this.#parts.assistants.graphOfRun(record.kwargs as Kwargs);
+    const { config } = record.kwargs as Kwargs;
+    const graph = await this.#parts.assistants.graphOfRun({ config });
     if (graph.checkpointer === false) return undefined;
-    return graph.getState({ configurable: { thread_id: record.thread_id } });
+    const newest = { configurable: { thread_id: record.thread_id } };
+    try {
+      // The checkpoint that a failed run branched off must stay readable too.
+      const { checkpoint_id: branch } = config.configurable;
+      if (result === undefined && branch != null && branch !== '')
+        await graph.getState({ configurable: { ...newest.configurable, checkpoint_id: branch } });
+      return await graph.getState(newest);
+    } catch (error) {
+      if (result !== undefined || isDatabaseUnavailable(error)) throw error;
+      await this.#parts.footprint.rollBackWrites(record);
+      return graph.getState(newest);
+    }
   }
 }
 

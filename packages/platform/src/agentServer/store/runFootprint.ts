@@ -4,6 +4,7 @@ import { ACTIVE, type AgentTables, DeploymentStore, type RunRecord } from './age
 import {
   CHECKPOINT_SCHEMA,
   CHECKPOINTS,
+  COMMAND_TASK,
   dropUnusedBlobs,
   newestCheckpoints,
   storedThreadId,
@@ -64,6 +65,17 @@ export class RunFootprint extends DeploymentStore {
     );
   }
 
+  /**
+   * Removes the pending writes of a run that its graph cannot apply: with them, neither a client nor a later run could
+   * read the thread. Returns as {@link rollBack}.
+   */
+  async rollBackWrites(run: RunRecord): Promise<boolean> {
+    const key = storedThreadId(this.deploymentId, run.thread_id);
+    return this.#asOwner(run, (transaction) =>
+      restorePendingWrites(transaction, { key, run, only: sql`true` }),
+    );
+  }
+
   /** Changes a thread while the owner has the run; a process that claims the run waits until that is done. */
   async #asOwner(
     run: RunRecord,
@@ -121,7 +133,7 @@ const ORIGIN_NAMES = ['graph_id', 'assistant_id'];
 const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 
 /** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
-const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
+const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = ${COMMAND_TASK}`;
 
 /** Restores the pending writes at a run's {@link startingPoints} to the kept ones, as far as `only` matches. */
 async function restorePendingWrites(
@@ -129,13 +141,15 @@ async function restorePendingWrites(
   options: { key: string; run: RunRecord; only: RawBuilder<unknown> },
 ): Promise<void> {
   const { key, run, only } = options;
+  const points = startingPoints(key, run.kwargs);
   await sql`
-    DELETE FROM ${WRITES} w USING (${startingPoints(key, run.kwargs)}) n
+    DELETE FROM ${WRITES} w USING (${points}) n
     WHERE w.thread_id = ${key} AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id = n.checkpoint_id
       AND (${only})`.execute(transaction);
   await sql`
     INSERT INTO ${WRITES} (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
     SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-    FROM ${SAVED_WRITES} w WHERE run_id = ${run.run_id}::uuid AND (${only})
+    FROM ${SAVED_WRITES} w JOIN (${points}) n USING (checkpoint_ns, checkpoint_id)
+    WHERE run_id = ${run.run_id}::uuid AND (${only})
     ON CONFLICT DO NOTHING`.execute(transaction);
 }
