@@ -149,6 +149,7 @@ describe('a run', () => {
     const invalid = { messages: [{ content: 'of no role' }] };
     const answer = await chat(kind === 'input' ? { input: invalid } : { command: { update: invalid } });
     expect(answer).toHaveProperty('__error__');
+    expect((await api.send('POST', `/threads/${thread}/state`, { values: invalid })).status).toBe(422);
     expect((await api.state(thread)).values.messages).toHaveLength(2);
     expect((await chat(hello)).messages).toHaveLength(4);
   });

@@ -1,3 +1,5 @@
+import { START } from '@langchain/langgraph';
+
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import { CheckpointNotFound } from '../store/checkpointStore.ts';
@@ -86,13 +88,13 @@ export class ThreadStates {
     }
     const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
     const { checkpoint_id: id } = update;
-    if (id != null && id !== '') {
-      const { createdAt } = await translateUpdateError(graph.getState(config));
-      if (createdAt === undefined) throw new CheckpointNotFound(threadId, id);
-    }
-    const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
+    const { createdAt, next } = await translateUpdateError(graph.getState(config));
+    if (id != null && id !== '' && createdAt === undefined) throw new CheckpointNotFound(threadId, id);
+    // Before the first node of a thread, LangGraph fails to infer one.
+    const asNode = update.asNode ?? next.find((node) => node === START);
+    const updated = await translateUpdateError(graph.updateState(config, update.values, asNode));
     await this.refresh(threadId, { keepsError: false });
-    const checkpoint = addressOf(next);
+    const checkpoint = addressOf(updated);
     return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
   }
 
@@ -256,7 +258,8 @@ function isMissingSubgraph(error: unknown): error is Error {
 function isInvalidUpdate(error: unknown): error is Error {
   return (
     error instanceof Error &&
-    ['InvalidUpdateError', 'GraphValueError', 'EmptyInputError'].includes(error.name)
+    (['InvalidUpdateError', 'GraphValueError', 'EmptyInputError'].includes(error.name) ||
+      ('lc_error_code' in error && error.lc_error_code === 'MESSAGE_COERCION_FAILURE'))
   );
 }
 
