@@ -1,6 +1,7 @@
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
+import { isSameRevision } from '../deployment/revision.ts';
 import { exactText } from '../scalars.ts';
 import type { ReleaseRequest } from '../release/release.ts';
 import { findQuarantined } from './quarantine.ts';
@@ -179,12 +180,14 @@ function joined(
 }
 
 function servingRelease(state: TargetState, request: ReleaseRequest): HistoryRow | undefined {
-  if (state.activeRevisionId === null) return undefined;
-  return state.history.findLast(
-    (row) =>
-      row.requestKey === request.requestKey &&
-      row.outcome === 'released' &&
-      row.revisionId === state.activeRevisionId,
+  const { activeRevisionId, history, known } = state;
+  if (activeRevisionId === null) return undefined;
+  return history.findLast(
+    ({ requestKey, outcome, revisionId }) =>
+      requestKey === request.requestKey &&
+      outcome === 'released' &&
+      revisionId !== null &&
+      isSameRevision(known, revisionId, activeRevisionId),
   );
 }
 

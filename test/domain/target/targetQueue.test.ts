@@ -68,9 +68,12 @@ describe('a submitted release', () => {
     expect(answer(EMPTY_TARGET, 'a', runs('release-7', { requestKey: 'a' })).releaseId).toBe('release-7');
   });
 
-  it('is already released only while its own revision serves and no work is pending', () => {
+  it('is already released only while its own revision, or a copy of it, serves and no work is pending', () => {
     const released = recordResult(seasoned(), result('release-1', { requestKey: 'a' }), 0);
     expect(answer(released, 'a').disposition).toBe('already_released');
+    const copy = { revisionId: 'copy', copyOf: 'new', verified: true, at: NOW };
+    const restored = { ...released, known: [copy], activeRevisionId: 'copy' };
+    expect(answer(restored, 'a').disposition).toBe('already_released');
     expect(answer(released, 'a', runs('release-2')).disposition).toBe('queued');
     const others = [
       ...['another', null].map((activeRevisionId) => ({ ...released, activeRevisionId })),

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
 import type { Subject } from './subject.ts';
-import { COUNTER, type Ending, type Submission, type TargetModel } from './targetModel.ts';
+import { COUNTER, type Ending, isSame, type Submission, type TargetModel } from './targetModel.ts';
 
 let submissions = 0;
 
@@ -210,16 +210,16 @@ function submit(model: TargetModel, plan: Plan): Answer {
     return { releaseId: waiting.id, disposition: 'joined', because: 'is waiting' };
   }
   const { running } = model;
-  const isSame = running !== null && same(running.plan);
+  const isRunning = running !== null && same(running.plan);
   const itsSubmissions = model.submissions.filter(({ releaseId }) => releaseId === running?.id);
   const isWithdrawn = itsSubmissions.length > 0 && itsSubmissions.every(({ withdrawn }) => withdrawn);
   const isGivenUp = isWithdrawn || model.rollbacks.length > 0;
-  if (isSame && isGivenUp) model.met.add('a release comes again while it is stopped');
-  if (isSame && !isGivenUp) {
+  if (isRunning && isGivenUp) model.met.add('a release comes again while it is stopped');
+  if (isRunning && !isGivenUp) {
     return { releaseId: running.id, disposition: 'joined', because: 'is running' };
   }
   const isWhatServes = ({ outcome, revision, plan: other }: Partial<Ending>): boolean =>
-    outcome === 'released' && same(other) && revision === model.believed;
+    outcome === 'released' && same(other) && isSame(model.known, revision ?? null, model.believed);
   const serving =
     running === null && model.queue.length === 0 && model.believed !== null
       ? model.endings.findLast(isWhatServes)
