@@ -1,7 +1,7 @@
-import { leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
+import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
-import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
+import type { Baseline, KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
 import { type Finding, isVerified } from '../../domain/restore/restoreDecision.ts';
 import { now } from '../journal.ts';
 import {
@@ -29,31 +29,37 @@ export function restoreAfterSetback(run: Run, setback: Setback): Promise<Release
 }
 
 async function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
-  await readServing(run, setback);
+  const serving = await servingUnchanged(run, setback);
   const outcome = untouchedOutcome(setback);
   const why = describeSetback(setback);
-  const { revisionId = null, verified = false } = run.baseline ?? {};
-  const from = setback.preemptedBy?.from;
-  // The baseline may be weeks old. If the rollback leaves another revision, it is not known what serves.
-  const isReplaced = from !== undefined && from !== revisionId;
   return finish(run, {
     ...common(setback),
     outcome,
     reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
-    servingRevisionId: isReplaced ? null : revisionId,
-    servingVerified: !isReplaced && verified,
+    servingRevisionId: serving?.revisionId ?? null,
+    servingVerified: serving?.verified ?? false,
   });
 }
 
 /**
- * Corrects the baseline of a release that people stopped: it may have waited for weeks. A rollback does not wait for
- * this read. Histories from before `expected` do not have it.
+ * What serves after a release that changed nothing; `null` if that is not known. The baseline of a release that was
+ * stopped may be weeks old, and is read again. A rollback waits for this read only if it asks for the baseline: if that
+ * serves, the rollback is done.
  */
-async function readServing(run: Run, { stopped, preemptedBy }: Setback): Promise<void> {
-  const { request, baseline, input } = run;
-  if (!stopped || preemptedBy !== null || baseline === null || input.expected === undefined) return;
-  const active = await readWhatServes(request);
+async function servingUnchanged(run: Run, { stopped, preemptedBy }: Setback): Promise<Baseline | null> {
+  const { request, baseline, input, knownBefore } = run;
+  if (!stopped || baseline === null) return baseline;
+  const { revisionId } = baseline;
+  if (preemptedBy !== null) {
+    const { to, from } = preemptedBy;
+    if (from !== undefined) return from === revisionId ? baseline : null;
+    if (to === undefined || revisionId === null || !isSameRevision(knownBefore, to, revisionId)) return null;
+    return (await readWhatServes(request)) === revisionId ? baseline : null;
+  }
+  // Histories from before `expected` do not have this read.
+  const active = input.expected === undefined ? undefined : await readWhatServes(request);
   if (active !== undefined) correctBaseline(run, active);
+  return run.baseline;
 }
 
 /**

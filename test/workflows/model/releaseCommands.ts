@@ -136,10 +136,12 @@ export function comesUpLate(): Command {
   });
 }
 
-/** Another client changes the deployment directly. */
+/** Another client changes the deployment directly, while nothing runs or a release waits. */
 export function changeByHand(): Command {
-  const possible = (model: TargetModel): boolean => idle(model) && model.deployed;
+  const possible = (model: TargetModel): boolean =>
+    model.deployed && (idle(model) || model.running?.stage === 'approval');
   return command('somebody changes the deployment by hand', possible, async (model, subject) => {
+    if (model.running !== null) model.met.add('the deployment is changed by hand while a release waits');
     model.active = model.make('other');
     subject.world.changeByHand();
     return Promise.resolve();

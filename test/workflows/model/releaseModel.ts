@@ -1,6 +1,13 @@
 import type { Plan, Stop } from './plan.ts';
 import { copiesOf, type Found, restore, rollBack } from './putBack.ts';
-import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
+import {
+  type Check,
+  isSame,
+  type Known,
+  type Rollback,
+  type TargetModel,
+  type Waiting,
+} from './targetModel.ts';
 
 type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'end';
 
@@ -198,6 +205,16 @@ export class ReleaseModel {
     return { revision: active, verified };
   }
 
+  /** What a release that changed nothing says of what serves. A rollback to the baseline has it read. */
+  get #servingUnchanged(): number | null {
+    const { revision } = this.#baseline;
+    if (this.preemptedBy === null) return revision;
+    const { to, from } = this.preemptedBy;
+    if (from !== undefined) return from === revision ? revision : null;
+    const isAskedFor = isSame(this.#known, to ?? null, revision);
+    return isAskedFor && this.#model.active === revision ? revision : null;
+  }
+
   #restore(why: Failure | 'released' | 'stopped'): void {
     const model = this.#model;
     const baseline = this.#baseline;
@@ -230,9 +247,7 @@ export class ReleaseModel {
       };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
     } else if (!this.#mayHaveChanged) {
-      const { from = baseline.revision } = this.preemptedBy ?? {};
-      const serving = from === baseline.revision ? from : null;
-      model.end({ ...common, outcome: untouched, serving, news });
+      model.end({ ...common, outcome: untouched, serving: this.#servingUnchanged, news });
     } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
       model.end({ ...common, outcome: 'errored', serving: model.active, news, givenUp });
     } else {

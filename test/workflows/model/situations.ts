@@ -7,6 +7,7 @@ const SITUATIONS = [
   'a release waits for approval over a copy',
   'a release is approved over a copy',
   'a release is stopped at its approval over a copy',
+  'the deployment is changed by hand while a release waits',
   'the target is terminated while it is idle',
   'the target is terminated while a release runs',
   'the target is terminated while releases wait',

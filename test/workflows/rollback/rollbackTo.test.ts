@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { waitingFor } from '../moments.ts';
 
 describeWorkflows('a manual rollback to a named revision', (harness) => {
   it('that cannot be deployed reports that it was not reached, and what serves instead', async () => {
@@ -27,6 +28,18 @@ describeWorkflows('a manual rollback to a named revision', (harness) => {
     expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: second.revisionId });
     expect(row.reason).toContain(`revision ${good} was not reached`);
     expect(row.reason).toContain(`revision ${second.revisionId ?? ''} is restored and serves, but failed`);
+  });
+
+  it('while a release waits that recorded it as its baseline, which another tool has replaced: it is restored', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { revisionId } = await target.release('a');
+    const approval = { required: 1, withinMs: 3_600_000 };
+    await waitingFor('approval', target, 'b', { approval });
+    target.world.bringUp(good);
+    const { requestId, serves } = await target.rollback({ to: revisionId ?? '' });
+    expect(serves).toMatchObject({ revisionId });
+    expect(await target.ended(requestId)).toMatchObject({ kind: 'rollback', servingRevisionId: revisionId });
+    expect(target.world.active).toBe(revisionId);
   });
 
   it('by a prefix of its id, or by its release, is that revision', async () => {
