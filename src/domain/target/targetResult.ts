@@ -101,7 +101,7 @@ function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): bool
 /**
  * The rollbacks that a result settles. A rollback settles the first one, with any outcome. A release settles the one
  * it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
- * serves, or the left one does not.
+ * serves, or the left one does not. One that comes after an unsettled one is not settled: that one changes what serves.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
@@ -114,14 +114,16 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   const served = steps.some(
     ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
   );
-  return state.rollbacks.filter(({ requestId, to, from }) => {
+  const isSettled = ({ requestId, to, from }: RollbackRequest): boolean => {
     const isItsStop = requestId === preemptedBy?.requestId;
     if (tried && isItsStop && to !== undefined) return true;
     // The revision to leave could not be read: it was the release's own if that served, else the one it restored.
     if (from === undefined && to === undefined) return tried && (served || !isItsStop);
     if (from !== undefined) return serving !== null && !serves(from);
     return to !== undefined && serves(to);
-  });
+  };
+  const open = state.rollbacks.findIndex((request) => !isSettled(request));
+  return open === -1 ? state.rollbacks : state.rollbacks.slice(0, open);
 }
 
 /**

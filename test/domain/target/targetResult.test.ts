@@ -170,7 +170,13 @@ describe('the rollbacks that a result settles', () => {
     ['are none that it was not stopped for and did not reach', tried, ['a:x'], ['a:x']],
     ['are none that came when it was released', {}, ['any', 'a:new'], ['any', 'a:new']],
     ['are none where it ended without a word', NONE, ['any'], ['any']],
-    ['where it changed nothing are those to what serves', ABORTED, ['any', 'a:x', 'b:y'], ['any', 'a:x']],
+    ['where it changed nothing include one to what serves', ABORTED, ['a:y', 'b:x'], ['b:x']],
+    [
+      'do not include one that comes after another, which runs first',
+      ABORTED,
+      ['a:x', 'b:y'],
+      ['a:x', 'b:y'],
+    ],
   ])('%s', (_, ending, waiting, left, id) => {
     const rollbacks = waiting.map((text) => rollback(text.split(':')[0]!, text.split(':')[1]));
     const state = after(seasoned({ rollbacks }), ending, id);

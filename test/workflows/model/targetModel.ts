@@ -215,14 +215,17 @@ export class TargetModel {
     const unknown = outcome === 'errored' || outcome === 'rollback_failed';
     const all = [...this.known, ...ending.news];
     const tried = ending.tried.length > 0;
-    const settled = this.rollbacks.filter((rollback, index) => {
-      if (ending.kind === 'rollback') return index === 0;
+    const isSettled = (rollback: Rollback): boolean => {
+      if (ending.kind === 'rollback') return rollback === this.rollbacks[0];
       if (outcome === 'released' || (outcome === 'errored' && serving === null)) return false;
       const { to, from } = rollback;
       if (tried && rollback === ending.rollback && (to !== undefined || from === undefined)) return true;
       if (from !== undefined) return serving !== null && !isSame(all, serving, from);
       return to === undefined ? tried : isSame(all, serving, to);
-    });
+    };
+    // One that is open changes what serves, so those after it are open, too.
+    const open = this.rollbacks.findIndex((rollback) => !isSettled(rollback));
+    const settled = open === -1 ? this.rollbacks : this.rollbacks.slice(0, open);
     const changedNothing = ending.kind === 'rollback' && outcome === 'failed';
     this.rollbacks = this.rollbacks.filter((rollback) => !settled.includes(rollback));
     if (changedNothing && settled[0]?.id === this.hold?.by) {
