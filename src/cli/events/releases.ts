@@ -16,7 +16,7 @@ import type {
   Waiting,
 } from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
-import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
+import type { HistoryRow, Hold, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
 import type { RowDifference } from '../../inspection/release/rowDifference.ts';
 import type { HistoryCost } from '../../temporal/history/billedActions.ts';
 import type { GuardSeen } from '../../temporal/client/guard/guardClient.ts';
@@ -244,6 +244,8 @@ export interface ReleaseSections {
       readonly via: 'update' | 'signal' | null;
       /** Whether the command ended a hold that `rollback --break-glass` left on this machine. */
       readonly removedLocal: boolean;
+      /** The target's hold, which keeps its first reason. `null`: none, or no worker has answered yet. */
+      readonly hold: Hold | null;
     };
   };
 

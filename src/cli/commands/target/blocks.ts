@@ -1,11 +1,13 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
+import type { Hold } from '../../../domain/target/targetState.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
-import { setHold } from '../../../temporal/client/target/targetClient.ts';
+import { queryTarget, setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { removeLocalHold } from './localHold.ts';
+import { describeHold, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /**
@@ -24,15 +26,19 @@ export async function runHoldCommand(
   const by = await readRequester(context, folder, options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, spec);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
-  const taken = await withTemporal(context, (temporal) => setHold(temporal, workflowId, holding, by)).catch(
+  const taken = await withTemporal(context, async (temporal) => {
+    const answer = await setHold(temporal, workflowId, holding, by);
+    const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
+    return { ...answer, hold: view?.state.hold ?? null };
+  }).catch(
     onSlipwayError((error) => {
       // Without a workflow there was only a hold on this machine, and that has ended.
       if (removedLocal) return undefined;
       throw error;
     }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
   );
-  const onHold = taken === undefined ? false : taken.onHold;
-  output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
+  const { onHold, via, hold } = taken ?? { onHold: false, via: null, hold: null };
+  output.event({ event: 'hold', target: name, onHold, via, removedLocal, hold });
   if (onHold === null) {
     output.print(
       `no worker answers; Temporal keeps the ${holding ? 'hold' : 'end of the hold'} until one does`,
@@ -43,9 +49,17 @@ export async function runHoldCommand(
         ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
         : `"${name}" accepts releases`,
     );
+    if (hold !== null) for (const line of holdLines(name, hold, by)) output.print(`  ${line}`);
     if (onHold) output.note(`  a release that runs already continues; to stop it: slipway abort ${name}`);
   }
   return 0;
+}
+
+/** Who holds a target since when and why, and whether that is what the person has just said. */
+export function holdLines(name: string, hold: Hold, { who, reason }: Actor): readonly string[] {
+  const isTheirs = hold.by.who === who && hold.by.reason === reason;
+  const stays = `it was on hold before, so that reason stays; to replace it: slipway unhold ${name}, then hold it again`;
+  return [describeHold(hold), ...(isTheirs ? [] : [stays])];
 }
 
 /**
