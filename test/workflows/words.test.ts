@@ -80,7 +80,9 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
       await target.world.called('redeployRevision');
       return { target, releaseId };
     },
-    refuses: allRefused('the release is putting an earlier revision back, which is never stopped halfway'),
+    refuses: allRefused(
+      'the release is ending already; any change it made is undone, which is never stopped halfway',
+    ),
   },
   'while a rollback runs': {
     reach: async (harness) => {

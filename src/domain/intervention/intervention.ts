@@ -126,7 +126,7 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
   const { phase, paused, awaiting, called = 'release' } = standing;
   if (phase === 'ended') return `the ${called} has ended`;
   if (phase === 'restoring')
-    return `the ${called} is putting an earlier revision back, which is never stopped halfway`;
+    return `the ${called} is ending already; any change it made is undone, which is never stopped halfway`;
   switch (said.kind) {
     case 'abort':
       return undefined;

@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
     expect(taken).toContain('Abort: the release stops; any change it made is undone.');
     expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
-    expect(refused).toContain('putting an earlier revision back');
+    expect(refused).toContain('the release is ending already');
     const { outcome, interventions } = await target.result(releaseId);
     expect(outcome).toBe('aborted');
     expect(interventions.filter(({ kind, taken: was }) => kind === 'abort' && was)).toHaveLength(1);

@@ -33,7 +33,9 @@ describe('a message to a release', () => {
   it.each(['abort', 'pause', 'resume', 'approve', 'reject', 'retry', 'skip'] as const)(
     '%s is rejected after the restore began, or after the end',
     (kind) => {
-      expect(problem(kind, { phase: 'restoring' })).toContain('never stopped halfway');
+      expect(problem(kind, { phase: 'restoring' })).toBe(
+        'the release is ending already; any change it made is undone, which is never stopped halfway',
+      );
       expect(problem(kind, { phase: 'ended' })).toBe('the release has ended');
     },
   );
@@ -147,7 +149,7 @@ describe('a message to a release', () => {
     expect(problem('approve', { called })).toBe('the promotion does not wait for approval');
     expect(problem('resume', { called })).toBe('the promotion is not paused');
     expect(problem('abort', { called, phase: 'ended' })).toBe('the promotion has ended');
-    expect(problem('abort', { called, phase: 'restoring' })).toContain('the promotion is putting');
+    expect(problem('abort', { called, phase: 'restoring' })).toContain('the promotion is ending already');
     expect(problem('skip', { called, ahead: [] })).toContain('of the promotion lies ahead');
   });
 });

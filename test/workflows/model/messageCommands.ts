@@ -267,7 +267,7 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
 /** Why the release cannot take an intervention now. */
 function whyNot(model: TargetModel, kind: InterventionKind): string | undefined {
   const running = underWay(model);
-  if (running.stopped) return 'putting an earlier revision back';
+  if (running.stopped) return 'ending already';
   switch (kind) {
     case 'abort':
       return undefined;
