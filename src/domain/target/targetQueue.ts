@@ -2,6 +2,7 @@ import { type Actor, whoAndWhy } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
 import { isSameRevision } from '../deployment/revision.ts';
+import { restoreInstructions } from '../release/instructions.ts';
 import { exactText } from '../scalars.ts';
 import type { ReleaseRequest } from '../release/release.ts';
 import { findQuarantined } from './quarantine.ts';
@@ -216,14 +217,33 @@ function refuse(
 }
 
 /** Ends a release or a rollback that never started because its target was terminated. */
-export function endUnstarted(
+export function endUnstarted(state: TargetState, running: Running, now: string): TargetState {
+  return endByHand(state, running, now, 'aborted', 'its target was ended by hand before it started');
+}
+
+/** Ends a release or a rollback whose workflow was terminated: what it changed is unknown, and a person is needed. */
+export function endLost(state: TargetState, running: Running, now: string): TargetState {
+  const { spec: target, known } = state;
+  const { releaseId } = running;
+  const reason = 'its workflow was ended by hand, without a result';
+  const predicament = { deploymentId: null, baseline: null, known, reason, code: null, attempted: [] };
+  const instructions = target === null ? '' : restoreInstructions({ ...predicament, target });
+  return {
+    ...endByHand(state, running, now, 'errored', reason),
+    activeRevisionId: null,
+    needsPerson: { releaseId, since: now, instructions },
+  };
+}
+
+function endByHand(
   state: TargetState,
   { releaseId, kind, requestKey }: Running,
   now: string,
+  outcome: 'aborted' | 'errored',
+  reason: string,
 ): TargetState {
   const requestedBy = { who: 'slipway', from: 'recovery' };
-  const reason = 'its target was ended by hand before it started';
-  const row = { releaseId, kind, requestKey, requestedBy, reason, outcome: 'aborted' } as const;
+  const row = { releaseId, kind, requestKey, requestedBy, reason, outcome };
   return addHistory(state, { ...NEVER_STARTED, ...row, endedAt: now });
 }
 

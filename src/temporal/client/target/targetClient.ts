@@ -11,6 +11,7 @@ import {
 
 import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../../../domain/release/release.ts';
+import { endLost, endUnstarted } from '../../../domain/target/targetQueue.ts';
 import { recordResult } from '../../../domain/target/targetResult.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../../domain/target/targetState.ts';
@@ -255,12 +256,14 @@ async function withEndedWork(temporal: TemporalConnection, view: TargetView): Pr
   const { state, running } = view;
   if (running === null) return view;
   const handle = temporal.client.workflow.getHandle(running.workflowId);
-  const hasNoResult = (error: unknown): boolean => error instanceof WorkflowFailedError || isGone(error);
-  const result = await callOrNone(temporal, hasNoResult, async () => {
-    const { status } = await handle.describe();
-    return status.name === 'RUNNING' ? undefined : workflowResult<ReleaseResult>(handle);
-  });
-  return result === undefined ? view : { state: recordResult(state, result, 0), running: null };
+  const found = await callOrNone(temporal, isGone, () => handle.describe());
+  if (found?.status.name === 'RUNNING') return view;
+  const now = new Date().toISOString();
+  if (found === undefined) return { state: endUnstarted(state, running, now), running: null };
+  const hasNoResult = (error: unknown): boolean => error instanceof WorkflowFailedError;
+  const result = await callOrNone(temporal, hasNoResult, () => workflowResult<ReleaseResult>(handle));
+  const ended = result === undefined ? endLost(state, running, now) : recordResult(state, result, 0);
+  return { state: ended, running: null };
 }
 
 /** The same for an existing target while a worker polls, in one call. @throws as {@link viewTarget}. */

@@ -1,5 +1,10 @@
 import { status } from '@grpc/grpc-js';
-import { QueryNotRegisteredError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import {
+  QueryNotRegisteredError,
+  WorkflowFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { TerminatedFailure } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
@@ -9,12 +14,18 @@ import {
   submitRelease,
   viewTarget,
 } from '../../../../src/temporal/client/target/targetClient.ts';
-import { request } from '../../../domain/target/targets.ts';
+import { request, runs, seasoned } from '../../../domain/target/targets.ts';
 import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
 
 /** It has no pending workflow task. */
 const NOT_STUCK = { raw: {}, status: { name: 'RUNNING' } };
+
+const TERMINATED = new WorkflowFailedError(
+  'it failed',
+  new TerminatedFailure('by hand'),
+  'NON_RETRYABLE_FAILURE',
+);
 
 const away = (): Promise<never> => Promise.reject(grpcError('UNAVAILABLE'));
 const sealed = (): Promise<never> => Promise.reject(keyMissing({ metadata: {}, data: new Uint8Array() }));
@@ -37,6 +48,22 @@ describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name) =
     const asked = viewTarget(targetThat(outOfTime, outOfTime), 'target:x:greeter');
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   });
+});
+
+it.each([
+  ['was terminated, too', () => Promise.reject(TERMINATED), 'errored'],
+  ['never started', undefined, 'aborted'],
+])('a terminated target whose release %s runs nothing', async (_, result, outcome) => {
+  const running = runs('release-2');
+  const ended = { describe: () => Promise.resolve({ status: { name: 'TERMINATED' } }) };
+  const target = { ...ended, query: () => Promise.resolve({ state: seasoned(), running }) };
+  const gone = { describe: () => Promise.reject(grpcError('NOT_FOUND')) };
+  const release = result === undefined ? gone : { ...ended, result };
+  const getHandle = (id: string) => (id === running.workflowId ? release : target);
+  const view = await viewTarget(answeringTemporal({ workflow: { getHandle } }), 'target:x:greeter');
+  expect(view?.running).toBeNull();
+  expect(view?.state.history).toMatchObject([{ releaseId: 'release-2', outcome }]);
+  expect(view?.state.needsPerson?.releaseId).toBe(outcome === 'errored' ? 'release-2' : undefined);
 });
 
 it('a release that its workers cannot replay has no progress to show', async () => {
