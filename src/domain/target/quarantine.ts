@@ -1,8 +1,8 @@
 import type { Actor } from '../actor.ts';
-import { type Bound, newest } from '../bounds.ts';
+import { type Bound, jsonBytes, newest } from '../bounds.ts';
 import { findRevision } from '../deployment/revisionName.ts';
 import type { KnownRevision, ReleaseResult } from '../release/release.ts';
-import type { Quarantined, TargetState } from './targetState.ts';
+import { noteAccepted, type Quarantined, type TargetState } from './targetState.ts';
 
 /** After how many failed checks an artifact is quarantined automatically. */
 const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
@@ -11,7 +11,8 @@ const FAILED: Bound = { items: 100, bytes: 100_000 };
 
 /**
  * Quarantines an artifact: it is not released, and its revisions are not restored automatically. The first reason
- * stays.
+ * stays. If there are too many, the oldest that the target quarantined itself ends, because its checks would fail again.
+ * One by a person never ends so: if all are, the state stays the same.
  */
 export function quarantineArtifact(
   state: TargetState,
@@ -20,8 +21,25 @@ export function quarantineArtifact(
   now: string,
 ): TargetState {
   if (findQuarantined(state, artifact) !== undefined) return state;
-  const quarantined = newest([...state.quarantined, { artifact, since: now, by }], QUARANTINED);
-  return { ...state, quarantined, known: markRevisions(state.known, artifact, true) };
+  const all = [...state.quarantined, { artifact, since: now, by }];
+  let quarantined: readonly Quarantined[] = all;
+  while (quarantined.length > QUARANTINED.items || jsonBytes(quarantined) > QUARANTINED.bytes) {
+    // Without an automatic one (-1), the new one.
+    quarantined = quarantined.toSpliced(quarantined.findIndex(isAutomatic), 1);
+  }
+  const ended = all.filter((one) => !quarantined.includes(one));
+  if (ended.some((one) => one.artifact === artifact)) return state;
+  const known = markRevisions(state.known, artifact, true);
+  return ended.reduce(
+    (rest, one) => noteAccepted(rest, { at: now, message: 'unquarantine', by: TOO_MANY, note: one.artifact }),
+    { ...state, quarantined, known },
+  );
+}
+
+const TOO_MANY = { who: 'slipway', from: 'target', reason: 'too many artifacts are in quarantine' };
+
+function isAutomatic({ by: { who, from } }: Quarantined): boolean {
+  return who === 'slipway' && from === 'target';
 }
 
 /** Removes an artifact from quarantine. Its failed checks are forgotten. */

@@ -267,6 +267,7 @@ function handleQuarantine(target: Target): void {
       if (isIn) target.change(rejectQuarantined(target.state, now()));
       else {
         const next = quarantineArtifact(target.state, artifact, by, now());
+        if (next === target.state) return { refused: 'too many artifacts are in quarantine: end one first' };
         say(target, rejectQuarantined(next, now()), 'quarantine', by, artifact);
       }
       return { answer: artifact, unused: isIn ? `${artifact} is in quarantine already` : undefined };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { Actor } from '../../../src/domain/actor.ts';
 import {
   countFailedChecks,
   findArtifact,
@@ -8,9 +9,11 @@ import {
   quarantineArtifact,
   unquarantineArtifact,
 } from '../../../src/domain/target/quarantine.ts';
+import type { TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW, result, seasoned, verified } from './targets.ts';
 
 const ONE = `sha256:${'1'.repeat(64)}`;
+const ITSELF = { who: 'slipway', from: 'target' };
 const UNKNOWN_ID = '0d6f2c1a-1111-4111-8111-111111111111';
 const OTHER = `sha256:${'1'.repeat(10)}${'2'.repeat(54)}`;
 
@@ -38,6 +41,24 @@ describe('a quarantine', () => {
   it('keeps the first reason', () => {
     const once = quarantineArtifact(shipped, ONE, ADA, NOW);
     expect(quarantineArtifact(once, ONE, { who: 'bo', from: 'cli' }, 'later')).toBe(once);
+  });
+
+  it('by a person is never ended by others: of too many, the oldest automatic one ends, and the target says so', () => {
+    const put = (state: TargetState, by: Actor, count: number) =>
+      Array.from({ length: count }).reduce<TargetState>(
+        (rest) => quarantineArtifact(rest, `image:${by.who}-${rest.quarantined.length}`, by, NOW),
+        state,
+      );
+    const full = put(put(put(seasoned(), ADA, 1), ITSELF, 2), ADA, 97);
+    const one = quarantineArtifact(full, ONE, ADA, NOW);
+    expect(one.quarantined).toHaveLength(100);
+    expect(findQuarantined(one, 'image:slipway-1')).toBeUndefined();
+    expect(one.said).toMatchObject([{ message: 'unquarantine', note: 'image:slipway-1' }]);
+    const two = quarantineArtifact(one, OTHER, ITSELF, NOW);
+    expect(findQuarantined(two, 'image:slipway-2')).toBeUndefined();
+    const people = quarantineArtifact(two, 'image:last', ADA, NOW);
+    expect(findQuarantined(people, OTHER)).toBeUndefined();
+    for (const by of [ADA, ITSELF]) expect(quarantineArtifact(people, 'image:more', by, NOW)).toBe(people);
   });
 
   it('starts automatically with the second release whose checks failed, not before', () => {
