@@ -49,11 +49,11 @@ export class RollbackRequests {
 
   async #take(asked: RollbackRequest): Promise<Taken<RollbackAnswer>> {
     const target = this.#target;
-    const { lastRequest } = target.state;
+    const { lastRequest, lastGood } = target.state;
     const meant = asked.to === undefined ? undefined : findRevision(target.state, asked.to);
     if (meant !== undefined && 'problem' in meant) return this.#answer(asked, { refused: meant.problem });
     if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
-      const problem = await whyNoRevision(lastRequest, meant.askFor);
+      const problem = await whyNoRevision(lastRequest, lastGood, meant.askFor);
       if (problem !== undefined)
         return this.#answer(asked, { refused: noRevision(target.state, meant.askFor, problem) });
     }
@@ -76,7 +76,8 @@ export class RollbackRequests {
 
   /** Reads what serves from the control plane. Requests that arrive together share one read. */
   #lookAtWhatServes(lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> {
-    this.#looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
+    const { lastGood } = this.#target.state;
+    this.#looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS, lastGood).finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;

@@ -1,17 +1,24 @@
 import type { Activities } from '../../activities/activities.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';
+import { Settings } from '../restore/settings.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** Reads the active revision from the control plane; `null` if there is none, `undefined` if it cannot be read. */
+/**
+ * Reads the active revision from the control plane; `null` if there is none, `undefined` if it cannot be read.
+ * @param lastGood - the last settings that worked, to use first. Default: only those of the request.
+ */
 export async function readWhatServes(
   request: ReleaseRequest,
   withinMs: number = LOOK_MS,
+  lastGood: TargetSpec | null = null,
 ): Promise<string | null | undefined> {
-  const { target: spec } = request;
   const activities = looks(request, 'look at what serves', withinMs);
   try {
-    const { deployment } = await activities.findDeployment({ target: spec });
+    const { deployment } = await new Settings(lastGood, request.target).under((target) =>
+      activities.findDeployment({ target }),
+    );
     return deployment?.activeRevisionId ?? null;
   } catch (error) {
     if (explain(error).canceled) throw error;
@@ -22,14 +29,16 @@ export async function readWhatServes(
 /** Why a revision that is unknown to the target cannot be restored; `undefined` if the control plane has it. */
 export async function whyNoRevision(
   request: ReleaseRequest,
+  lastGood: TargetSpec | null,
   revisionId: string,
 ): Promise<string | undefined> {
-  const { target: spec } = request;
+  const settings = new Settings(lastGood, request.target);
   const activities = looks(request, `look for revision ${revisionId}`, LOOK_MS);
   try {
-    const { deployment } = await activities.findDeployment({ target: spec });
-    if (deployment === null) return `there is no deployment "${spec.deployment}" with a revision`;
-    await activities.readRevision({ target: spec, deploymentId: deployment.deploymentId, revisionId });
+    const { deployment } = await settings.under((target) => activities.findDeployment({ target }));
+    if (deployment === null) return `there is no deployment "${request.target.deployment}" with a revision`;
+    const { deploymentId } = deployment;
+    await activities.readRevision({ target: settings.current, deploymentId, revisionId });
     return undefined;
   } catch (error) {
     const { canceled, code, message } = explain(error);

@@ -51,9 +51,9 @@ export class LateWatch {
 
   /** Queues a rollback for each late revision that became active during the work that has just ended. */
   async counterOvertakers(): Promise<void> {
-    const { lastRequest } = this.#target.state;
+    const { lastRequest, lastGood } = this.#target.state;
     if (this.#overtakers.size === 0 || lastRequest === null) return;
-    const active = await readWhatServes(lastRequest, ROLLBACK_LOOK_MS);
+    const active = await readWhatServes(lastRequest, ROLLBACK_LOOK_MS, lastGood);
     const late = this.#target.state.late.find(({ revisionId }) => revisionId === active);
     if (late !== undefined) this.#counter(late);
     this.#overtakers.clear();

@@ -24,6 +24,17 @@ describeWorkflows('the settings of a target in a restore', (harness) => {
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
+  it('also find a revision that another tool deployed, which a rollback names after a mistyped key', async () => {
+    const { target } = harness.newServingTarget();
+    const elsewhere = target.world.patchElsewhere('elsewhere');
+    target.world.end(elsewhere, 'DEPLOYED');
+    await target.release('a');
+    target.world.refusedKeys.add(WRONG_KEY.from);
+    await target.release(withTarget(target, 'b', { apiKey: WRONG_KEY }));
+    const { requestId } = await target.rollback({ to: elsewhere });
+    expect(await target.ended(requestId)).toMatchObject({ servingRevisionId: elsewhere });
+  });
+
   it('are the newest if the key that worked is rejected, and are kept from then on', async () => {
     const target = harness.newTarget();
     const { revisionId: good } = await target.release('a');
