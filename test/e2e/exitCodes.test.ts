@@ -1,4 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Pool } from './pool.ts';
@@ -19,6 +23,11 @@ const onDeployment = (work: Parameters<typeof withDeployment>[1]): Promise<void>
   withDeployment(deployments, work);
 
 const { find, poll, redeploy } = REQUESTS;
+
+interface Frozen {
+  readonly targets: { readonly staging: { freezes?: object[] } };
+  readonly artifact: object;
+}
 
 describe.concurrent('a control plane that rejects', () => {
   it('the key from the start: the release fails before anything is changed', () =>
@@ -120,6 +129,29 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(joined.code, joined.text).toBe(0);
       expect(joined.text).toMatch(/release-\d+: (joined|already released)/);
       expect(await on.active()).not.toBe(good);
+    }));
+
+  it('joins it when it runs again, although a freeze that refuses releases has begun', () =>
+    onDeployment(async (on) => {
+      const command = await following(on);
+      const { folder } = on.project;
+      const config = parse(await readFile(join(folder, 'slipway.yaml'), 'utf8')) as Frozen;
+      const always = { name: 'always', from: '2020-01-01', until: '2999-01-01', then: 'refuse' };
+      config.targets.staging.freezes = [always];
+      const file = `${folder}-frozen.yaml`;
+      await writeFile(
+        file,
+        stringify({ ...config, artifact: { ...config.artifact, path: basename(folder) } }),
+      );
+      const again = () => on.project.ran('release', 'staging', '--no-wait', '--config', file);
+      expect(await again()).toMatchObject({ code: 0, text: expect.stringMatching(/release-\d+: joined/) });
+      on.rule = PASS;
+      expect(await command.exited).toBe(0);
+      await on.change();
+      expect(await again()).toMatchObject({
+        code: 4,
+        text: expect.stringContaining('SLIPWAY_TARGET_FROZEN'),
+      });
     }));
 
   it('aborts the release with --abort-on-interrupt, and reports it: the previous revision serves again', () =>

@@ -6,30 +6,32 @@ import type { Output } from '../output.ts';
 /**
  * Prints, before anything is packed, how a freeze affects the release. The release checks again later; this early
  * message saves time.
- * @throws SlipwayError SLIPWAY_TARGET_FROZEN if a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
+ * @returns SLIPWAY_TARGET_FROZEN if a freeze refuses it, unless it joins what was asked for before; else `undefined`.
+ * @throws SlipwayError SLIPWAY_USAGE for an override without a reason.
  */
 export function announceFreezes(
   output: Output,
   target: string,
   freezes: readonly FreezeWindow[],
   { overrideFreeze, reason }: { readonly overrideFreeze: boolean; readonly reason: string | undefined },
-): void {
+): SlipwayError | undefined {
   if (overrideFreeze && (reason ?? '').trim() === '') {
     const hint = 'add --reason "…": the record keeps it';
     throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', { hint });
   }
   const frozen = frozenAt(freezes, Date.now());
-  if (frozen === null) return;
+  if (frozen === null) return undefined;
   const what = `"${target}" is frozen by "${frozen.name}" until ${formatInstant(frozen.until, frozen.timeZone)}`;
   const { then } = frozen;
   if (then === 'refuse' && !overrideFreeze) {
-    throw new SlipwayError('SLIPWAY_TARGET_FROZEN', what, {
+    return new SlipwayError('SLIPWAY_TARGET_FROZEN', what, {
       hint: '--override-freeze --reason "…" releases during the freeze; a rollback is never blocked',
     });
   }
   const until = new Date(frozen.until).toISOString();
   output.event({ event: 'frozen', target, name: frozen.name, until, overridden: overrideFreeze });
   output.warn(`${what}; ${overrideFreeze ? 'the request overrides it' : 'the release waits'}`);
+  return undefined;
 }
 
 /** Prints that an override had no effect, because the request joined an earlier one. @param what - as in commands. */

@@ -14,10 +14,11 @@ const ALWAYS: FreezeWindow = {
 const NOT = { overrideFreeze: false, reason: undefined };
 
 describe('the warning of a freeze before a release', () => {
-  it('fails immediately if the freeze rejects, with its name and its end', () => {
-    expect(() => announceFreezes(testOutput(), 'production', [ALWAYS], NOT)).toThrow(
-      '"production" is frozen by "always" until 2999-01-01 00:00 (UTC)',
-    );
+  it('is an error if the freeze rejects, with its name and its end', () => {
+    expect(announceFreezes(testOutput(), 'production', [ALWAYS], NOT)).toMatchObject({
+      code: 'SLIPWAY_TARGET_FROZEN',
+      message: '"production" is frozen by "always" until 2999-01-01 00:00 (UTC)',
+    });
   });
 
   it('says that the release waits, if the freeze makes it wait', () => {

@@ -2,8 +2,13 @@ import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
+import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
+import {
+  intervenePromotion,
+  startPromotion,
+  viewPromotion,
+} from '../../../temporal/client/promotion/promotionClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
@@ -38,11 +43,15 @@ export async function runPromoteCommand(
   const overrideFreeze = options.overrideFreeze ?? false;
   // After a soak, other freezes are in force than now.
   const freezes = request.soakMs > 0 ? [] : request.freezes;
-  announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
+  const frozen = announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
   return interruptible(
     (signal) =>
       withTemporal(context, async (temporal) => {
+        if (frozen !== undefined) {
+          const { state } = await viewPromotion(temporal, promotionWorkflowId(request), false);
+          if (state !== 'running') throw frozen;
+        }
         await store();
         const proved = await withProof(context, request);
         const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;

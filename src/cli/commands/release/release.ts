@@ -11,7 +11,7 @@ import { type TargetSpec, targetWorkflowId } from '../../../domain/target/target
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
-import { submitRelease } from '../../../temporal/client/target/targetClient.ts';
+import { submitRelease, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
@@ -36,6 +36,7 @@ import { printProblems } from '../lint/problemLines.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
+import { plannedAnswer } from './releasePlan.ts';
 import { releaseRequest, sourceFacts, type SourceFacts, storeArtifact } from './releaseRequest.ts';
 
 interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'origin' | 'submit'> {}
@@ -175,7 +176,7 @@ async function prepareRequest(
   const { file, reason, strict = false, overrideHold = false, overrideFreeze = false } = order;
   const { name, settings, spec } = order.target;
   await refuseOnLocalHold(context, spec, overrideHold);
-  announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason });
+  const frozen = announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason });
   // This is before packing, which takes a while, so that a missing worker is reported at once.
   const [[requestedBy, source]] = await Promise.all([
     order.origin ?? readOrigin(context, order),
@@ -195,9 +196,22 @@ async function prepareRequest(
       overrideFreeze: overrideFreeze || undefined,
     },
   );
+  if (frozen !== undefined && !(await joins(temporal, order.target.workflowId, asked))) throw frozen;
   const request = await withProof(context, asked);
   tellPrepared(output, name, request, prepared);
   return request;
+}
+
+/** Whether the target has the same release already, which a freeze that has begun since does not refuse. */
+async function joins(
+  temporal: TemporalConnection,
+  workflowId: string,
+  request: ReleaseRequest,
+): Promise<boolean> {
+  const view = await viewTarget(temporal, workflowId);
+  if (view === undefined) return false;
+  const { disposition } = plannedAnswer(view, request, undefined);
+  return disposition === 'joined' || disposition === 'already_released';
 }
 
 /** Says why a target rejected a release, and how to go on. */
