@@ -125,14 +125,15 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
 }
 
 /**
- * Starts a terminated target again. It reads its state from its earlier run, else from its record store.
+ * Starts a target again if it was terminated. It reads its state from its earlier run, else from its record store.
  * @throws WorkflowNotFoundError if there was no earlier run.
  */
 export async function startAgain(
   { client, settings }: TemporalConnection,
   workflowId: string,
 ): Promise<void> {
-  const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
+  const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
+  if (status.name === 'RUNNING') return;
   const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
   await client.workflow.start(WORKFLOW_TYPES.target, {
     ...targetRun(workflowId, name ?? workflowId, settings.taskQueue),

@@ -39,7 +39,9 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>,
         },
         getHandle: (workflowId: string, runId?: string) => ({
           describe: () => {
-            const { attempt, status: name = 'RUNNING' } = told(workflowId);
+            const { attempt, status, isGone } = told(workflowId);
+            const isEnded = isGone === true || terminated.some(([id]) => id === workflowId);
+            const name = status ?? (isEnded ? 'TERMINATED' : 'RUNNING');
             const raw = attempt === undefined ? {} : { pendingWorkflowTask: { attempt } };
             const type = workflowId.includes('/') ? 'release' : 'target';
             const typedSearchAttributes = { get: () => 'production' };

@@ -8,7 +8,7 @@ import { progressQuery } from '../../../messages/release.ts';
 import { lookupQuery } from '../../../messages/target.ts';
 import { rejected } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { refuseStuck } from '../stuckTask.ts';
+import { refuseStuck, startAgain } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { pause } from '../pause.ts';
 import { HistoryNews } from './historyNews.ts';
@@ -42,6 +42,8 @@ export interface FollowOptions {
 
 /** Between two questions to the target, and to a workflow that does not answer. */
 const LOOK_MS = 400;
+/** How often to find out whether the target was terminated, in milliseconds. */
+const LOOK_WHETHER_ENDED_MS = 5_000;
 /** The shortest interval between two queries to a release. Its end is seen at once. */
 const SPACING_MS = 250;
 /** The longest interval, because an activity's heartbeats add no event. */
@@ -83,6 +85,7 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
   const { temporal, targetId, signal } = following;
   const target = temporal.client.workflow.getHandle(targetId);
   let toldReason: string | undefined;
+  let looksWhetherEndedAt = Date.now() + LOOK_WHETHER_ENDED_MS;
   /** The last workflow that ended. A rollback has ended only once the target says so. */
   let last: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
   for (;;) {
@@ -137,6 +140,11 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
       }
       case 'refused':
         throw rejected(lookup.reason);
+    }
+    // A terminated target would never start what it queued, nor learn how its work ended.
+    if (Date.now() >= looksWhetherEndedAt) {
+      yield* answerOf(following, targetId, () => startAgain(temporal, targetId));
+      looksWhetherEndedAt = Date.now() + LOOK_WHETHER_ENDED_MS;
     }
     await pause(atMost(following, LOOK_MS), signal);
   }

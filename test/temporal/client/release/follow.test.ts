@@ -1,6 +1,6 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { Progress, ReleaseResult } from '../../../../src/domain/release/release.ts';
 import type { HistoryRow, Lookup } from '../../../../src/domain/target/targetState.ts';
@@ -17,6 +17,8 @@ const TARGET = 'target:x:greeter';
 /** The successive answers of the target and its releases. The last one repeats. */
 interface Script {
   readonly lookup: readonly (Lookup | null | Error)[];
+  /** The answer of the target once it was started again. */
+  readonly startedAgain?: Lookup;
   readonly children?: Readonly<
     Record<string, { readonly progress: readonly Progress[]; readonly result: ReleaseResult | Error }>
   >;
@@ -33,6 +35,7 @@ function scripted(script: Script): TemporalConnection {
     describe: () =>
       id === TARGET || progresses.has(id)
         ? Promise.resolve({
+            typedSearchAttributes: { get: () => 'greeter' },
             status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
             raw: { pendingActivities: [] },
           })
@@ -47,8 +50,9 @@ function scripted(script: Script): TemporalConnection {
       return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
     },
   });
+  const start = () => Promise.resolve(void lookups.splice(0, 1, script.startedAgain ?? null));
   const client = {
-    workflow: { getHandle },
+    workflow: { getHandle, start },
     // Each read is answered at once; with no position after the last event.
     workflowService: {
       getWorkflowExecutionHistory: ({ execution }: { execution: { workflowId: string } }) =>
@@ -154,6 +158,17 @@ describe('following', () => {
     );
     expect(events.filter(({ kind }) => kind === 'started')).toHaveLength(2);
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: undone } });
+  });
+
+  it('starts a terminated target again, which would never start what it queued', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const ended = collect({
+      lookup: [{ state: 'queued', reason: 'next' }],
+      startedAgain: { state: 'ended', row },
+    });
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect((await ended).map(({ kind }) => kind)).toEqual(['queued', 'ended']);
   });
 
   it('gives up on a release that the target does not know', async () => {
