@@ -14,7 +14,7 @@ import {
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
-import { startTarget, submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
+import { startAgain, startTarget, submitToTarget, updateTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
@@ -65,6 +65,8 @@ export function lineActivities(
     },
 
     awaitRelease: async ({ target, id }) => {
+      // A terminated target would never learn how its release ended.
+      await askTemporal((client) => startAgain(client, targetWorkflowId(target)));
       const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
         await place.keep();
         const found = await askTemporal((client) =>

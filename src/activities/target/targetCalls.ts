@@ -53,18 +53,35 @@ export async function updateTarget<Answer, Message>(
   const target = client.workflow.getHandle(workflowId);
   const answer = await ifThere(target.executeUpdate(update, options));
   if (answer !== undefined) return answer;
-  const { typedSearchAttributes } = await target.describe();
+  await startAgain(client, workflowId);
+  return target.executeUpdate(update, options);
+}
+
+/**
+ * Starts a target again if it was terminated: it waits for what it left running, and releases what it left queued.
+ * @returns whether it was.
+ * @throws WorkflowNotFoundError if the target has never taken a release.
+ */
+export async function startAgain(client: Client, workflowId: string): Promise<boolean> {
+  const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
+  if (status.name === 'RUNNING') return false;
   const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
+  // The calling activity may have the task queue of polls.
+  const caller = Context.current().info.workflowExecution?.workflowId ?? '';
+  const { taskQueue } = await client.workflow.getHandle(caller).describe();
   await client.workflow.start(WORKFLOW_TYPES.target, {
-    ...targetRun(workflowId, name ?? workflowId, Context.current().info.taskQueue),
+    ...targetRun(workflowId, name ?? workflowId, taskQueue),
     args: [],
   });
-  return target.executeUpdate(update, options);
+  return true;
 }
 
 /** @returns `undefined` if the target has never taken a release. */
 export async function viewTarget(client: Client, workflowId: string): Promise<TargetView | undefined> {
   const view = await ifThere(client.workflow.getHandle(workflowId).query(viewQuery));
-  if (view?.recovering === true) throw new Error(`${workflowId} reads its earlier state`);
+  if (view === undefined) return undefined;
+  // What ran when the target was terminated may have ended, and changed what serves.
+  const isBehind = view.running !== null && (await startAgain(client, workflowId));
+  if (isBehind || view.recovering === true) throw new Error(`${workflowId} reads its earlier state`);
   return view;
 }

@@ -119,6 +119,18 @@ describePromotions('a promotion', (under) => {
     );
   });
 
+  it('takes no rollback for a change by hand whose target was terminated before it ended', async () => {
+    const { canary, production } = await under.line();
+    await production.release('c');
+    const gate = production.world.gate('redeployRevision');
+    await production.rollback({ ...BO, hold: false });
+    await production.world.called('redeployRevision');
+    await production.terminate();
+    gate.open();
+    await production.child('rollback-2').result();
+    expect(await under.promotions.promote(canary, production)).toMatchObject({ outcome: 'released' });
+  });
+
   it('waits for the required approvals, and accepts none from the releaser or the promoter', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };

@@ -9,6 +9,7 @@ import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../world.ts';
 import { describePromotions } from './describePromotions.ts';
+import { promotionRequest } from './promotionsUnderTest.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 
@@ -45,6 +46,20 @@ describePromotions('a promotion’s submission', (under) => {
     const result = await under.promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
+  });
+
+  it('is followed to its end even if the target is terminated meanwhile', async () => {
+    const { canary, production } = await under.line();
+    const gate = production.world.gate('runCheck');
+    const { release } = promotionRequest(canary, production);
+    const steps = { ...release.steps, promote: { startToCloseMs: 2_000 } };
+    const promotion = await under.promotions.start(canary, production, { release: { ...release, steps } });
+    await production.world.called('runCheck');
+    await production.terminate();
+    gate.open();
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(await releasesOf(production)).toEqual(['release-1 aborted']);
   });
 
   it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
