@@ -78,9 +78,7 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
  * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also stops the line.
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
-  const { workflowId, runId } = workflowInfo();
-  // The same for every attempt, so that the target accepts the submission once.
-  const submission = `${workflowId} ${runId}`;
+  const submission = submissionOf(workflowInfo().runId);
   run.submission = submission;
   const row = await submit(run, submission, releaseRequest(run, sizeBytes));
   if (row.outcome === 'released') return row;
@@ -134,14 +132,31 @@ export async function withdraw(
   submission: string,
   why: string,
 ): Promise<HistoryRow | null> {
-  const { journal, request } = run;
-  const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
+  let releaseId = await withdrawOne(run, submission, why);
+  if (releaseId === null && run.releaseId !== null) {
+    // It was reset after it had sent the submission of its original run.
+    await withdrawOne(run, submissionOf(workflowInfo().originalExecutionRunId), why);
+    ({ releaseId } = run);
+  }
+  return releaseId === null ? null : awaitOwnRelease(run, releaseId);
+}
+
+function withdrawOne(
+  { journal, request }: PromotionRun,
+  submission: string,
+  why: string,
+): Promise<string | null> {
+  return journal.step('promote', 'withdraw', async (activities) => {
     const { to: target, store: recordStore } = request;
     const message = { target, recordStore, submission, by: promotionActor(request, why) };
-    const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
-    return { result: led, attempt, detail: led ?? 'it had not arrived' };
+    const { releaseId, attempt } = await activities.withdrawSubmission(message);
+    return { result: releaseId, attempt, detail: releaseId ?? 'it had not arrived' };
   });
-  return releaseId === null ? null : awaitOwnRelease(run, releaseId);
+}
+
+/** The id of the submission of a promotion's run: the same for every attempt, so that the target accepts it once. */
+function submissionOf(runId: string): string {
+  return `${workflowInfo().workflowId} ${runId}`;
 }
 
 export function describeRelease(

@@ -62,6 +62,22 @@ describePromotions('a promotion’s submission', (under) => {
     expect(await releasesOf(production)).toEqual(['release-1 aborted']);
   });
 
+  it('is withdrawn by a promotion that was reset after it was sent', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const gate = production.world.gate('runCheck');
+    const promotion = await under.promotions.start(canary, production);
+    await promotion.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-1');
+    await production.world.called('runCheck');
+    await promotion.reset();
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(result.reason).toContain('release-1 on "production" ended');
+    expect(production.world.active).toBe(good);
+  });
+
   it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;

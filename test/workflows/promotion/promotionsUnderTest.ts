@@ -109,7 +109,7 @@ export class PromotionsUnderTest {
 
 /** One running promotion. */
 export class PromotionUnderTest {
-  readonly #handle: WorkflowHandle;
+  #handle: WorkflowHandle;
 
   constructor(handle: WorkflowHandle) {
     this.#handle = handle;
@@ -128,6 +128,21 @@ export class PromotionUnderTest {
       const progress = await this.#handle.query(progressQuery);
       return shows(progress) ? progress : undefined;
     });
+  }
+
+  /** Resets it to the last workflow task that it completed, like `temporal workflow reset`. */
+  async reset(): Promise<void> {
+    const { workflowId, client } = this.#handle;
+    const { events } = await this.#handle.fetchHistory();
+    const last = events?.findLast((event) => event.workflowTaskCompletedEventAttributes != null);
+    await client.workflowService.resetWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId },
+      reason: 'by hand',
+      requestId: randomUUID(),
+      workflowTaskFinishEventId: last?.eventId ?? null,
+    });
+    this.#handle = client.getHandle(workflowId);
   }
 
   async history(): Promise<RecordedHistory> {
