@@ -11,8 +11,9 @@ import { Moment, ScrollTable, Until } from '../page/marks.tsx';
 export function Guard({ snapshot: { view, guard, workflowId } }: { readonly snapshot: TargetSnapshot }) {
   const guarding = view?.state.guard;
   if (guarding === undefined) return null;
-  const { releaseId, until, ended } = guarding;
-  const { policy, measured = null, says } = guard?.workflowId === guarding.workflowId ? guard : {};
+  const { releaseId, until } = guarding;
+  const { policy, measured = null, says, report } = guard?.workflowId === guarding.workflowId ? guard : {};
+  const ended = guarding.ended ?? report ?? undefined;
   const release = <a href={releaseAddress(workflowId, releaseId)}>{releaseId}</a>;
   return (
     <section>

@@ -1,7 +1,7 @@
 import type { Guarding } from '../../domain/guard/guarding.ts';
 import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { type GuardWatched, readGuardPolicy, readMeasured } from '../../temporal/client/guard/guardClient.ts';
+import { type GuardWatched, readGuardPolicy, watchGuard } from '../../temporal/client/guard/guardClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
 
 /** How often a running guard is read, in milliseconds. Its heartbeats add no event to a history. */
@@ -28,16 +28,19 @@ export function guardWatch(
   const watch = async (workflowId: string): Promise<void> => {
     let read: GuardOnPage | undefined;
     while (!signal.aborted && newest?.workflowId === workflowId) {
-      const isOver = newest.ended !== undefined;
+      let isOver = newest.ended !== undefined;
       try {
         const [policy, watched] = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           Promise.all([
             read?.policy ?? readGuardPolicy(temporal, workflowId),
-            isOver ? { says: null, measured: read?.measured ?? null } : readMeasured(temporal, workflowId),
+            isOver
+              ? { says: null, measured: read?.measured ?? null, report: null }
+              : watchGuard(temporal, workflowId),
           ]),
         );
         read = { workflowId, policy, ...watched };
         onRead(read);
+        isOver ||= read.report !== null;
         if (isOver) return;
       } catch {
         // Read again. If Temporal does not answer, the target's snapshot shows it.

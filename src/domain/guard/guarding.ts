@@ -3,7 +3,7 @@ import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
- * `preempted`: a release or a rollback began. `unknown`: it could not go on.
+ * `preempted`: a release or a rollback began, or a person canceled it. `unknown`: it could not go on.
  */
 type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'unknown';
 

@@ -52,7 +52,7 @@ async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Prom
   } catch (error) {
     const { canceled, message } = explain(error);
     const verdict = canceled ? 'preempted' : 'unknown';
-    const note = canceled ? 'a release or a rollback began' : message;
+    const note = canceled ? 'a release or a rollback began, or a person canceled it in Temporal' : message;
     return { releaseId, at: now(), verdict, note };
   }
 }

@@ -33,7 +33,16 @@ function text(guarding: Guarding, guard?: Partial<GuardOnPage>): string {
     view: { state: { ...EMPTY_TARGET, guard: guarding }, running: null },
     ...(guard === undefined
       ? {}
-      : { guard: { workflowId: GUARDING.workflowId, policy: POLICY, says: null, measured: null, ...guard } }),
+      : {
+          guard: {
+            workflowId: GUARDING.workflowId,
+            policy: POLICY,
+            says: null,
+            measured: null,
+            report: null,
+            ...guard,
+          },
+        }),
   };
   return renderText(<Guard snapshot={snapshot} />)
     .replace(/<[^>]+>/gu, '|')
@@ -61,6 +70,13 @@ it('shows what a guard did last, and keeps its limits', () => {
     'release-7|: the guard asked for a rollback, error_rate 0.12 &gt; 0.05. |25 Nov 2026',
   );
   expect(shown).toContain('at most 0.05');
+});
+
+it('shows that a guard has ended which told its target nothing', () => {
+  const report = { releaseId: 'release-7', at: AT, verdict: 'unknown', note: 'it was terminated' } as const;
+  const shown = text(GUARDING, { report });
+  expect(shown).toContain('release-7|: the guard could not go on, it was terminated. ');
+  expect(shown).not.toContain('is guarded');
 });
 
 it('shows no values of another guard', () => {

@@ -1,11 +1,13 @@
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { endGuard, type GuardReport } from '../../../domain/guard/guarding.ts';
 import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployment/seeDeployment.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { seeGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
@@ -76,22 +78,21 @@ export async function targetStatus(
   if (!(asked instanceof SlipwayError)) {
     const running = asked.view?.running ?? null;
     const guard = asked.view?.state.guard;
-    const [deployment, call, buildLog, measured, hooks] = await Promise.all([
+    const [deployment, call, buildLog, seen, hooks] = await Promise.all([
       seeDeployment(context, spec),
       running === null ? null : readRunningCall(temporal, running.workflowId),
       asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
-      guard === undefined || guard.ended !== undefined
-        ? undefined
-        : readRunningCall(temporal, guard.workflowId),
+      guard === undefined || guard.ended !== undefined ? undefined : seeGuard(temporal, guard.workflowId),
       viewTargetHooks(temporal, workflowId),
     ]);
     return {
       ...status,
       ...asked,
+      view: asked.view && withReport(asked.view, seen?.report ?? null),
       deployment,
       buildLog,
       hooks,
-      measured: measured ?? null,
+      measured: seen?.measured ?? null,
       call: call ?? asked.progress?.found ?? null,
     };
   }
@@ -101,6 +102,13 @@ export async function targetStatus(
   ]);
   if (kept === undefined) return nothing;
   return { ...status, deployment, unanswered: { silence: asked, kept } };
+}
+
+/** The view of a target whose guard has ended, and may have told the target nothing. */
+function withReport({ state, running }: TargetView, report: GuardReport | null): TargetView {
+  return report === null
+    ? { state, running }
+    : { state: { ...state, guard: endGuard(state.guard, report) }, running };
 }
 
 async function askTarget(

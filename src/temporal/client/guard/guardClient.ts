@@ -1,4 +1,9 @@
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
 import { type GuardPolicy, guardWorkflowId } from '../../../domain/guard/guardPolicy.ts';
 import type { GuardReport } from '../../../domain/guard/guarding.ts';
@@ -7,29 +12,33 @@ import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
 import { type Instant, isRecord } from '../../../domain/scalars.ts';
 import type { GuardInput, GuardResult } from '../../../messages/workflowTypes.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { callOrNone, type TemporalConnection } from '../connection.ts';
 import { heartbeatsOf, runningCallOf } from '../release/pastReleases.ts';
-import { temporalError } from '../temporalError.ts';
+import { isTemporalSilent } from '../temporalError.ts';
 
 export interface GuardWatched {
   /** What it measured last, in a line. `null`: nothing yet. */
   readonly says: string | null;
   /** The same in numbers. `null`: nothing yet, or its worker is of an earlier version. */
   readonly measured: Measured | null;
+  /** How it ended, which its target may not know. `null`: it goes on. */
+  readonly report: GuardReport | null;
 }
 
-/** What a guard measured last, from the heartbeats that Temporal keeps. Needs no worker. */
-export async function readMeasured(
+/** What a guard measured last, from the heartbeats that Temporal keeps, or how it ended. Needs no worker. */
+export async function watchGuard(
   { client, settings }: TemporalConnection,
   workflowId: string,
 ): Promise<GuardWatched> {
-  const described = await client.workflow.getHandle(workflowId).describe();
+  const handle = client.workflow.getHandle(workflowId);
+  const described = await handle.describe();
   const [heartbeat] = await heartbeatsOf(settings, described);
   const details = heartbeat?.details;
   const known = isRecord(details) && isRecord(details['known']) ? details['known'] : {};
   return {
     says: readHeartbeat(details)?.says ?? null,
     measured: (known['measured'] as Measured | undefined) ?? null,
+    report: await reportOf(handle, described),
   };
 }
 
@@ -50,7 +59,7 @@ export interface GuardSeen {
   readonly until: Instant;
   /** What it measured last. `null`: nothing yet, or it has ended. */
   readonly measured: RunningCall | null;
-  /** How it ended. `null`: it goes on, or was terminated. */
+  /** How it ended. `null`: it goes on. */
   readonly report: GuardReport | null;
 }
 
@@ -65,20 +74,48 @@ export async function readGuard(
 ): Promise<GuardSeen | undefined> {
   const workflowId = guardWorkflowId(targetId, releaseId);
   const first = await fetchFirstInput(temporal, workflowId);
-  if (first === undefined) return undefined;
-  const until = new Date((first.input as GuardInput).until).toISOString();
-  const handle = temporal.client.workflow.getHandle(workflowId);
+  const seen = first && (await seeGuard(temporal, workflowId));
+  return seen && { until: new Date((first.input as GuardInput).until).toISOString(), ...seen };
+}
+
+/** The same, without its time. */
+export function seeGuard(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<Omit<GuardSeen, 'until'> | undefined> {
+  const isGoneOrSilent = (error: unknown): boolean =>
+    error instanceof WorkflowNotFoundError || isTemporalSilent(error);
+  return callOrNone(
+    temporal,
+    isGoneOrSilent,
+    async () => {
+      const handle = temporal.client.workflow.getHandle(workflowId);
+      const described = await handle.describe();
+      const report = await reportOf(handle, described);
+      if (report !== null) return { measured: null, report };
+      return { measured: (await runningCallOf(temporal.settings, described)) ?? null, report };
+    },
+    TIMEOUT_MS,
+  );
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** A guard that a person ended with Temporal's own tools has told its target nothing. */
+async function reportOf(
+  handle: WorkflowHandle,
+  { status, closeTime = new Date() }: WorkflowExecutionDescription,
+): Promise<GuardReport | null> {
+  if (status.name === 'RUNNING') return null;
   try {
-    const described = await handle.describe();
-    if (described.status.name === 'RUNNING') {
-      const measured = (await runningCallOf(temporal.settings, described)) ?? null;
-      return { until, measured, report: null };
-    }
-    const { report } = (await handle.result()) as GuardResult;
-    return { until, measured: null, report };
+    return ((await handle.result()) as GuardResult).report;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    if (error instanceof WorkflowFailedError) return { until, measured: null, report: null };
-    throw temporalError(error, temporal.settings);
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    return {
+      releaseId: handle.workflowId.slice(handle.workflowId.lastIndexOf('/') + 1),
+      at: closeTime.toISOString(),
+      verdict: 'unknown',
+      note: `its workflow was ${status.name.toLowerCase().replaceAll('_', ' ')} in Temporal`,
+    };
   }
 }
