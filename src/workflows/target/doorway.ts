@@ -54,8 +54,9 @@ const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
  * Delays messages until the target has read the state of its earlier runs, and detects resets.
  *
  * A reset run replays its history up to the reset point, so its start looks the same as before. At exactly that point
- * of the history, Temporal sends a new random seed. Only a run that was reset to its very beginning gets no new seed
- * (`recoverTarget.ts`).
+ * of the history, Temporal sends a new random seed. Only a run that was reset to its very beginning gets no new seed.
+ * The first run of a target notices that as it reads its state (`recoverTarget.ts`), and a later one as it repeats a
+ * release or a rollback ({@link endLife}).
  *
  * The workflow bundler looks for the export `interceptors`.
  */
@@ -104,6 +105,14 @@ export function interceptors(): WorkflowInterceptors {
 }
 
 const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
+
+/** Ends this life of the target, as a reset that sends a new seed does. */
+export async function endLife(): Promise<never> {
+  doorway().resets++;
+  doorway().door = 'reset';
+  await condition(() => false);
+  throw new TypeError('a condition that never holds has held');
+}
 
 function isTaken(name: string): boolean {
   return doorway().door === 'open' || (doorway().door === 'unreadable' && name === unholdUpdate.name);

@@ -1,9 +1,11 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   allHandlersFinished,
   condition,
   continueAsNew,
   setCurrentDetails,
   upsertMemo,
+  workflowInfo,
 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
@@ -38,6 +40,7 @@ import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
+import { endLife } from './doorway.ts';
 import { StateKeeper } from './keepState.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
@@ -181,7 +184,12 @@ export class Target implements TargetCore {
       measure('slipway_queue_wait_seconds', (Date.now() - Date.parse(waited.queuedAt)) / 1_000, {});
     const running = this.#begin(work, state);
     const settings = this.#settingsOf(work);
-    this.#child = await startWork(work, this.#state, running.workflowId);
+    try {
+      this.#child = await startWork(work, this.#state, running.workflowId, this.#mayBeRepeated);
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError && this.#mayBeRepeated) await endLife();
+      throw error;
+    }
     this.#mark();
     const { spec, lastRequest } = this.#state;
     if (spec !== null) this.#notices.send(startNotice(spec, work), lastRequest);
@@ -249,6 +257,12 @@ export class Target implements TargetCore {
 
   get #rollbackGoesFirst(): boolean {
     return this.#state.rollbacks.length > 0 && !this.#runLength.isExhausted;
+  }
+
+  /** Whether this run may have been reset to its beginning without notice, so that it repeats what it did. */
+  get #mayBeRepeated(): boolean {
+    const { runId, originalExecutionRunId } = workflowInfo();
+    return this.#input.state !== undefined && runId !== originalExecutionRunId;
   }
 
   /** Sets the memo to what runs and what serves. Temporal's lists show it. */

@@ -121,6 +121,27 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     },
   );
 
+  it.each([false, true])(
+    'reset to its first task after Continue-As-New, repeats no release (one runs: %s)',
+    async (runs) => {
+      const { target } = harness.newServingTarget();
+      await target.release('b', { queue: 'all' });
+      if (runs) target.world.slow.add(identity('c'));
+      const { releaseId } = await target.submit('c', { queue: 'all' });
+      if (runs) await target.world.called('awaitDeployed', 3);
+      else await target.result(releaseId);
+      await target.reset('first');
+      await target.viewOnce(({ state, recovering }) => recovering !== true && state.history.length > 0);
+      target.world.slow.clear();
+      await target.result(releaseId);
+      expect(await target.release('d')).toMatchObject({ releaseId: 'release-3', outcome: 'released' });
+      expect(target.world.count('patchDeployment')).toBe(3);
+      expect((await target.view()).state.history.map(({ outcome }) => outcome)).toEqual(
+        Array(3).fill('released'),
+      );
+    },
+  );
+
   it('canceled, continues, and so does its release', async () => {
     const { target, good } = await busy();
     await target.handle.cancel();
