@@ -83,11 +83,19 @@ export async function readRunningCall(
   return described && runningCallOf(temporal.settings, described);
 }
 
-/** The same for a workflow that was already described. */
+/** The same for a workflow that was already described. A step that a person paused in Temporal waits for a person. */
 export async function runningCallOf(
   settings: Pick<TemporalSettings, 'codec'>,
   described: Described,
 ): Promise<RunningCall | undefined> {
+  const { pendingActivities, workflowExecutionInfo } = described.raw;
+  for (const { activityId, pauseInfo, expirationTime } of pendingActivities ?? []) {
+    const since = instantOf(pauseInfo?.pauseTime);
+    if (since === null) continue;
+    const where = `--workflow-id ${JSON.stringify(workflowExecutionInfo?.execution?.workflowId)}`;
+    const says = `paused in Temporal; to continue: temporal activity unpause ${where} --activity-id ${activityId}`;
+    return { says, since, until: instantOf(expirationTime) };
+  }
   for (const { details, until } of await heartbeatsOf(settings, described)) {
     const said = readHeartbeat(details);
     if (said !== undefined) return { ...said, until };
@@ -105,10 +113,14 @@ export function heartbeatsOf(
       const [payload] = await codec.decode(heartbeatDetails?.payloads ?? []);
       return {
         details: payload === undefined ? undefined : defaultPayloadConverter.fromPayload<unknown>(payload),
-        until: expirationTime == null ? null : tsToDate(expirationTime).toISOString(),
+        until: instantOf(expirationTime),
       };
     }),
   );
+}
+
+function instantOf(time: Parameters<typeof tsToDate>[0] | null | undefined): Instant | null {
+  return time == null ? null : tsToDate(time).toISOString();
 }
 
 const TIMEOUT_MS = 5_000;
