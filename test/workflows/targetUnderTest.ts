@@ -259,9 +259,14 @@ export class TargetUnderTest {
 
   /** The histories of its control plane's poller, once no release waits there. */
   async pollerHistories(): Promise<RecordedHistory[]> {
-    const workflowId = revisionPollerId(this.request('a').target, this.#taskQueue, this.world.latest ?? '');
-    await this.#client.workflow.getHandle(workflowId).result();
-    return historiesOf(this.#client, workflowId);
+    await this.poller.result();
+    return historiesOf(this.#client, this.poller.workflowId);
+  }
+
+  /** The poller of its newest revision. */
+  get poller(): WorkflowHandle {
+    const { latest } = this.world;
+    return this.workflow(revisionPollerId(this.request('a').target, this.#taskQueue, latest ?? ''));
   }
 
   lockHistories(): Promise<RecordedHistory[]> {

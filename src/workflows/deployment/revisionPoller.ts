@@ -38,7 +38,12 @@ const PAUSE_AFTER_FAILURE_MS = 10_000;
  *
  * A release does not depend on the poller alone: it also reads from time to time, and at its deadline.
  */
-export async function revisionPoller({ target, waiting = [] }: RevisionPollerInput): Promise<void> {
+export function revisionPoller(input: RevisionPollerInput): Promise<void> {
+  // Canceled, it would report nothing to those that wait.
+  return CancellationScope.nonCancellable(() => pollUntilNoneWaits(input));
+}
+
+async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput): Promise<void> {
   const activities = proxyActivities<Pick<Activities, 'pollRevisions'>>({
     taskQueue: pollQueue(workflowInfo().taskQueue, false),
     // One attempt lasts 5 minutes.

@@ -12,6 +12,13 @@ describeWorkflows('a revision that deploys slowly', (harness) => {
     expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
   });
 
+  it('is reported also by a poller that a person has canceled', async () => {
+    const target = await waitingTarget(harness);
+    await target.poller.cancel();
+    target.world.slow.delete(identity('a'));
+    expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+  });
+
   it('does not prevent an immediate abort of its release', async () => {
     const { target: serving } = harness.newServingTarget();
     const { servingRevisionId } = await serving.release('a');
