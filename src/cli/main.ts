@@ -29,10 +29,10 @@ async function main(argv: readonly string[]): Promise<void> {
   // If the command line is invalid, commander throws before any command has its options.
   const fallback: CommonOptions = { json: argv.includes('--json'), verbose: argv.includes('--verbose') };
   try {
-    const [node = '', script = '', ...words] = argv;
-    const isUnknown = words[0] === 'help' && commandNamed(program, words.slice(1)) === program.name();
-    // Commander answers "help NAME" of an unknown command with the whole help, and the name alone with an error.
-    await program.parseAsync([node, script, ...(isUnknown ? words.slice(1) : words)]);
+    const words = argv.slice(2);
+    const unknown = unknownCommand(program, words[0] === 'help' ? words.slice(1) : words);
+    // Commander answers "help NAME" and "NAME --help" of an unknown command with other help, and the name alone with an error.
+    await program.parseAsync(unknown ?? words, { from: 'user' });
   } catch (error) {
     process.exitCode = await endWith(commandContext(fallback), error, commandNamed(program, argv.slice(2)));
   }
@@ -59,6 +59,15 @@ function commandNamed(program: Command, words: readonly string[]): string {
   const [word, ...more] = words;
   const inner = program.commands.find((each) => each.name() === word);
   return inner === undefined ? program.name() : `${program.name()} ${commandNamed(inner, more)}`;
+}
+
+/** The words of a command line up to a name that no command has. */
+function unknownCommand(program: Command, words: readonly string[]): readonly string[] | undefined {
+  const [word, ...more] = words;
+  if (word === undefined || /^-|^help$/.test(word) || program.commands.length === 0) return undefined;
+  const inner = program.commands.find((each) => each.name() === word);
+  const rest = inner === undefined ? [] : unknownCommand(inner, more);
+  return rest && [word, ...rest];
 }
 
 function version(): string {

@@ -23,6 +23,12 @@ it.each([
     'See: slipway schedule --help',
   ],
   [['help', 'relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
+  [['relese', '--help'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
+  [
+    ['temporal', 'instal', '-h'],
+    "unknown command 'instal'",
+    'Did you mean install? See: slipway temporal --help',
+  ],
   [['relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
 ])('a command line such as %j fails with the help of its own command', async (words, message, hint) => {
   const command = spawn(process.execPath, [BIN, ...words, '--json'], {
