@@ -10,6 +10,7 @@ import {
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 export interface AgentAddress {
@@ -54,7 +55,8 @@ export async function agentOf(
 }
 
 async function deployedAt(context: CommandContext, spec: TargetSpec): Promise<string | null> {
-  const deployment = await withControlPlane(context, spec, (client) => findDeployment(client, spec));
+  const find = () => withControlPlane(context, spec, (client) => findDeployment(client, spec));
+  const deployment = await retryBusy(context, find);
   return deployment.source_config.custom_url ?? null;
 }
 

@@ -22,6 +22,7 @@ import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { counted } from '../../ui/text.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { pythonAgentProblems } from '../lint/lint.ts';
@@ -239,10 +240,12 @@ async function controlPlaneFinding(
 ): Promise<Finding> {
   const title = `target ${name}`;
   try {
-    await withControlPlane(context, target, async (client) => {
-      if (target.deploymentId !== undefined) await findDeployment(client, target);
-      else await client.listDeployments({ limit: 1 });
-    });
+    await retryBusy(context, () =>
+      withControlPlane(context, target, async (client) => {
+        if (target.deploymentId !== undefined) await findDeployment(client, target);
+        else await client.listDeployments({ limit: 1 });
+      }),
+    );
     return ok(title, `${target.controlPlane} answers and accepts the key`);
   } catch (error) {
     const problem = problemOf(title, error);

@@ -40,6 +40,7 @@ import { readDatasets } from '../../datasets/readDatasets.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
+import { retryBusy } from '../../retryBusy.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
@@ -58,7 +59,7 @@ export async function releasePlan(
   signal: AbortSignal,
 ): Promise<ReleasePlan> {
   const [deployment, word, localHold] = await Promise.all([
-    askDeployment(context, spec),
+    askDeployment(context, spec, signal),
     askTarget(context, workflowId),
     readLocalHold(context.home, spec),
   ]);
@@ -224,8 +225,13 @@ function askTarget(context: CommandContext, workflowId: string): Promise<TargetV
 }
 
 /** A target's deployment; `null` if there is none yet; an error if the control plane did not answer. */
-function askDeployment(context: CommandContext, spec: TargetSpec): Promise<Deployment | null | SlipwayError> {
-  return withControlPlane(context, spec, (client) => findDeployment(client, spec)).catch(
+function askDeployment(
+  context: CommandContext,
+  spec: TargetSpec,
+  signal: AbortSignal,
+): Promise<Deployment | null | SlipwayError> {
+  const find = () => withControlPlane(context, spec, (client) => findDeployment(client, spec));
+  return retryBusy(context, find, signal).catch(
     onSlipwayError((error) => {
       // The control plane answered: it has no deployment of that name.
       const isMissing = error.code === 'SLIPWAY_NOT_FOUND' && !(error instanceof ServiceError);

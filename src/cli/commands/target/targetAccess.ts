@@ -5,6 +5,7 @@ import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSe
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
+import { retryBusy } from '../../retryBusy.ts';
 
 /** A target of `slipway.yaml`, with its deployment's name, which is part of its workflow id. */
 export interface ChosenTarget {
@@ -44,5 +45,6 @@ export async function chooseTargetSpecs(
 }
 
 async function deploymentName(context: CommandContext, { target }: ReleaseSettings): Promise<string> {
-  return (await withControlPlane(context, target, (client) => findDeployment(client, target))).name;
+  const find = () => withControlPlane(context, target, (client) => findDeployment(client, target));
+  return (await retryBusy(context, find)).name;
 }
