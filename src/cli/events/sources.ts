@@ -82,6 +82,8 @@ export interface SourceSections {
       readonly kept: WholeNumber;
       readonly removed: WholeNumber;
       readonly bytesFreed: WholeNumber;
+      /** Records that processes left behind, and that cannot be read. They stay. */
+      readonly unreadable: readonly string[];
       readonly exitCode: ExitCode;
     };
   };

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/artifact/retention.ts';
 import { datasetDigests, ROWS_UNDER_WAY } from '../../../domain/check/dataset.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
 import { IDENTITIES } from '../../../identity/proof.ts';
@@ -54,14 +54,16 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     const lines = prunedLines(done, Date.now(), output.columns(), output.style);
     for (const line of lines) output.print(line);
   }
-  const proofs = await removeLeft(store, 'proofs', dryRun);
-  const rows = await removeLeft(store, 'rows', dryRun);
-  output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
+  const unreadable: string[] = [];
+  const proofs = await removeLeft(store, 'proofs', dryRun, unreadable);
+  const rows = await removeLeft(store, 'rows', dryRun, unreadable);
+  output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), unreadable, exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
   if (proofs > 0)
     output.print(`${proofs} unused proofs of identity ${dryRun ? 'would be removed' : 'removed'}`);
   if (rows > 0)
     output.print(`${rows} results of canceled datasets ${dryRun ? 'would be removed' : 'removed'}`);
+  for (const name of unreadable) output.warn(`the record ${name} cannot be read, and stays in the store`);
   return 0;
 }
 
@@ -73,16 +75,22 @@ const LEFT = {
   rows: { prefix: ROWS_UNDER_WAY, keptMs: 30 * DAY_MS },
 } as const;
 
-/** Removes old records that processes left behind. @returns how many. */
+/**
+ * Removes old records that processes left behind.
+ * @param unreadable - gets the names of those that cannot be read, and stay.
+ * @returns how many.
+ */
 export async function removeLeft(
   store: ArtifactStore,
   what: keyof typeof LEFT,
   dryRun: boolean,
+  unreadable: string[],
 ): Promise<number> {
   const { prefix, keptMs } = LEFT[what];
   let removed = 0;
   for (const name of await store.listRecords(prefix)) {
-    const record = await store.getRecord(name);
+    const isUnreadable = onSlipwayError(() => void unreadable.push(name), 'SLIPWAY_RECORD_UNREADABLE');
+    const record = await store.getRecord(name).catch(isUnreadable);
     if (!isRecord(record) || !(Date.parse(String(record['at'])) < Date.now() - keptMs)) continue;
     if (!dryRun) await store.removeRecord(name);
     removed += 1;

@@ -61,19 +61,27 @@ it.each([
     () => `_rows_under_way/${randomUUID()}/000000.json`,
     30,
   ],
-] as const)('removes left %s: %s, and no other record', async (what, _, newName, days) => {
-  const store = openArtifactStore(folder);
-  const ago = (age: number) => new Date(Date.now() - age * 24 * 3_600_000).toISOString();
-  const [old, young] = [newName(), newName()];
-  await store.putRecord(old, { at: ago(days + 1) });
-  await store.putRecord(young, { at: ago(days - 1) });
-  await store.putRecord('production/1.json', { at: ago(days + 1) });
-  const all = await store.listRecords();
-  expect(await removeLeft(store, what, true)).toBe(1);
-  expect(await store.listRecords()).toEqual(all);
-  expect(await removeLeft(store, what, false)).toBe(1);
-  expect(await store.listRecords()).toEqual([young, 'production/1.json'].toSorted());
-});
+] as const)(
+  'removes left %s: %s, and no other record, and names damaged ones',
+  async (what, _, newName, days) => {
+    const store = openArtifactStore(folder);
+    const ago = (age: number) => new Date(Date.now() - age * 24 * 3_600_000).toISOString();
+    const [old, young] = [newName(), newName()];
+    await store.putRecord(old, { at: ago(days + 1) });
+    await store.putRecord(young, { at: ago(days - 1) });
+    await store.putRecord('production/1.json', { at: ago(days + 1) });
+    const damaged = newName();
+    await mkdir(dirname(join(folder, 'records', damaged)), { recursive: true });
+    await writeFile(join(folder, 'records', damaged), '{"at": "20');
+    const all = await store.listRecords();
+    const unreadable: string[] = [];
+    expect(await removeLeft(store, what, true, unreadable)).toBe(1);
+    expect(await store.listRecords()).toEqual(all);
+    expect(await removeLeft(store, what, false, unreadable)).toBe(1);
+    expect(await store.listRecords()).toEqual([damaged, young, 'production/1.json'].toSorted());
+    expect(unreadable).toEqual([damaged, damaged]);
+  },
+);
 
 describe('the result of a prune', () => {
   it('is a table: removed artifacts, then kept ones, with reasons', () => {
