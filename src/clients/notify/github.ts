@@ -25,6 +25,11 @@ export interface GithubStatus<State extends string = string> {
   readonly description: string;
 }
 
+export interface GithubCommitStatus extends GithubStatus {
+  /** When it was created: ISO 8601, in whole seconds. */
+  readonly createdAt: string;
+}
+
 export interface GithubRepository {
   /** The API's base URL: `https://api.github.com`, or `https://HOST/api/v3` of a GitHub Enterprise Server. */
   readonly apiUrl: string;
@@ -40,7 +45,7 @@ const PAGES_MAX = 50;
 
 const Deployment = z.object({ id: z.int(), payload: z.unknown() });
 const Status = z.object({ state: z.string(), description: z.string().nullish() });
-const CommitStatus = Status.extend({ context: z.string() });
+const CommitStatus = Status.extend({ context: z.string(), created_at: z.string() });
 
 export type GithubClient = ReturnType<typeof createGithubClient>;
 
@@ -51,9 +56,14 @@ export type GithubClient = ReturnType<typeof createGithubClient>;
 export function createGithubClient(agent: Agent, repository: GithubRepository, call?: CallOptions) {
   const ask = githubApi(agent, repository, call);
   return {
-    /** The newest deployments of a commit in an environment, at most 100. */
-    async deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]> {
-      const query = { ref: commit, environment, task: TASK, per_page: '100' };
+    /** The newest deployments in an environment, at most 100. @param commit - only those of this commit. */
+    async deployments(environment: string, commit?: string): Promise<readonly GithubDeployment[]> {
+      const query = {
+        ...(commit !== undefined && { ref: commit }),
+        environment,
+        task: TASK,
+        per_page: '100',
+      };
       const found = await ask('GET', 'deployments', z.array(Deployment), { query });
       return found.map(ours);
     },
@@ -74,7 +84,7 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
     async deploymentStatuses(id: number): Promise<readonly GithubStatus[]> {
       const query = { per_page: '100' };
       const found = await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query });
-      return found.map(statuses);
+      return found.map(statusOf);
     },
     async createDeploymentStatus(
       id: number,
@@ -84,8 +94,16 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
       const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
-    /** The newest status of a commit in a context whose description begins so. Other tools may have set hundreds. */
-    async commitStatus(commit: string, context: string, begins: string): Promise<GithubStatus | undefined> {
+    /**
+     * The statuses of a commit in a context, newest first, up to one whose description begins so. Other tools may have set
+     * hundreds.
+     */
+    async commitStatuses(
+      commit: string,
+      context: string,
+      begins: string,
+    ): Promise<readonly GithubCommitStatus[]> {
+      const statuses: GithubCommitStatus[] = [];
       const list = { hasNext: true };
       const onPage = (hasNext: boolean): void => void (list.hasNext = hasNext);
       for (let page = 1; list.hasNext && page <= PAGES_MAX; page++) {
@@ -94,11 +112,12 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
           query,
           onPage,
         });
-        const ofContext = found.filter((status) => status.context === context).map(statuses);
-        const newest = ofContext.find(({ description }) => description.startsWith(begins));
-        if (newest !== undefined) return newest;
+        for (const status of found.filter((each) => each.context === context)) {
+          statuses.push({ ...statusOf(status), createdAt: status.created_at });
+          if (statusOf(status).description.startsWith(begins)) return statuses;
+        }
       }
-      return undefined;
+      return statuses;
     },
     async createCommitStatus(
       commit: string,
@@ -140,6 +159,6 @@ function ours({ id, payload }: z.infer<typeof Deployment>): GithubDeployment {
   return { id, key: typeof key === 'string' ? key : null };
 }
 
-function statuses({ state, description }: z.infer<typeof Status>): GithubStatus {
+function statusOf({ state, description }: z.infer<typeof Status>): GithubStatus {
   return { state, description: description ?? '' };
 }

@@ -4,6 +4,7 @@ interface Status {
   readonly state: string;
   readonly description: string;
   readonly context?: string;
+  readonly created_at?: string;
 }
 
 /** A fake GitHub with the deployments and statuses of one repository, newest first, in its REST API's format. */
@@ -46,7 +47,8 @@ export async function startGithub(): Promise<GithubUnderTest> {
     const deployment = deployments.find(({ id }) => path === `/deployments/${id}/statuses`);
     if (path === '/deployments' && method === 'GET') {
       const [ref, environment] = [searchParams.get('ref'), searchParams.get('environment')];
-      answer(deployments.filter((other) => other.ref === ref && other.environment === environment));
+      const isOf = (other: { ref: string }) => ref === null || other.ref === ref;
+      answer(deployments.filter((other) => isOf(other) && other.environment === environment));
     } else if (path === '/deployments') {
       const created = {
         id: deployments.length + 1,
@@ -62,8 +64,9 @@ export async function startGithub(): Promise<GithubUnderTest> {
       const end = 100 * Number(searchParams.get('page') ?? '1');
       answer(statuses.slice(end - 100, end), end < statuses.length ? { link: '<x>; rel="next"' } : {});
     } else if (/^\/statuses\/[0-9a-f]{40}$/u.test(path)) {
-      statuses.unshift(sent as unknown as Status);
-      answer(sent);
+      const created = { ...(sent as unknown as Status), created_at: new Date().toISOString() };
+      statuses.unshift(created);
+      answer(created);
     } else json(response, 404, { message: 'Not Found' });
   });
   return { ...service, deployments, statuses, losesAnswerOf: (method) => (losing = method) };

@@ -211,6 +211,7 @@ async function tell(
   return (await activities.sendNotice({ receiver: to, notice: notice(changes) })).detail;
 }
 
+const LATER = 'nothing to report: a later release was reported';
 const STARTED = { event: 'release_started', outcome: null, reason: 'it begins' } as const;
 
 describe('a release as a GitHub deployment', () => {
@@ -277,6 +278,14 @@ describe('a release as a GitHub deployment', () => {
     expect(github.deployments).toHaveLength(3);
   });
 
+  it('is not created after that of a later release of its target, also of another commit', async () => {
+    const github = await startGithub();
+    const to = receiver('github_deployment', github.url);
+    await tell(to, { ...STARTED, name: 'release-10', commit: 'f'.repeat(40) });
+    expect(await tell(to, STARTED)).toBe(LATER);
+    expect(await tell(to, { ...STARTED, targetId: 'target:another' })).toBe('deployment 2: in_progress');
+  });
+
   it('does not exist for a release that was withdrawn before it started', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
@@ -315,11 +324,23 @@ describe('a release as a status of its commit', () => {
     expect(github.statuses.map(({ state }) => state)).toEqual(['pending', 'success']);
   });
 
+  it('stays that of a later release of the commit', async () => {
+    const github = await startGithub();
+    const to = receiver('github_status', github.url);
+    // Of another target that uses the same context.
+    const other = { state: 'pending', context: 'slipway/production', description: 'release-9: it begins' };
+    github.statuses.unshift({ ...other, created_at: '2020-01-01T00:00:00Z' });
+    await tell(to, STARTED);
+    await tell(to, { name: 'release-10' });
+    expect(await tell(to, { event: 'failed' })).toBe(LATER);
+    expect(github.statuses.map(({ state }) => state)).toEqual(['success', 'pending', 'pending']);
+  });
+
   it('is found among hundreds of other tools', async () => {
     const github = await startGithub();
     const to = receiver('github_status', github.url);
     await tell(to);
-    const other = { state: 'success', context: 'ci', description: 'release-3: tested' };
+    const other = { state: 'success', context: 'ci', description: 'release-3: tested', created_at: '' };
     github.statuses.unshift(...Array.from({ length: 250 }, () => other));
     expect(await tell(to, STARTED)).toBe(`commit ${COMMIT}: is success by now`);
     expect(await tell(to, { ...STARTED, name: 'release-4' })).toBe(`commit ${COMMIT}: pending`);
