@@ -4,6 +4,8 @@ import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../../do
 
 export interface AccessRefusalOptions extends SlipwayErrorOptions {
   readonly signIn?: string;
+  /** The reason that the person wrote in the form, which would be lost. */
+  readonly written?: string;
   /** After how many seconds the person may try again. */
   readonly retryAfterSeconds?: number;
 }
@@ -12,18 +14,20 @@ export interface AccessRefusalOptions extends SlipwayErrorOptions {
 export class AccessRefusal extends SlipwayError {
   readonly status: ContentfulStatusCode;
   readonly signIn: string | undefined;
+  readonly written: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     status: ContentfulStatusCode,
     code: ErrorCode,
     message: string,
-    { signIn, retryAfterSeconds, ...options }: AccessRefusalOptions = {},
+    { signIn, written, retryAfterSeconds, ...options }: AccessRefusalOptions = {},
   ) {
     super(code, message, options);
     this.name = 'AccessRefusal';
     this.status = status;
     this.signIn = signIn;
+    this.written = written;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

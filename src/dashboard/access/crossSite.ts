@@ -17,14 +17,15 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Promise<void> {
   if (SAFE_METHODS.has(c.req.method)) return;
   const isOwn = isSameOrigin(c, c.get('address').origin);
-  if (isOwn && sameSecret(await sentToken(c), session.csrf)) return;
+  const sent = isOwn ? await fieldsOf(c) : {};
+  if (isOwn && sameSecret(c.req.header(CSRF_HEADER) ?? textOf(sent[CSRF_FIELD]), session.csrf)) return;
   throw new AccessRefusal(
     403,
     'SLIPWAY_CROSS_SITE_REQUEST',
     isOwn
-      ? 'the form was older than your session, or was not one of this page'
+      ? 'nothing was done: your session has ended or changed since this form was shown'
       : 'the request came from another site',
-    { hint: 'go back, load the page again, and press once more' },
+    { hint: 'open the form again, and send it once more', written: textOf(sent['reason']) },
   );
 }
 
@@ -34,11 +35,14 @@ function isSameOrigin(c: Context, origin: string): boolean {
   return site === undefined ? c.req.header('origin') === origin : site === 'same-origin';
 }
 
-async function sentToken(c: Context): Promise<string> {
-  const header = c.req.header(CSRF_HEADER);
-  if (header !== undefined) return header;
+/** The fields of a form; none if the request has another body. */
+async function fieldsOf(c: Context): Promise<Readonly<Record<string, unknown>>> {
   const type = c.req.header('content-type') ?? '';
-  if (!/^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/u.test(type)) return '';
-  const token = (await c.req.parseBody())[CSRF_FIELD];
-  return typeof token === 'string' ? token : '';
+  return /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/u.test(type)
+    ? c.req.parseBody()
+    : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -12,6 +12,7 @@ export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
   if (refusal?.retryAfterSeconds !== undefined) c.header('Retry-After', String(refusal.retryAfterSeconds));
   if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
   const title = known ? error.message : 'The dashboard failed with an unexpected error';
+  const { written = '' } = refusal ?? {};
   const hint = known ? error.hint : 'The log of the dashboard has the error.';
   c.status(refusal?.status ?? (known ? 503 : 500));
   return c.render(
@@ -19,7 +20,23 @@ export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
       <h1>{title}</h1>
       {hint === undefined ? null : <p>{hint}</p>}
       {known ? <p class="quiet">{error.code}</p> : null}
-      <p>{refusal?.signIn === undefined ? <a href="">Try again</a> : <a href={refusal.signIn}>Sign in</a>}</p>
+      {written === '' ? null : (
+        <label class="reason">
+          Your reason, to copy
+          <textarea readonly rows={3}>
+            {written}
+          </textarea>
+        </label>
+      )}
+      <p>
+        {refusal?.signIn === undefined ? (
+          <a href="" target={written === '' ? undefined : '_blank'}>
+            Try again
+          </a>
+        ) : (
+          <a href={refusal.signIn}>Sign in</a>
+        )}
+      </p>
     </section>,
     { title: 'Problem' },
   );
