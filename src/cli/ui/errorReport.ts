@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 
 import { isCodedError } from '@slipway/contract/codedError';
@@ -26,7 +27,10 @@ function internal(error: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), { hint });
 }
 
-/** A full disk, or a temporary folder that cannot be written. */
+/** The folder of what the build makes. */
+const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
+
+/** A full disk, a temporary folder that cannot be written, or a missing file of Slipway itself. */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
@@ -38,6 +42,11 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const full = 'a file or the output could not be written: the disk is full';
     const hint = 'free space, or set TMPDIR to another folder; then run the command again';
     return new SlipwayError('SLIPWAY_DISK_FULL', full, { place: path, hint });
+  }
+  if (code === 'MODULE_NOT_FOUND' || (code === 'ENOENT' && path?.startsWith(BUILT) === true)) {
+    const hint = 'install Slipway again; in its repository: npm ci && npm run build';
+    const missing = `a file of Slipway is missing: ${message.split('\n', 1).join()}`;
+    return new SlipwayError('SLIPWAY_INSTALLATION_DAMAGED', missing, { hint });
   }
   if (syscall !== 'mkdtemp') return undefined;
   const hint = 'set TMPDIR to a folder that can be written';

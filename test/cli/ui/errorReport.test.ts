@@ -1,4 +1,6 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
@@ -99,6 +101,22 @@ describe('printing an error', () => {
     const error: unknown = await mkdtemp('/nonexistent/a-').catch((thrown: unknown) => thrown);
     expect(printError(output, error)).toBe(1);
     expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: no temporary folder .*\n.*set TMPDIR/u);
+  });
+
+  it('reports a missing file of Slipway itself, with the command to try', async () => {
+    const file = fileURLToPath(new URL('../../../dist/missing.cjs', import.meta.url));
+    const { resolve } = createRequire(import.meta.url);
+    const loads: readonly (() => unknown)[] = [() => readFile(file), () => resolve(file)];
+    for (const load of loads) {
+      const output = testOutput();
+      const error: unknown = await Promise.resolve()
+        .then(load)
+        .catch((thrown: unknown) => thrown);
+      expect(printError(output, error)).toBe(1);
+      expect(output.noted.join('\n')).toMatch(
+        /^error SLIPWAY_INSTALLATION_DAMAGED: .*missing\.cjs'\n.*npm run build/u,
+      );
+    }
   });
 
   it('shows the cause of an unexpected error', () => {
