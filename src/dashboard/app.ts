@@ -12,6 +12,7 @@ import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';
 import { promotionRoutes } from './promotions/promotionRoutes.tsx';
 import { releaseRoutes } from './releases/releaseRoutes.tsx';
+import { requireAnswers } from './requireAnswers.ts';
 import { targetRoutes } from './targets/targetRoutes.tsx';
 
 interface AppOptions extends PageContext {
@@ -35,7 +36,7 @@ export function createApp({ access: settings, hooks, ...context }: AppOptions): 
   app.use(compress());
   const { routes, requireViewer } = createAccess(settings);
   app.route('/', routes);
-  app.use(requireViewer);
+  app.use(requireViewer, requireAnswers(context.temporal));
   app.route('/', targetRoutes(context));
   app.route('/', releaseRoutes(context));
   app.route('/', promotionRoutes(context));
