@@ -25,7 +25,7 @@ export interface GithubStatus<State extends string = string> {
   readonly description: string;
 }
 
-export interface GithubCommitStatus extends GithubStatus {
+interface GithubCommitStatus extends GithubStatus {
   /** When it was created: ISO 8601, in whole seconds. */
   readonly createdAt: string;
 }
