@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { instantOf, isTimeZone, localTimeAt } from '../../../src/domain/freeze/zonedTime.ts';
+import { instantOf, isTimeZone } from '../../../src/domain/freeze/zonedTime.ts';
 
 /** Zone, local time, and its first and second instant by Python's zoneinfo (tzdata). */
 type Row = readonly [zone: string, local: string, first: number, second: number];
@@ -13,28 +13,19 @@ const rows = JSON.parse(
 
 const local = (text: string): number => Date.parse(`${text.replace(' ', 'T').slice(0, 16)}Z`);
 
-describe('local time', () => {
-  it('is the same instant as in another implementation, around every change of clocks in ten zones', () => {
-    expect(rows.length).toBeGreaterThan(500);
-    const wrong = rows.filter(
-      ([zone, text, first, second]) =>
-        instantOf(local(text), zone, 'first') !== first || instantOf(local(text), zone, 'second') !== second,
-    );
-    expect(wrong).toEqual([]);
-  });
-
-  it('converts back from its instant, except for skipped times', () => {
-    const shown = rows.filter(([zone, text, first]) => localTimeAt(first, zone) === local(text));
-    expect(rows.length - shown.length).toBeLessThan(rows.length / 5);
-  });
+it('a local time is the same instant as in another implementation, around every change of clocks in ten zones', () => {
+  expect(rows.length).toBeGreaterThan(500);
+  const wrong = rows.filter(
+    ([zone, text, first, second]) =>
+      instantOf(local(text), zone, 'first') !== first || instantOf(local(text), zone, 'second') !== second,
+  );
+  expect(wrong).toEqual([]);
 });
 
 it.each([
   ['Europe/Berlin', true],
-  ['UTC', true],
   ['Europe/Bonn', false],
   ['+01:00', false],
-  ['', false],
 ])('time zone %j exists: %s', (name, exists) => {
   expect(isTimeZone(name)).toBe(exists);
 });
