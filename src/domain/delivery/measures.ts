@@ -50,12 +50,13 @@ export const DEFINITIONS: Readonly<Record<keyof DeliveryMeasures, string>> = {
  */
 export function measureDelivery(releases: readonly TargetRelease[], period: Period): DeliveryMeasures {
   const changes = changesOf(releases).filter(({ release }) => isWithin(release, period));
-  const released = releases.filter((release) => isReleased(release) && isWithin(release, period));
+  const ended = releases.filter((release) => isWithin(release, period));
+  const released = ended.filter(isReleased);
   return {
     deploymentFrequency: frequency(released, period),
     leadTime: leadTime(released),
     changeFailureRate: failureRate(changes),
-    timeToRestore: timeToRestore(releases.filter((release) => isWithin(release, period))),
+    timeToRestore: timeToRestore(ended),
   };
 }
 
@@ -77,9 +78,8 @@ export function daysOf(releases: readonly TargetRelease[], period: Period): read
     failed: 0,
   }));
   for (const { release, failed } of changesOf(releases)) {
-    if (!isWithin(release, period)) continue;
     const day = days[Math.floor(endOf(release) / DAY_MS) - first];
-    if (day === undefined) continue;
+    if (day === undefined || !isWithin(release, period)) continue;
     if (isReleased(release)) day.released++;
     if (failed) day.failed++;
   }
@@ -94,8 +94,7 @@ function frequency(released: readonly TargetRelease[], { from, to }: Period) {
 
 function leadTime(released: readonly TargetRelease[]): DeliveryMeasures['leadTime'] {
   const times = released.flatMap((release) => {
-    const { committedAt } = release;
-    const ms = committedAt === undefined ? NaN : endOf(release) - Date.parse(committedAt);
+    const ms = endOf(release) - Date.parse(release.committedAt ?? '');
     // The committer's clock may be ahead.
     return Number.isNaN(ms) ? [] : [Math.max(ms, 0)];
   });
@@ -148,7 +147,7 @@ function isWithin(release: TargetRelease, { from, to }: Period): boolean {
 
 /** In milliseconds since 1970; `NaN` if it has not ended. */
 function endOf({ endedAt }: TargetRelease): number {
-  return endedAt === null ? NaN : Date.parse(endedAt);
+  return Date.parse(endedAt ?? '');
 }
 
 function lacking(why: string): NotEnoughData {
@@ -175,9 +174,8 @@ function changesOf(releases: readonly TargetRelease[]): readonly Change[] {
     if (kind !== 'release') return [];
     if (outcome === 'released') return [{ release, failed: left.has(release) }];
     if (outcome === 'rolled_back') return [{ release, failed: true }];
-    const isStuck = outcome !== 'running' && outcome !== 'stopped' && needsPerson(outcome);
     // Without a revision, nothing was changed.
-    return isStuck && revisionId !== null ? [{ release, failed: true }] : [];
+    return needsPerson(outcome) && revisionId !== null ? [{ release, failed: true }] : [];
   });
 }
 
@@ -185,7 +183,7 @@ function changesOf(releases: readonly TargetRelease[]): readonly Change[] {
 function leftLater(releases: readonly TargetRelease[]): ReadonlySet<TargetRelease> {
   const ended = releases
     .filter(({ endedAt, servingRevisionId }) => endedAt !== null && servingRevisionId !== null)
-    .toSorted((one, other) => Date.parse(one.endedAt ?? '') - Date.parse(other.endedAt ?? ''));
+    .toSorted((one, other) => endOf(one) - endOf(other));
   /** By target: what serves, and the release that deployed it; `null` if a rollback did. */
   const serving = new Map<string, { readonly revisionId: string; readonly by: TargetRelease | null }>();
   /** The release of each revision. What a rollback restored belongs to its original's release. */
@@ -195,7 +193,7 @@ function leftLater(releases: readonly TargetRelease[]): ReadonlySet<TargetReleas
     const { targetId, kind, outcome } = release;
     const revisionId = release.servingRevisionId ?? '';
     const before = serving.get(targetId);
-    if (kind === 'release' && outcome === 'released') {
+    if (isReleased(release)) {
       made.set(`${targetId} ${revisionId}`, release);
       serving.set(targetId, { revisionId, by: release });
       continue;

@@ -18,7 +18,7 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Whether a person must act: the restore failed, or it is unknown what serves. */
-export function needsPerson(outcome: Outcome): boolean {
+export function needsPerson(outcome: Outcome | 'running' | 'stopped'): boolean {
   return outcome === 'rollback_failed' || outcome === 'errored';
 }
 
