@@ -117,10 +117,10 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   const isSettled = ({ requestId, to, from }: RollbackRequest): boolean => {
     const isItsStop = requestId === preemptedBy?.requestId;
     if (tried && isItsStop && to !== undefined) return true;
-    // The revision to leave could not be read: it was the release's own if that served, else the one it restored.
-    if (from === undefined && to === undefined) return tried && (served || !isItsStop);
     if (from !== undefined) return serving !== null && !serves(from);
-    return to !== undefined && serves(to);
+    if (to !== undefined) return serves(to);
+    // The revision to leave could not be read: it was the release's own if that served, else the one it restored.
+    return tried && (served || !isItsStop);
   };
   const open = state.rollbacks.findIndex((request) => !isSettled(request));
   return open === -1 ? state.rollbacks : state.rollbacks.slice(0, open);

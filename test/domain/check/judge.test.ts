@@ -22,7 +22,6 @@ describe('a judgement', () => {
     ['nothing is expected but success', {}, {}],
     ['the text is there', { contains: 'Ada' }, {}],
     ['the pattern matches', { matches: '^hello, \\p{Lu}' }, {}],
-    ['the value at a path is the same', { path: 'x', equals: 3 }, x(3)],
     [
       'keys differ in order',
       { path: 'x', equals: { a: [1, { b: null }], c: 'x' } },
@@ -30,7 +29,6 @@ describe('a judgement', () => {
     ],
     ['a path goes into a list', { path: 'messages.0.content', equals: 'hi' }, {}],
     ['a path counts a list from its end', { path: 'messages.-1.content', contains: 'Ada' }, {}],
-    ['an expected error came', { status: 'error' }, { status: 'error', error: 'no tool' }],
     ['an expected interrupt came', { status: 'interrupted' }, { status: 'interrupted' }],
     ['it was as quick as allowed', { maxLatencyMs: 120 }, {}],
     ['null is expected and there', { path: 'x', equals: null }, x(null)],
@@ -40,16 +38,12 @@ describe('a judgement', () => {
 
   it.each<[string, Expectation, Partial<ObservedRun>, string]>([
     ['the run failed', {}, { status: 'error', error: 'boom' }, 'ended "error" instead of "success": boom'],
-    ['the run timed out', {}, { status: 'timeout' }, 'ended "timeout"'],
     ['an error was expected and none came', { status: 'error' }, {}, 'ended "success" instead of "error"'],
     ['the text is not there', { contains: 'Bo' }, {}, 'the answer does not contain "Bo": "hello, Ada"'],
     ['the pattern does not match', { matches: '^Ada' }, {}, 'does not match /^Ada/'],
     ['the pattern is none', { matches: '(' }, {}, '"(" is not a regular expression'],
     ['the value differs', { path: 'x', equals: 3 }, x(4), '"x" is "4" instead of "3"'],
     ['the value is of another kind', { path: 'x', equals: '3' }, x(3), '"x" is "3" instead of "3"'],
-    ['the list is longer', { path: 'x', equals: [1] }, x([1, 2]), 'instead of'],
-    ['a list is no object', { path: 'x', equals: { 0: 1 } }, x([1]), 'instead of'],
-    ['a key is missing', { path: 'x', equals: { a: 1, b: 2 } }, x({ a: 1, c: 2 }), 'instead of'],
     ['nothing stands at the path', { path: 'a.b.c', equals: 1 }, { values: { a: 1 } }, '"a.b.c" is ""'],
     [
       'null is expected and nothing is there',
@@ -101,7 +95,6 @@ describe('the answer', () => {
     ['a message that is text', { messages: ['a', 'b'] }, 'b'],
     ['nothing, where there is no message', { messages: [] }, ''],
     ['the values as JSON, where there are no messages', { sum: 3 }, '{"sum":3}'],
-    ['a text as it is', 'plain', 'plain'],
     ['nothing, where nothing came', undefined, ''],
   ])('is %s', (_, values, text) => {
     expect(answerText(values)).toBe(text);
@@ -147,16 +140,19 @@ describe('beyond words, a judgement', () => {
     ['the tools are right', { tools: { calls: [{ name: 'search' }] } }, CALLED],
     ['there are no more tool calls', { maxToolCalls: 1 }, CALLED],
     ['there are no more tokens', { maxTokens: 50 }, CALLED],
-    ['the opposite does not hold', { not: { contains: 'sorry' } }, asked('here you are')],
     ['only a part of the opposite holds', { not: { contains: 'here', matches: 'sorry' } }, asked('here')],
     [
       'a run that failed is no opposite of words',
       { status: 'error', not: { contains: 'x' } },
       { status: 'error' },
     ],
-    ['one of several holds', { anyOf: [{ contains: 'a' }, { contains: 'b' }] }, asked('b')],
     ['a part has the path around it', { path: 'x', anyOf: [{ equals: 1 }, { equals: 2 }] }, x(2)],
     ['a part has a path of its own', { path: 'x', not: { path: 'y', equals: 1 } }, x(1)],
+    [
+      'the opposite is unknown only in a part',
+      { not: { anyOf: [{ maxTokens: 1, contains: 'b' }] } },
+      asked('a'),
+    ],
     ['parts have parts', { not: { anyOf: [{ contains: 'a' }, { contains: 'b' }] } }, asked('c')],
   ])('passes where %s', (_, expectation, changes) => {
     expect(judge(expectation, run(changes)).reasons).toEqual([]);
@@ -168,14 +164,8 @@ describe('beyond words, a judgement', () => {
     [
       'fields are wrong',
       { path: 'x', jsonSchema: SCHEMA },
-      x({ city: 1, town: 2 }),
-      '"x" does not fit its JSON Schema: it must NOT have additional properties (town); /city must be string',
-    ],
-    [
-      'a format is wrong',
-      { path: 'x', jsonSchema: SCHEMA },
-      x({ city: 'Berlin', when: 'today' }),
-      '/when must match format "date"',
+      x({ city: 1, town: 2, when: 'today' }),
+      '"x" does not fit its JSON Schema: it must NOT have additional properties (town); /city must be string; /when must match format "date"',
     ],
     ['nothing is there', { path: 'y', jsonSchema: {} }, x(1), '"y" is missing'],
     [
@@ -238,12 +228,6 @@ describe('beyond words, a judgement', () => {
       { anyOf: [{ contains: 'a' }, { contains: 'b', matches: 'd' }] },
       asked('c'),
       'none of "anyOf" holds: (1) the answer does not contain "a": "c"; (2) the answer does not contain "b"',
-    ],
-    [
-      'the run must end well beside its parts',
-      { anyOf: [{ contains: 'hello' }] },
-      { status: 'error' },
-      'ended "error"',
     ],
   ])('fails where %s', (_, expectation, changes, words) => {
     const { passed, reasons } = judge(expectation, run(changes));

@@ -16,7 +16,6 @@ const CALLS = [search('Berlin'), search('Paris'), BOOK].map((call, message) => (
 
 describe('tool calls', () => {
   it.each<[string, ExpectedTools]>([
-    ['strict: the same ones in the same order', { calls: CALLS }],
     ['strict: a call without arguments fits any', { calls: [search('Berlin'), { name: 'search' }, BOOK] }],
     ['unordered: the same ones in another order', { mode: 'unordered', calls: CALLS.toReversed() }],
     [
@@ -37,10 +36,6 @@ describe('tool calls', () => {
         calls: [{ name: 'book', args: { ...BOOK.args, meal: 'yes' } }],
       },
     ],
-    [
-      'arguments whose fields stand in another order',
-      { mode: 'superset', calls: [{ name: 'book', args: { class: 'second', seat: 3 } }] },
-    ],
   ])('pass, %s', (_, expected) => {
     expect(trajectoryProblem(expected, CALLS)).toBeUndefined();
   });
@@ -48,7 +43,6 @@ describe('tool calls', () => {
   it.each<[string, ExpectedTools, string]>([
     ['strict: another order', { calls: CALLS.toReversed() }, 'instead of book('],
     ['strict: one more', { calls: CALLS.slice(1) }, 'search({"q":"Berlin"}), search('],
-    ['strict: none is expected', { calls: [] }, 'instead of no tool call'],
     [
       'unordered: one is missing',
       { mode: 'unordered', calls: [...CALLS, { name: 'pay' }] },
@@ -65,11 +59,6 @@ describe('tool calls', () => {
       'an argument differs',
       { mode: 'superset', calls: [{ name: 'book', args: { seat: 4, class: 'second' } }] },
       'book({"seat":4,"class":"second"}) is missing',
-    ],
-    [
-      'an argument is missing',
-      { mode: 'superset', argsMode: 'superset', calls: [{ name: 'book', args: { meal: 'yes' } }] },
-      'is missing',
     ],
     [
       'one argument is too many',

@@ -69,7 +69,6 @@ describe('a rollback to a named revision', () => {
     ['while a release runs', serving(), RELEASE, 'preempting: R1, release stops'],
     ['on an idle target', serving(), null, 'queued: R1'],
     ['on hold', serving({ hold: HOLD }), null, 'queued: R1'],
-    ['while another waits', another(rollback('r', 'R0')), null, 'queued: R1'],
     ['while the same waits', another(rollback('r', 'R1')), null, 'joined r: R1'],
     ['while one without a name runs', another(leaving('R2', 'r')), ROLLBACK, 'queued: R1'],
     ['to what serves', serving({ activeRevisionId: 'R1' }), null, 'queued: R1'],
@@ -106,10 +105,7 @@ describe('a rollback that names what it leaves', () => {
 
   it.each<[string, TargetState, Running | null, string, string | null | undefined, string]>([
     ['which serves', serving(), null, 'R2', 'R2', 'queued: R1'],
-    ['which serves, on hold', serving({ hold: HOLD }), null, 'R2', 'R2', 'queued: R1'],
-    ['which serves, while a release runs', serving(), RELEASE, 'R2', 'R2', stops('R1')],
     ['where nothing serves', serving(), null, 'R2', null, 'queued: R1'],
-    ['where the control plane is silent', serving(), null, 'R2', undefined, 'queued: R1'],
     ['the revision of the release that runs', serving(), RELEASE, 'R3', 'R3', stops('R2')],
     ['which does not serve any more', serving(), null, 'R2', 'R1', 'done: R1'],
     ['which a running release has replaced', serving(), RELEASE, 'R2', 'R3', 'done: R3, release goes on'],
@@ -126,7 +122,6 @@ describe('a rollback that names what it leaves', () => {
 
   it.each<[string, TargetState, string, string, string[]]>([
     ['is marked', serving(), 'R2', 'R2', ['R2']],
-    ['is marked, although nothing else is done', serving(), 'R2', 'R1', ['R2']],
     ['is marked with its copies', copied, "R1'", "R1'", ['R1', "R1'"]],
     ['is marked where the target did not know it', serving(), 'X', 'X', ['X']],
   ])('%s at once', (_, state, from, active, marked) => {
@@ -177,7 +172,6 @@ describe('a rollback that names neither', () => {
 
   it.each<[string, TargetState, Running | null, string | null | undefined, string, string]>([
     ['leaves what serves', serving(), null, 'R2', NOW, 'queued: R1'],
-    ['leaves what serves beside a release', serving(), RELEASE, 'R2', NOW, 'preempting: R1, release stops'],
     ['leaves what the target believes, unless told', serving(), null, undefined, NOW, 'queued: R1'],
     [
       'leaves it to a release, unless told',
