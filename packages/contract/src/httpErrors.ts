@@ -59,8 +59,10 @@ function translateIssue(issue: z.core.$ZodIssue, parentPath: (string | number)[]
     case 'invalid_value':
       if (issue.message === FIELD_REQUIRED) return [missingField(loc)];
       return [{ loc, msg: `Input should be one of: ${issue.values.map(String).join(', ')}`, type: 'enum' }];
-    case 'invalid_format':
-      return [{ loc, msg: formatMessage(issue), type: 'string_format' }];
+    case 'invalid_format': {
+      const format = issue.format === 'guid' ? 'UUID' : issue.format;
+      return [{ loc, msg: ownMessageOr(issue, `Input should be a valid ${format}`), type: 'string_format' }];
+    }
     case 'invalid_union':
       return unionIssues(issue, loc);
     case 'invalid_key':
@@ -114,10 +116,6 @@ function outOfRange(
   return inclusive === false
     ? { msg: `Input should be ${compared} than ${limit}`, type: `${compared}_than` }
     : { msg: `Input should be ${compared} than or equal to ${limit}`, type: `${compared}_than_equal` };
-}
-
-function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {
-  return ownMessageOr(issue, `Input should be a valid ${issue.format === 'guid' ? 'UUID' : issue.format}`);
 }
 
 /**

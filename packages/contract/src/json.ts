@@ -7,9 +7,8 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { toValidationIssues } from '../src/httpErrors.ts';
-import { oneOf } from '../src/scalars.ts';
+import { oneOf, Uuid } from '../src/scalars.ts';
 import { issuesOf } from './checking.ts';
 
 const SECRET = 'hunter2-is-the-value';
@@ -16,6 +16,7 @@ describe('A validation issue', () => {
     integer: z.int().optional(),
     text: z.string().min(2).max(3).optional(),
     list: z.array(z.string()).min(1).max(2).optional(),
+    id: Uuid.optional(),
     either: z.union([z.string(), z.array(z.object({ name: z.string().min(1) }))]).optional(),
     map: z.record(z.string().regex(/^[a-z]+$/u), z.string()).optional(),
     even: z.number().multipleOf(2).optional(),
@@ -79,6 +80,7 @@ describe('A validation issue', () => {
       'union',
       'Input should be a valid string, or: Input should be a valid list',
     ],
+    ['a format', { ...right, id: 'x' }, 'id', 'string_format', 'Input should be a valid UUID'],
     ['a key', { ...right, map: { A1: 'x' } }, 'map.A1', 'string_format', undefined],
     ['a factor', { ...right, even: 3 }, 'even', 'multiple_of', 'Input should be a multiple of 2'],
     ['an extra field', { ...right, strict: { more: 1 } }, 'strict.more', 'extra_forbidden', undefined],

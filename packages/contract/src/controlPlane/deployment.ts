@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { contract, publicApi } from './sections.ts';
+import { canonicalJson } from '../canonicalJson.ts';
 import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
@@ -104,7 +105,7 @@ export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
  */
 export function validatePatch(current: Deployment, patch: DeploymentPatch): ValidationIssue[] {
   const isCurrent = (path: readonly string[], value: unknown): boolean =>
-    sameJson(valueAt(current, path), value);
+    canonicalJson(valueAt(current, path)) === canonicalJson(value);
   const inapplicable = findInapplicableFields(current.source, patch, isCurrent);
   const immutable = IMMUTABLE_PATHS.flatMap((path): ValidationIssue[] => {
     const value = valueAt(patch, path);
@@ -169,18 +170,6 @@ export function validateCreate(
   }
   if (source !== 'repo_host') return issues;
   return [...issues, ...checkTagRule(revisionConfig.repo_ref, config.build_on_push)];
-}
-
-/** Equality of JSON values; the order of names in an object does not matter. */
-function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
-  const [names, others] = [left, right].map((value) => Object.keys(value).sort());
-  return (
-    Array.isArray(left) === Array.isArray(right) &&
-    names?.join('\0') === others?.join('\0') &&
-    (names ?? []).every((name) => sameJson(valueAt(left, [name]), valueAt(right, [name])))
-  );
 }
 
 /** `GET /v2/deployments` (public API): newest first; the next page begins at `offset`. */

@@ -139,11 +139,8 @@ function updateAt(value: unknown, path: readonly string[], change: (holder: Fiel
 
 /** The object with one field renamed, in the same order. */
 function renameField(holder: Fields, from: string, into: string): Fields {
-  if (!Object.hasOwn(holder, from)) return holder;
   return Object.fromEntries(
-    Object.entries(holder)
-      .filter(([name]) => name !== into)
-      .map(([name, value]) => [name === from ? into : name, value]),
+    Object.entries(holder).map(([name, value]) => [name === from ? into : name, value]),
   );
 }
 
