@@ -2,9 +2,9 @@ import { pick } from '@slipway/contract/pick';
 
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { isPinned, shortArtifact } from '../artifact/artifact.ts';
-import { type DeploymentSnapshot, originalOf } from '../deployment/revision.ts';
+import type { DeploymentSnapshot } from '../deployment/revision.ts';
 import { exactText, type Instant } from '../scalars.ts';
-import type { Hold, Running, TargetState } from '../target/targetState.ts';
+import { EMPTY_TARGET, type Hold, type Running, type TargetState } from '../target/targetState.ts';
 
 /** The targets of a promotion at one moment. */
 export interface Line {
@@ -67,15 +67,13 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   const stopped = whyStopped([to, ...downstream]);
   if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
   const serves = to.servingRevisionId;
-  if (serves === before && (!to.known || to.activeRevisionId === null || to.activeRevisionId === serves)) {
-    return { kind: 'stands' };
+  const { activeRevisionId: known } = to;
+  if (serves === before && (known === null || known === serves)) return { kind: 'stands' };
+  if (serves !== null && known === serves) {
+    return { kind: 'superseded', reason: `revision ${serves} was released on "${to.name}" meanwhile` };
   }
-  const revision = `revision ${serves ?? 'none'}`;
-  if (to.activeRevisionId === serves && to.known) {
-    return { kind: 'superseded', reason: `${revision} was released on "${to.name}" meanwhile` };
-  }
-  const known = to.activeRevisionId ?? before ?? 'none';
-  const reason = `"${to.name}" was changed by hand: ${revision} serves instead of ${known}`;
+  const expected = known ?? before ?? 'none';
+  const reason = `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves instead of ${expected}`;
   return { kind: 'changed_by_hand', reason };
 }
 
@@ -109,8 +107,6 @@ export interface TargetSeen {
   /** Whether it has ever accepted a release. */
   readonly known: boolean;
   readonly hold: Hold | null;
-  /** The running release or rollback. */
-  readonly running: string | null;
   /** The revision that serves, according to the target. */
   readonly activeRevisionId: string | null;
   /** The revision that serves, according to the control plane; `null` if none. */
@@ -145,24 +141,21 @@ export function seeTarget(
   deployment: DeploymentSnapshot | null,
   agentUrl: string | undefined,
 ): TargetSeen {
-  const state = answer?.state;
-  const activeRevisionId = state?.activeRevisionId ?? null;
+  const { state, running } = answer ?? { state: EMPTY_TARGET, running: null };
+  const { activeRevisionId, hold, known, history, quarantined } = state;
   const servingRevisionId = deployment?.activeRevisionId ?? null;
   const serves = servingRevisionId ?? activeRevisionId;
-  const revision = state?.known.find(({ revisionId }) => revisionId === serves);
+  const revision = known.find(({ revisionId }) => revisionId === serves);
   // A copy that a redeploy made belongs to its original's release.
-  const original = serves === null ? null : originalOf(state?.known ?? [], serves);
-  const row = state?.history.findLast(
-    ({ revisionId, kind }) => revisionId === original && kind === 'release',
-  );
+  const original = revision?.copyOf ?? serves;
+  const row = history.findLast(({ revisionId, kind }) => revisionId === original && kind === 'release');
   return {
     name,
     known: answer !== null,
-    hold: state?.hold ?? null,
-    running: answer?.running?.releaseId ?? null,
+    hold,
     activeRevisionId,
     servingRevisionId,
-    changedBy: answer === null ? null : changedBy(answer, serves),
+    changedBy: changedBy(state, running, serves),
     deploymentId: deployment?.deploymentId ?? null,
     agentUrl: agentUrl ?? deployment?.agentUrl ?? null,
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
@@ -171,22 +164,23 @@ export function seeTarget(
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,
     releasedBy: row?.requestedBy ?? null,
-    quarantined: (state?.quarantined ?? []).map(({ artifact }) => artifact),
+    quarantined: quarantined.map(({ artifact }) => artifact),
   };
 }
 
 /** `rollback-3 by bo: incident`. */
 function changedBy(
-  { state, running }: { readonly state: TargetState; readonly running: Running | null },
+  { rollbacks, history }: TargetState,
+  running: Running | null,
   serves: string | null,
 ): string | null {
   if (running !== null) {
-    const [rollback] = state.rollbacks;
+    const [rollback] = rollbacks;
     return rollback === undefined
       ? `${running.releaseId} runs`
       : `${running.releaseId} by ${whoAndWhy(rollback.requestedBy)}`;
   }
-  const row = state.history.findLast(
+  const row = history.findLast(
     ({ servingRevisionId, outcome, restored }) =>
       servingRevisionId === serves && (outcome === 'released' || restored === true),
   );
