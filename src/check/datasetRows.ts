@@ -126,21 +126,11 @@ export function rowCheck(
   { dataset: _asked, ...check }: Check,
   { input, expect, reference }: Pick<DatasetRow, 'input' | 'expect' | 'reference'>,
 ): Check {
-  const ofCheck = withReference(check.expect, reference);
   const asked = { ...check, input, reference: reference ?? check.reference };
-  if (expect === undefined) return { ...asked, expect: ofCheck };
-  const ofRow = withReference(expect, reference);
-  const { status: _replaced, ...rest } = ofCheck;
-  return {
-    ...asked,
-    expect: { allOf: [ofRow.status === undefined ? ofCheck : rest, ofRow], ...statusOf(ofRow, ofCheck) },
-  };
-}
-
-/** How the run must end: as the row says, or else the check. */
-function statusOf(...[row, check]: readonly [ExpectationOfRun, ExpectationOfRun]): ExpectationOfRun {
-  const status = row.status ?? check.status;
-  return status === undefined ? {} : { status };
+  if (expect === undefined) return { ...asked, expect: withReference(check.expect, reference) };
+  const { status: ofCheck, ...checks } = withReference(check.expect, reference);
+  const { status = ofCheck, ...rows } = withReference(expect, reference);
+  return { ...asked, expect: { allOf: [checks, rows], ...(status === undefined ? {} : { status }) } };
 }
 
 /** The error if a dataset cannot be used. `place`: the dataset, with the line. */

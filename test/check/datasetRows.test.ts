@@ -163,7 +163,8 @@ describe('the check that asks a row', () => {
 
   it('expects success, or what the row says in its place', () => {
     expect(reasonsOf({}, {}, '', 'error')).toHaveLength(1);
-    expect(reasonsOf({}, { expect: { contains: 'a' } }, 'a', 'error')).toHaveLength(1);
+    expect(reasonsOf({ status: 'success' }, { expect: { contains: 'a' } }, 'a', 'error')).toHaveLength(1);
+    expect(reasonsOf({}, { expect: { status: 'error' } }, '')).toHaveLength(1);
     expect(reasonsOf({ status: 'success' }, { expect: { status: 'error' } }, '', 'error')).toEqual([]);
   });
 });
