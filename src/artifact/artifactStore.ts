@@ -89,9 +89,8 @@ export function recordPath(name: string): string {
 export function recordName(path: string): string | undefined {
   try {
     return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 

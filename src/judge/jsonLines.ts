@@ -48,9 +48,8 @@ function* jsonLine(line: number, parts: readonly Buffer[]): Generator<JsonLine, 
 function decoded(bytes: Buffer): string | undefined {
   try {
     return UTF8.decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 
