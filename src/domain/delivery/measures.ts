@@ -1,4 +1,5 @@
 import { DAY_MS } from '../duration.ts';
+import { quantile } from '../quantile.ts';
 import { needsPerson } from '../release/outcome.ts';
 import type { PastRelease } from '../release/pastRelease.ts';
 
@@ -126,14 +127,6 @@ function measured(times: readonly number[]): Measured<Durations> {
     medianMs: quantile(sorted, 0.5),
     p90Ms: quantile(sorted, 0.9),
   };
-}
-
-/** Interpolates linearly between the two nearest values. `sorted` must have at least one. */
-function quantile(sorted: readonly number[], share: number): number {
-  const place = (sorted.length - 1) * share;
-  const below = sorted[Math.floor(place)] ?? 0;
-  const above = sorted[Math.ceil(place)] ?? 0;
-  return below + (above - below) * (place - Math.floor(place));
 }
 
 function isReleased({ kind, outcome }: TargetRelease): boolean {

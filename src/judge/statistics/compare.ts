@@ -7,6 +7,7 @@ import {
   METRICS,
   type RateSide,
 } from '../../domain/judge/metric.ts';
+import { quantile } from '../../domain/quantile.ts';
 import { incbi, lgam } from './cephes.ts';
 import { mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
 
@@ -137,14 +138,6 @@ function histogramOf(baseline: readonly number[], candidate: readonly number[]):
     baseline: count(baseline),
     candidate: count(candidate),
   };
-}
-
-/** A quantile of sorted values, interpolated linearly (as by default in NumPy and R). */
-function quantile(sorted: Float64Array, share: number): number {
-  const place = share * (sorted.length - 1);
-  const below = sorted[Math.floor(place)] ?? 0;
-  const above = sorted[Math.ceil(place)] ?? below;
-  return below + (above - below) * (place - Math.floor(place));
 }
 
 /** Fisher's exact test, one-sided: the probability of so few successes of the candidate at equal rates. */
