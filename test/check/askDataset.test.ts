@@ -15,7 +15,7 @@ describe('the rows of a dataset', () => {
     [187, 200, 'undecided'],
     [173, 200, 'undecided'],
     [172, 200, 'failed'],
-  ])('%i of %i that pass, where 90 %% must, have %s', (passed, rows, decision) => {
+  ])('%i of %i that pass, where 0.9 of them must, have %s', (passed, rows, decision) => {
     expect(decide(passed, rows, rows, 0.9)).toBe(decision);
   });
 
@@ -105,17 +105,11 @@ const DRAWS = 10_000;
 
 describe('the probability of a wrong verdict on a dataset', () => {
   it.each(SCIPY)(
-    'of %o with %i rows has the thresholds and the rates that SciPy gives',
-    (agents, rows, ...scipy) => {
-      const [passes, fails, unshown, shownBad, missed, notShown] = scipy;
-      const { passRate, good, bad } = agents;
+    'of %o with %i rows has the thresholds that SciPy gives',
+    ({ passRate }, rows, passes, fails) => {
       const decisions = Array.from({ length: rows + 1 }, (_, passed) => decide(passed, rows, rows, passRate));
       expect(decisions.indexOf('passed')).toBe(passes);
       expect(decisions.lastIndexOf('failed')).toBe(fails);
-      expect(1 - atLeast(passes, rows, good)).toBeCloseTo(unshown, 9);
-      expect(1 - atLeast(fails + 1, rows, good)).toBeCloseTo(shownBad, 9);
-      expect(atLeast(passes, rows, bad)).toBeCloseTo(missed, 9);
-      expect(atLeast(fails + 1, rows, bad)).toBeCloseTo(notShown, 9);
     },
   );
 
@@ -162,16 +156,4 @@ function draw(right: number, rows: number, passRate: number, random: () => numbe
     if (decision === 'failed') failedAll += 1;
   }
   return { passed: passedAll / DRAWS, failed: failedAll / DRAWS };
-}
-
-/** The probability that at least `least` of `rows` pass, by the binomial distribution. */
-function atLeast(least: number, rows: number, right: number): number {
-  let sum = 0;
-  // Logarithms, because the first terms of many rows are smaller than the smallest number.
-  let term = rows * Math.log1p(-right);
-  for (let passed = 0; passed <= rows; passed++) {
-    if (passed >= least) sum += Math.exp(term);
-    term += Math.log((rows - passed) / (passed + 1)) + Math.log(right / (1 - right));
-  }
-  return sum;
 }
