@@ -119,8 +119,5 @@ function firstAfter(moment: string, timeZone: string, from: number): number | un
   const isOnce = parseFreezeMoment(moment)?.kind === 'once';
   const window = { name: '', timeZone, from: moment, until: isOnce ? FAR : moment, then: 'wait' } as const;
   const until = isOnce ? Number.MAX_SAFE_INTEGER : from + WEEK_DAYS * DAY_MS;
-  return freezeSpans(window, from, until)
-    .map((span) => span.from)
-    .filter((instant) => instant >= from)
-    .sort((one, other) => one - other)[0];
+  return freezeSpans(window, from, until).find((span) => span.from >= from)?.from;
 }

@@ -20,7 +20,7 @@ export function restoredRevisions({
   ReleaseResult,
   'kind' | 'steps' | 'baseline' | 'preemptedBy' | 'requestedBy'
 >): readonly RestoredRevision[] {
-  const redeployed = steps.filter(({ restoring, step }) => restoring && step === 'redeploy');
+  const redeployed = steps.filter(({ step }) => step === 'redeploy');
   return redeployed.map(({ subject = '', status }, index) => ({
     revisionId: subject,
     done: status === 'done',

@@ -95,7 +95,7 @@ function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): Ta
 /** Whether a redeploy succeeded and the release or rollback did not fail in the end. */
 function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): boolean {
   if (outcome === 'rollback_failed' || servingRevisionId === null) return false;
-  return steps.some(({ restoring, step, status }) => restoring && step === 'redeploy' && status === 'done');
+  return steps.some(({ step, status }) => step === 'redeploy' && status === 'done');
 }
 
 /**
@@ -110,7 +110,7 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   const known = [...state.known, ...result.knownRevisions];
   const serves = (revisionId: string): boolean =>
     serving !== null && isSameRevision(known, serving, revisionId);
-  const tried = steps.some(({ restoring, step }) => restoring && step === 'redeploy');
+  const tried = steps.some(({ step }) => step === 'redeploy');
   const served = steps.some(
     ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
   );

@@ -286,14 +286,9 @@ export function addHistory(state: TargetState, row: HistoryRow): TargetState {
   const isMaker = ({ kind, revisionId }: HistoryRow): boolean =>
     kind === 'release' && revisionId !== null && made.has(revisionId);
   const makers = newest(rows.filter(isMaker), MAKERS);
+  const others = rows.filter((other) => !isMaker(other));
   const room = { items: HISTORY.items - makers.length, bytes: HISTORY.bytes - jsonBytes(makers) };
-  const kept = new Set([
-    ...makers,
-    ...newest(
-      rows.filter((other) => !isMaker(other)),
-      room,
-    ),
-  ]);
+  const kept = new Set([...makers, ...newest(others, room)]);
   return { ...state, history: rows.filter((other) => kept.has(other)) };
 }
 

@@ -129,7 +129,7 @@ function beforeText(baseline: Baseline | null): string | null {
 }
 
 function restoredText(result: FoundRelease['result']): string | null {
-  const redeployed = (result?.steps ?? []).filter(({ restoring, step }) => restoring && step === 'redeploy');
+  const redeployed = (result?.steps ?? []).filter(({ step }) => step === 'redeploy');
   if (redeployed.length === 0) return null;
   return redeployed
     .map(({ subject = '', status }) => `revision ${subject}${status === 'done' ? '' : `: ${status}`}`)
