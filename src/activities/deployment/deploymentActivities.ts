@@ -186,7 +186,6 @@ function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
   const { source_config: config, source_revision_config: latest } = deployment;
   return {
     deploymentId: deployment.id,
-    name: deployment.name,
     activeRevisionId: deployment.active_revision_id,
     latestRevisionId: deployment.latest_revision_id,
     latestTarballPath: latest.source_tarball_path ?? null,

@@ -16,7 +16,6 @@ export function revisionPhase(status: string): RevisionPhase {
 
 export interface DeploymentSnapshot {
   readonly deploymentId: string;
-  readonly name: string;
   readonly activeRevisionId: string | null;
   readonly latestRevisionId: string | null;
   /** The upload path of the latest revision's tarball. It identifies the revision of our PATCH. */

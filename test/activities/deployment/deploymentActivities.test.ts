@@ -44,7 +44,6 @@ beforeAll(async () => {
 const SECRETS = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }];
 const SNAPSHOT = {
   deploymentId: DEPLOYMENT_ID,
-  name: 'greeter',
   activeRevisionId: REVISION_ID,
   latestRevisionId: REVISION_ID,
   latestTarballPath: 'uploads/1.tar.gz',
@@ -88,7 +87,7 @@ describe('findDeployment', () => {
     const near = Array.from({ length: 230 }, (_, index) => `greeter-${index}`);
     const plane = await planeThatLists([...near, 'greeter']);
     const found = await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) });
-    expect(found.deployment?.name).toBe('greeter');
+    expect(found.deployment?.deploymentId).toBe(DEPLOYMENT_ID);
     expect(plane.requests).toHaveLength(3);
     expect(plane.requests[0]?.url).toContain('name_contains=greeter');
   });

@@ -129,7 +129,6 @@ describe('an upload with an unanswered PATCH', () => {
 describe('the revision that a release finds serving', () => {
   const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
     deploymentId: 'd',
-    name: 'agent',
     agentUrl: null,
     latestImageUri: null,
     latestRepoRef: null,
