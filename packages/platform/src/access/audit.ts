@@ -163,8 +163,9 @@ function idsIn(c: Context): Record<string, string> {
 
 /** The names of the fields that a request's body sets, two levels deep: `name`, `source_config.build_command`. */
 async function fieldsIn(c: Context): Promise<string[]> {
-  // The route reports invalid JSON.
-  const fields = namesIn(parsedJson(await c.req.text())).flatMap(([name, value]) => {
+  // The route reports invalid JSON. It gets the same bytes: of a text it could not tell that they were no UTF-8.
+  const text = new TextDecoder().decode(await c.req.arrayBuffer());
+  const fields = namesIn(parsedJson(text)).flatMap(([name, value]) => {
     const inner = namesIn(value);
     return inner.length === 0 ? [name] : inner.map(([each]) => `${name}.${each}`);
   });

@@ -165,6 +165,13 @@ describe('creating a deployment', () => {
     );
     expect(status).toBe(413);
   });
+
+  it('rejects a body that is not UTF-8, instead of storing other text', async () => {
+    const body = Buffer.from(JSON.stringify(createBody({ name: 'caf\xe9' })), 'latin1');
+    const headers = { 'x-api-key': API_KEY };
+    const { status } = await platform.app.request('/v2/deployments', { method: 'POST', body, headers });
+    expect(status).toBe(422);
+  });
 });
 
 describe('a PATCH', () => {
