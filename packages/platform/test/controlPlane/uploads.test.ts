@@ -156,6 +156,14 @@ describe('an upload', () => {
     expect((await put(path, bytes(0), 0)).status).toBe(400);
   });
 
+  it('of a part is rejected, and the whole may be sent', async () => {
+    const { path } = await offer();
+    const headers = { 'content-range': 'bytes 2-4/5' };
+    const part = await fetch(listening.url + path, { method: 'PUT', headers, body: 'cde' });
+    expect(part.status).toBe(400);
+    expect((await put(path, bytes(5), 5)).status).toBe(200);
+  });
+
   it('is accepted for an hour after its URL was requested', async () => {
     const { path, objectPath } = await offer();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + UPLOAD_URL_MS });

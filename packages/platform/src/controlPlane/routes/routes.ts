@@ -7,6 +7,7 @@ import { auditChanges, readAudit } from '../../access/audit.ts';
 import { callerOf } from '../../access/caller.ts';
 import { requireScope } from '../../access/scopes.ts';
 import { limitBody } from '../../http/parse.ts';
+import { HttpProblem } from '../../http/problem.ts';
 import { serveOn } from '../../http/serve.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Integrations } from '../integrations.ts';
@@ -102,6 +103,12 @@ export function controlPlaneRoutes(options: {
 export function uploadRoutes(uploads: Uploads, access: Pick<Access, 'addressOf'>): Hono {
   const app = new Hono();
   app.put('/uploads/:token', async (c) => {
+    // A client that resumes sends a part, which must not become the whole source (RFC 9110, section 14.5).
+    if (c.req.header('content-range') !== undefined) {
+      throw new HttpProblem(400, 'Content-Range is not supported: send the whole archive.', {
+        headers: { connection: 'close' },
+      });
+    }
     const length = c.req.header('content-length');
     const body = c.req.raw.body ?? new ReadableStream<Uint8Array>({ start: (stream) => stream.close() });
     const declared = length === undefined ? undefined : Number(length);
