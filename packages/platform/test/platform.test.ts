@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { SECRET_VALUE_MAX_BYTES } from '@slipway/contract/limits';
 import { CREATES } from '../../contract/test/controlPlane/requests.ts';
 import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
@@ -143,6 +144,7 @@ describe('a platform with real agents', () => {
       secrets: [
         { name: 'MARK', value: '!' },
         { name: 'my-key.x', value: 'a model key' },
+        { name: 'my-key.y', value: '\n'.repeat(SECRET_VALUE_MAX_BYTES) },
       ],
     });
     expect(created.status, JSON.stringify(created.json)).toBe(201);

@@ -98,25 +98,26 @@ function searchPath(path: string): string {
   return [...new Set([dirname(process.execPath), ...directories])].join(delimiter);
 }
 
-/** Carries variables whose names a shell drops (`my-key.x`) to the agent, before its code runs. */
-const CARRIER = 'SLIPWAY_AGENT_FURTHER_ENVIRONMENT';
+/** Each carries one variable whose name a shell drops (`my-key.x`) to the agent, before its code runs: `_0`, `_1`, … */
+const CARRIER = 'SLIPWAY_AGENT_FURTHER_ENVIRONMENT_';
 
-/** The environment in a form that passes through a shell. */
+/** The environment in a form that passes through a shell. One variable each, because the system limits their size. */
 export function packEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(env);
-  const dropped = entries.filter(([name]) => !SHELL_NAME.test(name));
-  if (dropped.length === 0) return { ...env };
-  return {
-    ...Object.fromEntries(entries.filter(([name]) => SHELL_NAME.test(name))),
-    [CARRIER]: JSON.stringify(Object.fromEntries(dropped)),
-  };
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value], index) =>
+      SHELL_NAME.test(name) ? [name, value] : [`${CARRIER}${index}`, `${name}=${value}`],
+    ),
+  );
 }
 
 /** Restores the packed variables in this process's environment. */
 export function unpackEnvironment(): void {
-  const packed = process.env[CARRIER];
-  Reflect.deleteProperty(process.env, CARRIER);
-  if (packed !== undefined) Object.assign(process.env, JSON.parse(packed) as Record<string, string>);
+  for (const [name, packed] of Object.entries(process.env)) {
+    if (!name.startsWith(CARRIER) || packed === undefined) continue;
+    Reflect.deleteProperty(process.env, name);
+    const end = packed.indexOf('=');
+    process.env[packed.slice(0, end)] = packed.slice(end + 1);
+  }
 }
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
