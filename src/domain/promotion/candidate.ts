@@ -66,12 +66,13 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   if (gone !== undefined) return { kind: 'superseded', reason: gone };
   const stopped = whyStopped([to, ...downstream]);
   if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
-  const serves = to.servingRevisionId;
   const { activeRevisionId: known } = to;
+  // What a running release makes serve is no change by hand, and may be undone.
+  const serves = (to.running === null ? null : known) ?? to.servingRevisionId;
   if (serves === before && (known === null || known === serves)) return { kind: 'stands' };
-  if (serves !== null && known === serves) {
-    return { kind: 'superseded', reason: `revision ${serves} was released on "${to.name}" meanwhile` };
-  }
+  if (to.running !== null) return { kind: 'superseded', reason: `${to.running} runs on "${to.name}"` };
+  if (serves !== null && known === serves)
+    return { kind: 'superseded', reason: whySuperseded(to, `revision ${before ?? 'none'}`) };
   const expected = known ?? before ?? 'none';
   const reason = `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves instead of ${expected}`;
   return { kind: 'changed_by_hand', reason };
@@ -107,6 +108,8 @@ export interface TargetSeen {
   /** Whether it has ever accepted a release. */
   readonly known: boolean;
   readonly hold: Hold | null;
+  /** The running release or rollback. */
+  readonly running: string | null;
   /** The revision that serves, according to the target. */
   readonly activeRevisionId: string | null;
   /** The revision that serves, according to the control plane; `null` if none. */
@@ -153,6 +156,7 @@ export function seeTarget(
     name,
     known: answer !== null,
     hold,
+    running: running?.releaseId ?? null,
     activeRevisionId,
     servingRevisionId,
     changedBy: changedBy(state, running, serves),

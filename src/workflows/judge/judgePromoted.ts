@@ -5,7 +5,7 @@ import { JUDGE } from '../../domain/intervention/intervention.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
 import { confidenceOfEach, type JudgeSettings } from '../../domain/judge/settings.ts';
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
-import type { Candidate } from '../../domain/promotion/candidate.ts';
+import { type Candidate, whySuperseded } from '../../domain/promotion/candidate.ts';
 import type { PromotionJudge } from '../../domain/promotion/promotion.ts';
 import type { JudgementRecord } from '../../domain/release/release.ts';
 import { describeJudgement } from '../../domain/story.ts';
@@ -89,8 +89,15 @@ async function judgeOnce(
     });
   } catch (error) {
     const isGone = found.changed || explain(error).code === 'SLIPWAY_NOT_FOUND';
-    if (!isGone || (await confirmLine(run))) throw error;
-    return 'again';
+    if (!isGone) throw error;
+    if (!(await confirmLine(run))) return 'again';
+    const { before } = run;
+    // A running release serves instead.
+    if (before !== null && before.servingRevisionId !== baseline.revisionId) {
+      const reason = whySuperseded(before, `revision ${baseline.revisionId}`);
+      throw new PromotionEnded({ outcome: 'superseded', reason });
+    }
+    throw error;
   }
 }
 

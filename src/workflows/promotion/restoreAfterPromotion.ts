@@ -63,11 +63,12 @@ async function rollBack(
   const { to } = request;
   const code = stopped ? null : failure.code;
   const requestId = uuid4();
-  const before = run.before?.servingRevisionId ?? null;
+  const { before } = run;
   const message = {
     requestId,
     ...promotionActor(request, why),
-    to: before ?? undefined,
+    // A release that ran then was undone: otherwise it would have superseded this one.
+    to: (before?.running == null ? before?.servingRevisionId : before.activeRevisionId) ?? undefined,
     serving: released ?? undefined,
   };
   const taken = await journal.step('promote', 'roll back', async (activities) => {

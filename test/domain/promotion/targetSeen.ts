@@ -10,6 +10,7 @@ export function seen(name: string, artifact: string, changes: Partial<TargetSeen
     name,
     known: true,
     hold: null,
+    running: null,
     artifact,
     commit: 'c0ffee',
     releasedBy: { who: 'ada', from: 'cli' },

@@ -152,6 +152,21 @@ describePromotions('a promotion with a judge', (under) => {
     expect(result).toMatchObject({ outcome: 'released', judgement: { baselineRevisionId: byHand } });
   });
 
+  it('ends superseded if another release serves on production before it is verified', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    await asked(promotion);
+    const { releaseId } = await production.submit('c', { soakMs: DAY_MS });
+    await production.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'soak'));
+    await promotion.say('retry', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded' });
+    expect(result.reason).toMatch(/^revision .+ serves on "production" instead of .+: release-1 runs$/u);
+    await production.say(releaseId, 'skip', { ...BO, what: 'soak' });
+    await production.result(releaseId);
+  });
+
   it('is skipped with a reason if nothing serves to compare with', async () => {
     const { target: canary } = under.harness.newServingTarget();
     await canary.release('b');

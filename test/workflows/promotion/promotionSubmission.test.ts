@@ -12,6 +12,7 @@ import { describePromotions } from './describePromotions.ts';
 import { promotionRequest } from './promotionsUnderTest.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
+const DAY_MS = 86_400_000;
 
 describePromotions('a promotion’s submission', (under) => {
   it('whose answer is lost while its release fails is answered again: the release is made once', async () => {
@@ -169,6 +170,27 @@ describePromotions('a promotion’s submission', (under) => {
     expect(row.outcome).toBe('rollback_failed');
     expect(result).toMatchObject({ outcome: 'rollback_failed', releaseId: 'release-1' });
     expect(result.reason).toContain(row.reason);
+  });
+
+  it('waits for its turn behind a release that serves already and soaks, and takes back no more than its own', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await under.promotions.start(canary, production, { approval, bakeMs: DAY_MS });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    const { releaseId } = await production.submit('c', { soakMs: DAY_MS });
+    await production.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'soak'));
+    await promotion.say('approve', BO);
+    await promotion.progressOnce(({ steps, waiting }) => {
+      expect(waiting?.note).toBeUndefined();
+      return steps.some(({ subject }) => subject === 'release-2');
+    });
+    await production.say(releaseId, 'abort', BO);
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    production.world.bad.add(identity('b'));
+    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-2' });
+    expect(production.world.active).toBe(good);
+    expect(production.world.redeployed).toEqual([good, good]);
   });
 });
 
