@@ -32,6 +32,8 @@ export async function judgeCandidate(
   let made = 0;
   await interventions.goOrSkip(JUDGE, async () => {
     while (!interventions.wasSkipped(JUDGE)) {
+      // A person may have paused it while it waited to judge again.
+      await interventions.passage();
       made += 1;
       const judgement = await judgeOnce(run, candidate, judge, made);
       if (judgement === 'again') continue;

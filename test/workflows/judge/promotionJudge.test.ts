@@ -167,6 +167,20 @@ describePromotions('a promotion with a judge', (under) => {
     await production.result(releaseId);
   });
 
+  it('that is repeated later does not begin while the promotion is paused', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive');
+    const judge = { ...judgedBy('wait'), again: { afterMs: 1_000, times: 1 } };
+    const promotion = await under.promotions.start(canary, production, { judge });
+    await asked(promotion);
+    await promotion.say('pause', BO);
+    const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'resume');
+    expect(waiting?.note).toContain('no further step begins');
+    expect(under.harness.judge.askedFor(production.world)).toHaveLength(1);
+    await promotion.say('resume', BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
+  });
+
   it('is skipped with a reason if nothing serves to compare with', async () => {
     const { target: canary } = under.harness.newServingTarget();
     await canary.release('b');
