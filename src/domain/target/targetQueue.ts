@@ -87,8 +87,9 @@ export function supersedeReplaced(state: TargetState, now: string): TargetState 
   return state.queue.filter(({ request }) => isReplaced(state, request)).reduce(supersede, state);
 }
 
-function isReplaced(state: TargetState, { replaces }: ReleaseRequest): boolean {
-  return replaces !== undefined && replaces !== state.activeRevisionId;
+function isReplaced({ known, activeRevisionId: serves }: TargetState, { replaces }: ReleaseRequest): boolean {
+  if (replaces == null || serves === null) return replaces !== undefined && replaces !== serves;
+  return !isSameRevision(known, replaces, serves);
 }
 
 function replacedText({ activeRevisionId }: TargetState, { replaces }: ReleaseRequest): string {

@@ -17,7 +17,7 @@ import {
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { randomFrom } from '../../../src/judge/random.ts';
-import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
+import { ADA, NOW, request, result, rollback, runs, seasoned, verified } from './targets.ts';
 
 const HOLD = { since: NOW, by: ADA };
 const BEFORE = runs('release-0');
@@ -249,6 +249,8 @@ it('a quarantine rejects only the waiting releases of its artifact, with the per
 it('a release that replaces one revision is superseded once another one is active', () => {
   const state = waits(seasoned({ activeRevisionId: 'R1' }), 'a', { queue: 'all', replaces: 'R1' });
   expect(supersedeReplaced(state, NOW).queue).toEqual(state.queue);
+  const copied = { ...state, known: [{ ...verified('R3'), copyOf: 'R1' }], activeRevisionId: 'R3' };
+  expect(supersedeReplaced(copied, NOW).queue).toEqual(state.queue);
   const replaced = supersedeReplaced({ ...state, activeRevisionId: 'R2' }, NOW);
   const reason = 'it was asked for while revision R1 served; revision R2 serves since';
   const row = { releaseId: 'release-2', outcome: 'superseded', reason };
