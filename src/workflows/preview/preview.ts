@@ -141,7 +141,8 @@ export class Preview {
       if (removal === null) return null;
       try {
         await this.#releases.end(removal.because);
-        const before = { ...removal, mayAppearUntil: this.#state.mayAppearUntil };
+        const { agentUrl, mayAppearUntil } = this.#state;
+        const before = { ...removal, wasMade: agentUrl !== null, mayAppearUntil };
         const { removed, note } = await removeDeployment(this.#spec.target, before, (progress) =>
           this.change({ removal: { ...(this.#state.removal ?? removal), ...progress } }),
         );

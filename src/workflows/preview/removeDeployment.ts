@@ -21,31 +21,33 @@ const LOOKS = 12;
 
 /**
  * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
- * @param before - the deployment that an earlier attempt found, or until when one may still appear.
+ * @param before - the deployment that an earlier attempt found, whether a release was made on one, or until when one
+ * may still appear.
  * @param note - called with what the attempt has found and done.
  * @throws ActivityFailure if an attempt failed; SLIPWAY_OUTCOME_UNKNOWN if a deployment may still appear.
  */
 export async function removeDeployment(
   target: TargetSpec,
-  { deploymentId, mayAppearUntil }: { readonly deploymentId?: string; readonly mayAppearUntil?: Instant },
+  before: { readonly deploymentId?: string; readonly wasMade: boolean; readonly mayAppearUntil?: Instant },
   note: (progress: Pick<PreviewRemoval, 'deploymentId' | 'deletes'>) => void,
 ): Promise<Removed> {
   const found = await find(target);
   if (found !== null) note({ deploymentId: found });
   const removed =
-    found === null
-      ? goneOf(target, deploymentId, mayAppearUntil)
-      : await remove(target, found, () => note({ deletes: true }));
+    found === null ? goneOf(target, before) : await remove(target, found, () => note({ deletes: true }));
   await activitiesOf('find', ONCE, 'end the target').endTarget({
     target,
-    deploymentId: found ?? deploymentId ?? null,
+    deploymentId: found ?? before.deploymentId ?? null,
     isDeleted: removed.removed !== 'parked',
   });
   return removed;
 }
 
-/** There is no deployment: either an earlier attempt deleted it, or none was made. */
-function goneOf({ deployment }: TargetSpec, deploymentId?: string, mayAppearUntil?: Instant): Removed {
+/** There is no deployment: an earlier attempt or a person deleted it, or none was made. */
+function goneOf(
+  { deployment }: TargetSpec,
+  { deploymentId, wasMade, mayAppearUntil }: Parameters<typeof removeDeployment>[1],
+): Removed {
   if (deploymentId !== undefined) return deleted(deployment);
   if (mayAppearUntil !== undefined && Date.now() < Date.parse(mayAppearUntil)) {
     const what = `the request to create the deployment ${deployment} was not answered`;
@@ -54,7 +56,9 @@ function goneOf({ deployment }: TargetSpec, deploymentId?: string, mayAppearUnti
       `${what}; looking for it until ${exactText(mayAppearUntil)}`,
     );
   }
-  return { removed: 'never_made', note: 'there was no deployment' };
+  return wasMade
+    ? { removed: 'deleted', note: `the deployment ${deployment} was deleted already` }
+    : { removed: 'never_made', note: 'there was no deployment' };
 }
 
 function deleted(deployment: string): Removed {

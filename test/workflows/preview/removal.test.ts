@@ -25,6 +25,19 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
     expect(world.controlPlane.deployments).toEqual([]);
   });
 
+  test('reports that a person has deleted the deployment already', async () => {
+    const preview = newPreview();
+    const { world } = preview.target;
+    await preview.push('a', LONG_MS);
+    await preview.stateOnce(({ last }) => last !== null);
+    const [made] = world.controlPlane.deployments.splice(0);
+    await preview.remove('closed');
+    expect(await preview.result()).toEqual({
+      removed: 'deleted',
+      reason: `ada removed it: closed; the deployment ${made?.name ?? ''} was deleted already`,
+    });
+  });
+
   test.each([
     ['at another address', ':8080'],
     ['of another file', undefined],
