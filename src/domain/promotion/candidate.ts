@@ -81,7 +81,10 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 /** Why a candidate is not to be promoted any more, by what its target serves; `undefined` if it is. */
 export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: TargetSeen): string | undefined {
   if (from.servingRevisionId !== revisionId) return whySuperseded(from, 'the candidate');
-  return from.verifiedAt === null ? `the candidate is not verified on "${from.name}" any more` : undefined;
+  if (from.verifiedAt !== null) return undefined;
+  return from.servesQuarantined === true
+    ? `the candidate is in quarantine on "${from.name}"`
+    : `the candidate is not verified on "${from.name}" any more`;
 }
 
 export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen, revision: string): string {

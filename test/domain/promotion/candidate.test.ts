@@ -89,6 +89,14 @@ describe('a candidate after its soak', () => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
+  it('is superseded by its quarantine, which is the reason', () => {
+    const quarantined = line({ verifiedAt: null, servesQuarantined: true });
+    expect(confirmCandidate(candidate, 'production-1', quarantined)).toEqual({
+      kind: 'superseded',
+      reason: 'the candidate is in quarantine on "canary"',
+    });
+  });
+
   it('reports what replaced it, and for whom', () => {
     const replaced = line({ servingRevisionId: 'c0', changedBy: 'rollback-3 by bo: incident' });
     expect(confirmCandidate(candidate, 'production-1', replaced)).toEqual({
