@@ -84,6 +84,8 @@ export interface ReleaseRequest {
   readonly freezes?: readonly FreezeWindow[];
   /** Release even during a freeze. The request's reason says why. */
   readonly overrideFreeze?: boolean;
+  /** Who skipped the freezes of the promotion that requests it. Absent: `requestedBy` overrides them. */
+  readonly freezeSkippedBy?: string;
   /** How the revision is guarded once it is released. Default: not at all. */
   readonly guard?: GuardPolicy;
   /** Who is notified of events on the target. Default: no one. */

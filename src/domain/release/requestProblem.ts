@@ -336,6 +336,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   approval: optional(APPROVAL),
   freezes: optional(list(FREEZE, 100)),
   overrideFreeze: optional(flag),
+  freezeSkippedBy: optional(TEXT),
   guard: optional(GUARD),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),

@@ -15,16 +15,16 @@ import type { Journal } from '../journal.ts';
  */
 export async function passFreezes(
   journal: Journal,
-  request: Pick<ReleaseRequest, 'freezes' | 'overrideFreeze' | 'requestedBy'>,
+  request: Pick<ReleaseRequest, 'freezes' | 'overrideFreeze' | 'freezeSkippedBy' | 'requestedBy'>,
   interventions: Interventions,
   called: 'release' | 'promotion' = 'release',
 ): Promise<number> {
-  const { freezes = [], overrideFreeze = false, requestedBy } = request;
+  const { freezes = [], overrideFreeze = false, requestedBy, freezeSkippedBy = requestedBy.who } = request;
   let next = Infinity;
   if (freezes.length === 0) return next;
   await interventions.goOrSkip(FREEZE, async () => {
     for (;;) {
-      const overridden = overrideFreeze ? `, overridden by ${requestedBy.who}` : '';
+      const overridden = overrideFreeze ? `, overridden by ${freezeSkippedBy}` : '';
       const { frozen, nextAt = Infinity } = await look(journal, freezes, overridden);
       if (frozen === null || overrideFreeze) {
         next = overrideFreeze ? Infinity : nextAt;

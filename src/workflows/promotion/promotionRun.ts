@@ -205,11 +205,12 @@ export function promotionActor(
 const REASON_MAX_CHARACTERS = 900;
 
 function releaseRequest(
-  { request, candidate, before, interventions }: PromotionRun,
+  { request, journal, candidate, before, interventions }: PromotionRun,
   sizeBytes: number,
 ): ReleaseRequest {
   const { to, from, store, release, freezes, overrideFreeze, requestedBy, name, approval } = request;
   if (candidate === null) throw new PromotionEnded({ outcome: 'errored', reason: 'nothing was chosen' });
+  const skip = journal.progress.interventions.findLast(({ what, taken }) => what === FREEZE && taken);
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
     ...release,
@@ -226,6 +227,7 @@ function releaseRequest(
     // It is given already. Who says something to the release still proves it.
     approval: approval?.identity === undefined ? undefined : { ...approval, required: 0 },
     overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
+    freezeSkippedBy: skip?.by.who,
     requestedBy: {
       ...requestedBy,
       // The proved name, if any: later promotions of this release compare it.

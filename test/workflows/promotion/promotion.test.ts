@@ -173,9 +173,9 @@ describePromotions('a promotion', (under) => {
     production.world.frozen = { ...frozen, then: 'wait' };
     const promotion = await under.promotions.start(canary, production, { freezes: FREEZES });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'freeze');
-    production.world.frozen = null;
     await promotion.say('skip', { ...BO, what: 'freeze' });
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+    expect(JSON.stringify(await production.steps('release-1'))).toContain(', overridden by bo"');
   });
 
   it('stops and asks if the other target was changed by hand meanwhile', async () => {
