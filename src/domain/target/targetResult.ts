@@ -2,6 +2,7 @@ import { pick } from '@slipway/contract/pick';
 
 import { restoreSpanOf } from '../delivery/restoreSpan.ts';
 import { isAnother, isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
+import { stepOfSkip } from '../intervention/standing.ts';
 import { needsPerson } from '../release/outcome.ts';
 import {
   ENDED_FIELDS,
@@ -30,6 +31,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     restore: restoreSpanOf(result),
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
+    skippedChecks: skippedChecks(result),
   };
   // If it is unknown what serves, the state must not name any revision.
   const unknown = needsPerson(result.outcome);
@@ -48,6 +50,13 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     },
     row,
   );
+}
+
+function skippedChecks({ interventions }: ReleaseResult): readonly string[] | undefined {
+  const skipped = interventions.flatMap(({ kind, what, taken }) =>
+    kind === 'skip' && taken && what !== undefined && stepOfSkip(what) === 'check' ? [what] : [],
+  );
+  return skipped.length === 0 ? undefined : skipped;
 }
 
 /** Keeps the settings that worked, for the next restore. `newest`: the newest request's settings when it began. */

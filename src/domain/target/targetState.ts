@@ -62,6 +62,8 @@ export interface HistoryRow extends Pick<ReleaseResult, (typeof ENDED_FIELDS)[nu
   readonly rollbackRequestIds: readonly string[];
   /** It restored the revision that served at its end. */
   readonly restored?: true;
+  /** The checks that a person skipped. Absent: none, or not known. */
+  readonly skippedChecks?: readonly string[];
 }
 
 /** A late revision or upload to watch. */

@@ -115,15 +115,15 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   return { outcome: 'released', reason: released.reason };
 }
 
-/** Watches the release on `to`. @throws as {@link watch}. */
-async function bake(run: PromotionRun, { revisionId }: HistoryRow): Promise<void> {
+/** Watches the release on `to`, without the checks that a person skipped in it. @throws as {@link watch}. */
+async function bake(run: PromotionRun, { revisionId, skippedChecks }: HistoryRow): Promise<void> {
   const { to, bakeMs } = run.request;
   const seen = await lookAtTarget(run, 'to');
   const { servingRevisionId: serves, deploymentId, agentUrl } = seen;
   if (serves !== null && serves !== revisionId) throw superseded(seen, 'bake');
   if (revisionId === null || deploymentId === null || agentUrl === null)
     throw pipelineFailure('SLIPWAY_NOT_FOUND', `"${to.name}" has no deployment with an address any more`);
-  await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
+  await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake', skippedChecks);
 }
 
 function askedOf({ asked }: PromotionRequest): Asked | undefined {
@@ -206,9 +206,11 @@ async function watch(
   watched: Pick<Candidate, 'deploymentId' | 'revisionId' | 'agentUrl'>,
   until: number,
   step: 'soak' | 'bake',
+  skipped: readonly string[] = [],
 ): Promise<void> {
   const { journal, request } = run;
-  const { checks, checksBudget: budget } = request.release;
+  const { checksBudget: budget } = request.release;
+  const checks = request.release.checks.filter(({ name }) => !skipped.includes(name));
   try {
     const { agentUrl, ...revision } = watched;
     const watch = { agentUrl, checks, until, everyMs: request.checkEveryMs, budget };

@@ -172,6 +172,18 @@ describePromotions('a promotion’s submission', (under) => {
     expect(result.reason).toContain(row.reason);
   });
 
+  it('is not taken back for a check that a person skipped in its release', async () => {
+    const { canary, production } = await under.line();
+    const gate = production.world.gate('uploadArtifact');
+    const promotion = await under.promotions.start(canary, production, { bakeMs: 50 });
+    await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-1'));
+    await production.progressOnce('release-1', ({ steps }) => steps.some(({ step }) => step === 'upload'));
+    await production.say('release-1', 'skip', { ...BO, what: 'greets' });
+    production.world.bad.add(identity('b'));
+    gate.open();
+    expect(await promotion.result()).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
+  });
+
   it('waits for its turn behind a release that serves already and soaks, and takes back no more than its own', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
