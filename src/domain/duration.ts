@@ -26,9 +26,9 @@ export function parseDuration(text: string, maxMs: number = DURATION_MAX_MS): nu
   return whole <= maxMs ? whole : undefined;
 }
 
-/** Formats a duration: `850ms`, `4.2s`, `2m05s`, `1h02m`. */
+/** Formats a duration: `850ms`, `4.2s`, `2m05s`, `1h02m`. A negative one, between two clocks, is `0ms`. */
 export function formatDuration(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)}ms`;
+  if (milliseconds < 1_000) return `${Math.max(Math.round(milliseconds), 0)}ms`;
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)}s`;
   const seconds = Math.round(milliseconds / 1_000);
   const minutes = Math.floor(seconds / 60);

@@ -23,6 +23,7 @@ describe('reading a duration', () => {
 
 describe('writing a duration', () => {
   it.each([
+    [-2_000, '0ms'],
     [0, '0ms'],
     [850, '850ms'],
     [4_210, '4.2s'],

@@ -37,7 +37,7 @@ export function stepsSection(steps: readonly StepRecord[], endedAt: string): rea
       stepTitle(step),
       step.status,
       exactText(step.startedAt),
-      formatDuration(Math.max(stepElapsedMs(step, Date.parse(endedAt)), 0)),
+      formatDuration(stepElapsedMs(step, Date.parse(endedAt))),
       String(step.attempts ?? ''),
       step.detail ?? '',
     ]),

@@ -22,7 +22,7 @@ export function stepLine(
   style: Style,
   columns = Infinity,
 ): string {
-  const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
+  const elapsed = formatDuration(stepElapsedMs(step, now)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
   const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
   const title = padLine(fitLine(shortIds(stepTitle(step)), TITLE_WIDTH), TITLE_WIDTH);

@@ -25,7 +25,7 @@ export function styleOf(colored: boolean) {
 export const MARKS = { done: '✔', failed: '✖', running: '…', skipped: '-', warning: '!' } as const;
 
 export function agoText(time: string, now: number): string {
-  const elapsed = Math.max(now - Date.parse(time), 0);
+  const elapsed = now - Date.parse(time);
   if (elapsed < 2 * DAY_MS) return `${formatDuration(elapsed)} ago`;
   return `${Math.floor(elapsed / DAY_MS)} days ago`;
 }

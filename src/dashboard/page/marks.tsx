@@ -2,7 +2,6 @@ import type { Child } from 'hono/jsx';
 
 import { type Actor, nameAndProof } from '../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../domain/artifact/artifact.ts';
-import { formatDuration } from '../../domain/duration.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 
 /** The meaning of a color. Red is only for what needs a person. */
@@ -185,8 +184,4 @@ export function Until({ at }: { readonly at: string }) {
 /** The time of day, for a row among others of the same day. */
 export function Clock({ at }: { readonly at: string }) {
   return <time datetime={at}>{CLOCK.format(Date.parse(at))}</time>;
-}
-
-export function durationText(milliseconds: number): string {
-  return formatDuration(Math.max(milliseconds, 0));
 }

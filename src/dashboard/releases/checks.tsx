@@ -4,9 +4,10 @@ import { scoresText } from '../../domain/check/evaluator.ts';
 import type { Expectation } from '../../domain/check/expectation.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import { callsText } from '../../domain/check/trajectory.ts';
+import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';
-import { Chip, durationText, RevisionId } from '../page/marks.tsx';
+import { Chip, RevisionId } from '../page/marks.tsx';
 
 interface ChecksProps {
   readonly verdicts: readonly CheckVerdict[];
@@ -32,7 +33,7 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
                 <span class="quiet small">
                   {'on revision '}
                   <RevisionId id={verdict.revisionId} />
-                  {`, ${durationText(verdict.latencyMs)}`}
+                  {`, ${formatDuration(verdict.latencyMs)}`}
                   {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
                   {verdict.dataset === undefined || !verdict.passed
                     ? ''
@@ -125,7 +126,7 @@ function parts(expect: Expectation): readonly string[] {
       : [`tool calls (${tools.mode ?? 'strict'}): ${callsText(tools.calls, 'none')}`]),
     ...(maxToolCalls === undefined ? [] : [`at most ${maxToolCalls} tool calls`]),
     ...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens`]),
-    ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
+    ...(maxLatencyMs === undefined ? [] : [`within ${formatDuration(maxLatencyMs)}`]),
     ...(not === undefined ? [] : [`not (${of(not).join('; ')})`]),
     ...(anyOf === undefined ? [] : [anyOf.map((part) => `(${of(part).join('; ')})`).join(' or ')]),
     ...(reference === undefined ? [] : [`${what} ${reference} the row’s reference`]),

@@ -2,6 +2,7 @@ import { isSameArtifact } from '../../domain/artifact/artifact.ts';
 import { asText } from '../../domain/check/answer.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import { formatDuration } from '../../domain/duration.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
@@ -12,7 +13,6 @@ import {
   ArtifactName,
   Chip,
   Commit,
-  durationText,
   Facts,
   Moment,
   OutcomeChip,
@@ -114,7 +114,7 @@ function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseS
               <Moment at={startedAt} />
               {endedAt === null
                 ? null
-                : `, took ${durationText(Date.parse(endedAt) - Date.parse(startedAt))}`}
+                : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`}
             </>
           ),
         Commit:

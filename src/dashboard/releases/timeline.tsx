@@ -1,9 +1,10 @@
 import { nameAndProof } from '../../domain/actor.ts';
+import { formatDuration } from '../../domain/duration.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { StepRecord } from '../../domain/release/release.ts';
 import { splitTime, type TimedRelease, type TimeSplit } from '../../domain/release/timeSplit.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
-import { Clock, durationText, Elapsed, Moment, momentText } from '../page/marks.tsx';
+import { Clock, Elapsed, Moment, momentText } from '../page/marks.tsx';
 import { stepWords } from './underWay.tsx';
 
 interface TimelineProps {
@@ -36,7 +37,7 @@ export function TimeBar({ timed, now }: TimelineProps) {
       </svg>
       <figcaption>
         {parts.map(({ part, words, ms }) => (
-          <span class={`key ${part}`}>{`${words} ${durationText(ms)}`}</span>
+          <span class={`key ${part}`}>{`${words} ${formatDuration(ms)}`}</span>
         ))}
       </figcaption>
     </figure>
@@ -86,7 +87,7 @@ function TimelineRow({ step, from, whole, now }: RowProps) {
         <Clock at={startedAt} />
       </span>
       <span class="took">
-        {endedAt === undefined ? <Elapsed since={startedAt} /> : durationText(took)}
+        {endedAt === undefined ? <Elapsed since={startedAt} /> : formatDuration(took)}
         {attempts !== undefined && attempts > 1 ? (
           <span class="attempts">{` ${attempts} attempts`}</span>
         ) : null}

@@ -152,7 +152,7 @@ function stateText(phase: ListedPreview['phase'], outcome: ListedPreview['outcom
 }
 
 function sinceText(ms: number): string {
-  return formatDuration(Math.max(Math.round(ms / 1_000) * 1_000, 0));
+  return formatDuration(Math.round(ms / 1_000) * 1_000);
 }
 
 /**

@@ -128,7 +128,7 @@ function viewLines(
     case 'ended': {
       const { outcome, reason, endedAt, requestedBy, judgement } = view.result;
       const mark = style.mark(outcomeExitCode('release', outcome) === 0);
-      const ago = formatDuration(Math.max(now - Date.parse(endedAt), 0));
+      const ago = formatDuration(now - Date.parse(endedAt));
       const why = fitLine(reason, REASON_MAX_CHARACTERS);
       return [
         `  last     ${mark} ${promotionWords(view.result)} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,

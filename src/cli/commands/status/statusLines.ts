@@ -62,7 +62,7 @@ export function statusLines(
 function needsPersonLines({ needsPerson }: TargetState, now: number, style: Style): readonly string[] {
   if (needsPerson === null) return [];
   const { releaseId, since, instructions } = needsPerson;
-  const ago = elapsed(Date.parse(since), now);
+  const ago = formatDuration(now - Date.parse(since));
   return [
     `  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`,
     ...instructions.split('\n').map((line) => `    ${line}`),
@@ -138,7 +138,7 @@ function failedMessageLines({ undelivered, ignored }: TargetState, now: number, 
     lines.push(`  ${style.warn(fitLine(describeUndelivered(notice), REASON_MAX_CHARACTERS))}`);
   const message = ignored.at(-1);
   if (message !== undefined) {
-    const ago = elapsed(Date.parse(message.at), now);
+    const ago = formatDuration(now - Date.parse(message.at));
     const why = fitLine(`${message.message}, ${message.reason}`, REASON_MAX_CHARACTERS);
     lines.push(`  ignored  ${counted(ignored.length, 'message')}; the last, ${ago} ago: ${why}`);
   }
@@ -165,7 +165,7 @@ function guardLines(
   if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
   if (measured === null) return [`  ${text}`];
   // Since when it has been so: the same figures may have been measured often.
-  const since = elapsed(Date.parse(measured.since), now);
+  const since = formatDuration(now - Date.parse(measured.since));
   return [`  ${text}`, `           ${fitLine(`for ${since}: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
 }
 
@@ -212,7 +212,7 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   const { text, paint } = outcomeCell(past, style);
   const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
   const word = text.slice(text.indexOf(' ') + 1);
-  const ago = endedAt === null ? '' : ` ${elapsed(Date.parse(endedAt), now)} ago`;
+  const ago = endedAt === null ? '' : ` ${formatDuration(now - Date.parse(endedAt))} ago`;
   const { reason: why } = requestedBy;
   const by = `${nameAndMark(requestedBy)}${why === undefined ? '' : ` (${fitLine(why, REASON_MAX_CHARACTERS)})`}`;
   const came = reason === null ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
@@ -274,8 +274,10 @@ function runningByHistory({ workflowId, startedAt, activities }: WorkFact, now: 
   const releaseId = workflowId.slice(workflowId.lastIndexOf('/') + 1);
   const open = activities.filter(({ outcome }) => outcome === 'open');
   return [
-    `  running  ${releaseId}, for ${elapsed(startedAt, now)}, by its history`,
-    ...open.map(({ name, scheduledAt }) => `    ${name} has not ended, since ${elapsed(scheduledAt, now)}`),
+    `  running  ${releaseId}, for ${formatDuration(now - startedAt)}, by its history`,
+    ...open.map(
+      ({ name, scheduledAt }) => `    ${name} has not ended, since ${formatDuration(now - scheduledAt)}`,
+    ),
   ];
 }
 
@@ -283,11 +285,7 @@ function runningByHistory({ workflowId, startedAt, activities }: WorkFact, now: 
 function messageLine({ message, at, who, reason }: KeptMessage, now: number): string {
   const by = who === null ? '' : ` by ${fitLine(who, REASON_MAX_CHARACTERS)}`;
   const why = reason === null ? '' : ` (${fitLine(reason, REASON_MAX_CHARACTERS)})`;
-  return `  kept     ${message}${by}${why}, sent ${elapsed(Date.parse(at), now)} ago: it waits for a worker`;
-}
-
-function elapsed(since: number, now: number): string {
-  return formatDuration(Math.max(now - since, 0));
+  return `  kept     ${message}${by}${why}, sent ${formatDuration(now - Date.parse(at))} ago: it waits for a worker`;
 }
 
 interface Serves {
@@ -325,7 +323,7 @@ function servesLines(
 
 function describedText(revision: DescribedRevision, now: number): string {
   const { verified, at, copyOf } = revision;
-  const ago = at === null ? '' : ` ${elapsed(Date.parse(at), now)} ago`;
+  const ago = at === null ? '' : ` ${formatDuration(now - Date.parse(at))} ago`;
   const copy = copyOf === null ? '' : `, a copy of revision ${copyOf}`;
   return `${revisionText(revision)}${copy}${verified === null ? '' : verifiedText(verified, ago)}`;
 }
