@@ -146,7 +146,7 @@ function judgedLine(judgement: Parameters<typeof describeJudgement>[0]): string 
 function scheduleLines({ schedule, paused, note, next }: ExistingSchedule, style: Style): readonly string[] {
   const times = `  schedule ${describeTimes(schedule)}`;
   if (paused) {
-    const by = note === null || note === '' ? '' : ` by ${note}`;
+    const by = note === null ? '' : ` by ${note}`;
     return [times, `  ${style.warn(`paused${by}`)}`];
   }
   return next[0] === undefined ? [times] : [`${times}; next: ${exactText(next[0])}`];

@@ -209,7 +209,8 @@ function read({ scheduleId, action, state, info }: ScheduleDescription): Existin
     request: input.request,
     schedule: input.schedule,
     paused: state.paused,
-    note: state.note ?? null,
+    // Temporal has an empty one for a schedule that was never paused.
+    note: state.note || null,
     next: info.nextActionTimes.map((time) => time.toISOString()),
     recent: info.recentActions.map(({ takenAt }) => takenAt.toISOString()),
   };

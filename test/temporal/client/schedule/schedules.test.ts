@@ -99,7 +99,7 @@ it('a schedule whose payload key is lost is named with the key and the way out, 
   const described = {
     scheduleId: 'promotion:known',
     action: { workflowType: WORKFLOW_TYPES.promotionTurn, args: [input] },
-    state: { paused: false },
+    state: { paused: false, note: '' },
     info: { nextActionTimes: [], recentActions: [] },
   };
   const temporal = answeringTemporal({
@@ -115,7 +115,9 @@ it('a schedule whose payload key is lost is named with the key and the way out, 
     workflow: {},
   });
   const sealed = new Map<string, SlipwayError>();
-  expect(await listSchedules(temporal, sealed)).toMatchObject([{ scheduleId: 'promotion:known' }]);
+  expect(await listSchedules(temporal, sealed)).toMatchObject([
+    { scheduleId: 'promotion:known', note: null },
+  ]);
   const error = {
     code: 'SLIPWAY_PAYLOAD_KEY_MISSING',
     message: 'the schedule promotion:lost cannot be read: a payload is encrypted with the key "old"',
