@@ -10,7 +10,7 @@ import { refuseCrossSite } from './crossSite.ts';
 import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import { SealedCookies } from './sealedCookies.ts';
-import { hasRole, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
+import { mayRelease, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
 import { IDENTITY_COOKIE, proverOf } from './signedInIdentity.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
 
@@ -97,7 +97,7 @@ export function createAccess({
 /** Refuses people without the role `release`. @throws AccessRefusal SLIPWAY_ROLE_MISSING (403). */
 export const requireReleaseRole: MiddlewareHandler<PageEnv> = async (c, next) => {
   const viewer = c.get('viewer');
-  if (!hasRole(viewer, 'release')) {
+  if (!mayRelease(viewer)) {
     const message = `${viewer.name} has the role "${viewer.role}"; this needs the role "release"`;
     throw new AccessRefusal(403, 'SLIPWAY_ROLE_MISSING', message, {
       hint: 'ask the person who runs this page for the role, then sign in again',

@@ -18,9 +18,9 @@ export interface Viewer {
   readonly role: Role;
 }
 
-/** Whether a person has a role, or one that includes it. */
-export function hasRole({ role }: Pick<Viewer, 'role'>, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+/** Whether a person may control targets and releases. */
+export function mayRelease({ role }: Pick<Viewer, 'role'>): boolean {
+  return role !== 'view';
 }
 
 const SESSION_MS = 12 * 3_600_000;

@@ -4,7 +4,7 @@ import type { Progress } from '../../domain/release/release.ts';
 import type { FoundRelease } from '../../inspection/release/findRelease.ts';
 import type { TargetView } from '../../messages/target.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
-import { hasRole, type Viewer } from '../access/session.ts';
+import { mayRelease, type Viewer } from '../access/session.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import {
   promotionActionAddress,
@@ -33,7 +33,7 @@ export function TargetActions({
   view: { state },
   viewer,
 }: OfViewer & { readonly workflowId: string; readonly view: TargetView }) {
-  if (!hasRole(viewer, 'release')) return null;
+  if (!mayRelease(viewer)) return null;
   return (
     <nav class="actions" aria-label={`Actions on ${state.spec?.name ?? 'the target'}`}>
       {targetOffers(state).map((action) => (
@@ -113,7 +113,7 @@ function Interventions({
   readonly name: string;
   readonly addressOf: (kind: InterventionKind) => string;
 }) {
-  if (!hasRole(viewer, 'release') || progress.kind === 'rollback') return null;
+  if (!mayRelease(viewer) || progress.kind === 'rollback') return null;
   const standing = standingOf(progress, request ?? NOT_KNOWN);
   const offers = interventionOffers(standing, viewer);
   const whyNot = standing.awaiting === 'approval' ? problemOf(standing, 'approve', viewer) : undefined;

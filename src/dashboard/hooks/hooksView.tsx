@@ -2,7 +2,7 @@ import type { HookCount, HookDecision, HookRow } from '../../domain/hooks/hookSt
 import { actionText } from '../../domain/hooks/hookText.ts';
 import type { ListeningHook } from '../../temporal/client/hooks/hookClient.ts';
 import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
-import { hasRole, type Viewer } from '../access/session.ts';
+import { mayRelease, type Viewer } from '../access/session.ts';
 import { hookAnswerAddress } from '../actions/actionAddresses.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, Moment, ScrollTable, type Tone, Until } from '../page/marks.tsx';
@@ -134,7 +134,7 @@ export function EventApprovals({
                 <Until at={until} />
               </p>
             )}
-            {!hasRole(viewer, 'release') ? null : (
+            {!mayRelease(viewer) ? null : (
               <nav class="actions" aria-label={`Answer to ${title}, ${decision.rule}`}>
                 <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'approve')}>Approve …</a>
                 <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'reject')}>Reject …</a>

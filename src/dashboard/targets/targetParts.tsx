@@ -6,7 +6,7 @@ import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { type Hold, type TargetState, waitingRollbacks } from '../../domain/target/targetState.ts';
-import { hasRole, type Viewer } from '../access/session.ts';
+import { mayRelease, type Viewer } from '../access/session.ts';
 import { releaseActionAddress } from '../actions/actionAddresses.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
@@ -133,7 +133,7 @@ export function Queue({ snapshot: { view, workflowId }, viewer }: PartProps) {
             )}
             {` by ${nameAndMark(requestedBy)} `}
             <Elapsed since={queuedAt} />{' '}
-            {hasRole(viewer, 'release') ? (
+            {mayRelease(viewer) ? (
               <a href={releaseActionAddress(workflowId, releaseId, 'abort')}>Abort …</a>
             ) : null}
           </li>
