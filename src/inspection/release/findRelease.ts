@@ -11,8 +11,7 @@ import type {
 } from '../../domain/release/release.ts';
 import { releaseUnknown } from '../../temporal/client/ask.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
-import { readRunningCall } from '../../temporal/client/release/pastReleases.ts';
+import { findWork, pastReleases, readRunningCall } from '../../temporal/client/release/pastReleases.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 

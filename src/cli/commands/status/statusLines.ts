@@ -210,13 +210,12 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
   // The mark goes at the start of the line, the outcome's word in the middle.
   const { text, paint } = outcomeCell(past, style);
-  const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
-  const word = text.slice(text.indexOf(' ') + 1);
+  const [mark = '', ...words] = text.split(' ');
   const ago = endedAt === null ? '' : ` ${formatDuration(now - Date.parse(endedAt))} ago`;
   const { reason: why } = requestedBy;
   const by = `${nameAndMark(requestedBy)}${why === undefined ? '' : ` (${fitLine(why, REASON_MAX_CHARACTERS)})`}`;
   const came = reason === null ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
-  return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
+  return `    ${paint(mark)} ${releaseId}: ${words.join(' ')}${ago}, by ${by}${came}`;
 }
 
 export const UNKNOWN_FIELDS = [
