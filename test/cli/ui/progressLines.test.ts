@@ -14,15 +14,10 @@ function line(...args: Parameters<typeof sampleStep>): string {
 }
 
 describe('a step as a line', () => {
-  it('has its title, its duration and its result', () => {
-    expect(line({ step: 'patch', detail: 'revision 1' })).toBe(' ✔ patch 1.0s revision 1');
-  });
-
-  it('has its attempts if there were several', () => {
-    expect(line({ step: 'deployed', attempts: 3, detail: 'DEPLOYED' })).toBe(
-      ' ✔ deployed 1.0s 3 attempts, DEPLOYED',
-    );
-    expect(line({ step: 'deployed', attempts: 1, detail: 'DEPLOYED' })).not.toContain('attempt');
+  it('has its title, its duration, its attempts if there were several, and its result', () => {
+    const detail = 'DEPLOYED';
+    expect(line({ step: 'deployed', attempts: 3, detail })).toBe(' ✔ deployed 1.0s 3 attempts, DEPLOYED');
+    expect(line({ step: 'deployed', attempts: 1, detail })).toBe(' ✔ deployed 1.0s DEPLOYED');
   });
 
   it('truncates a result to the terminal, but not an error', () => {
@@ -51,9 +46,9 @@ describe('a step as a line', () => {
     expect(text).toMatch(/^ {2}… deployed +1m05s$/);
   });
 
-  it('has the answer of a passed check', () => {
-    const passed = line({ step: 'check', subject: 'greets', detail: 'Hello,\nAda!' });
-    expect(passed).toBe(' ✔ check greets 1.0s answered "Hello, Ada!"');
+  it.each(['check', 'soak', 'baseline'] as const)('has the answer of a passed %s', (step) => {
+    const passed = line({ step, subject: 'greets', detail: 'Hello,\nAda!' });
+    expect(passed).toBe(` ✔ ${step} greets 1.0s answered "Hello, Ada!"`);
   });
 
   it('has a JSON answer unchanged', () => {
@@ -62,7 +57,11 @@ describe('a step as a line', () => {
   });
 
   it('has the reason of a failed check, without repeating its name', () => {
-    const verdicts = [sampleVerdict({ passed: false, reasons: ['too slow', 'too short'] })];
+    const verdicts = [
+      sampleVerdict({ passed: false, reasons: ['too slow', 'too short'] }),
+      sampleVerdict({ reasons: ['it passed the second time'] }),
+      sampleVerdict({ check: 'asks', passed: false, reasons: ['another check'] }),
+    ];
     const step = sampleStep({
       step: 'check',
       subject: 'greets',

@@ -28,7 +28,8 @@ describe('a wait', () => {
       what: 'greets',
       by: { who: 'ada', from: 'cli', reason: 'known' },
     });
-    const progress = { ...sampleProgress([]), interventions: [sampleIntervention({}), skip] };
+    const refused = sampleIntervention({ kind: 'skip', what: 'asks', taken: false });
+    const progress = { ...sampleProgress([]), interventions: [sampleIntervention({}), skip, refused] };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
       'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production',
       'skips    greets, asked by ada (claimed) at 2026-11-21 12:09:00Z (known)',
@@ -39,11 +40,17 @@ describe('a wait', () => {
     };
     const reached = sampleStep({ step: 'check', subject: 'greets', status: 'skipped' });
     expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
+    const restoring = sampleStep({ step: 'redeploy', restoring: true });
+    expect(waitingLines({ ...progress, steps: [restoring] }, 'production', NOW)).toEqual([]);
   });
 
   it('shows who paused it, and why', () => {
     const waiting = { for: 'resume', since: at, until, note: 'paused: no further step begins' } as const;
-    const interventions = [sampleIntervention({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
+    const interventions = [
+      sampleIntervention({ by: { who: 'bo', from: 'cli', reason: 'look first' } }),
+      sampleIntervention({ by: { who: 'ada', from: 'cli' }, taken: false }),
+      sampleIntervention({ kind: 'skip', what: 'greets', by: { who: 'cleo', from: 'cli' } }),
+    ];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
       '; asked by bo (claimed) at 2026-11-21 12:09:00Z (look first); slipway resume production or slipway abort',
     );
@@ -57,11 +64,17 @@ describe('a wait', () => {
     expect(waitingLines(progress, 'production', Date.parse(until))).toEqual([
       'soak     until 2026-11-21 12:40:00Z; slipway skip production --soak',
     ]);
+    const soaked = [sampleStep({ step: 'soak' }), runningStep({ step: 'promote' })];
+    expect(waitingLines({ ...progress, steps: soaked }, 'production', NOW)).toEqual([]);
+    expect(waitingLines({ ...progress, steps: [runningStep({ step: 'bake' })] }, 'up', NOW)).toEqual([
+      'bake     until 2026-11-21 12:40:00Z (30m00s left)',
+    ]);
   });
 
   it('shows that anyone except the requester may approve, and who has approved', () => {
     const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
-    const interventions = [sampleIntervention({ kind: 'approve' })];
+    const refused = sampleIntervention({ kind: 'approve', by: { who: 'ada', from: 'cli' }, taken: false });
+    const interventions = [sampleIntervention({ kind: 'approve' }), refused, sampleIntervention({})];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
       '; anyone except the person who asked for it may approve, bo (claimed) has approved; slipway approve production',
     );
