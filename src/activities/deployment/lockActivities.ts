@@ -16,13 +16,17 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
       const workflowId = `deployment:${deploymentId}`;
       const claimant = targetWorkflowId(target);
       return askTemporal(async (client) => {
-        while (!(await start(client, workflowId, claimant, target.name))) {
-          const lock = await openRun(client, workflowId);
-          if (lock?.memo?.['owner'] === claimant) return {};
-          if (lock === undefined) continue;
-          const owner = String(lock.memo?.['owner']);
-          if (await lives(client, owner)) throw owned(deploymentId, owner, String(lock.memo?.['name']));
-          await end(client, workflowId, lock.runId, 'its owner does not run any more');
+        let reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' = 'REJECT_DUPLICATE';
+        while (!(await start(client, { workflowId, reuse, owner: claimant, name: target.name }))) {
+          const lock = await lastRun(client, workflowId);
+          const isOpen = lock?.status.name === 'RUNNING';
+          const owner = lock === undefined ? claimant : String(lock.memo?.['owner']);
+          if (isOpen && owner === claimant) return {};
+          // The owner of a lock that a person has ended does not know it, and releases without a new claim.
+          if (owner !== claimant && (await lives(client, owner)))
+            throw owned(deploymentId, owner, String(lock?.memo?.['name']));
+          if (isOpen) await end(client, workflowId, lock.runId, 'its owner does not run any more');
+          reuse = 'ALLOW_DUPLICATE';
         }
         return {};
       });
@@ -38,7 +42,17 @@ const NEVER = '100 years';
  * only ids, which are readable anyway.
  * @returns whether it was started. Temporal runs at most one workflow with an id.
  */
-async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
+async function start(
+  client: Client,
+  lock: {
+    readonly workflowId: string;
+    /** Whether to start one although an earlier one has ended. */
+    readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
+    readonly owner: string;
+    readonly name: string;
+  },
+): Promise<boolean> {
+  const { workflowId, reuse, owner, name } = lock;
   const { connection, options } = client;
   const { namespace, identity } = options;
   try {
@@ -49,6 +63,7 @@ async function start(client: Client, workflowId: string, owner: string, name: st
       args: [],
       memo: { owner, name },
       workflowIdConflictPolicy: 'FAIL',
+      workflowIdReusePolicy: reuse,
       startDelay: NEVER,
       staticSummary: `owned by target ${name}`,
       staticDetails: owner,
@@ -60,9 +75,13 @@ async function start(client: Client, workflowId: string, owner: string, name: st
   }
 }
 
+function lastRun(client: Client, workflowId: string) {
+  return ifThere(client.workflow.getHandle(workflowId).describe());
+}
+
 /** The open run of a workflow id; `undefined` if there is none. */
 export async function openRun(client: Client, workflowId: string) {
-  const description = await ifThere(client.workflow.getHandle(workflowId).describe());
+  const description = await lastRun(client, workflowId);
   return description?.status.name === 'RUNNING' ? description : undefined;
 }
 

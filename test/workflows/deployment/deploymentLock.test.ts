@@ -36,6 +36,13 @@ describeWorkflows('the lock of a deployment', (harness) => {
     expect(await first.release('c')).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
   });
 
+  it('stays with an owner that lives after a person has terminated it', async () => {
+    const { first, second } = await two();
+    await first.workflow(`deployment:${first.world.deployment?.id}`).terminate('by hand');
+    expect(await second.release('b')).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
+    expect(await first.release('c')).toMatchObject({ outcome: 'released' });
+  });
+
   it('stays with an ended owner while a release of it still restores', async () => {
     const { first, second } = await two();
     const polls = first.world.count('awaitDeployed');
