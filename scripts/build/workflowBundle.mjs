@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-const INTERCEPTORS = ['taskBoundaries', 'target/doorway', 'traces'];
+const INTERCEPTORS = ['taskBoundaries', 'malformedStart', 'target/doorway', 'traces'];
 
 /**
  * The SDK requires a source map, which nothing reads, because the workflows' errors have no stack traces. The bundler's
