@@ -2,7 +2,6 @@ import {
   type WorkflowExecutionDescription,
   WorkflowFailedError,
   type WorkflowHandle,
-  WorkflowNotFoundError,
 } from '@temporalio/client';
 
 import { type GuardPolicy, guardWorkflowId } from '../../../domain/guard/guardPolicy.ts';
@@ -13,8 +12,9 @@ import { type Instant, isRecord } from '../../../domain/scalars.ts';
 import type { GuardInput, GuardResult } from '../../../messages/workflowTypes.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
 import { callOrNone, type TemporalConnection } from '../connection.ts';
+import { pause } from '../pause.ts';
 import { heartbeatsOf, runningCallOf } from '../release/pastReleases.ts';
-import { isTemporalSilent } from '../temporalError.ts';
+import { isGone, isTemporalSilent } from '../temporalError.ts';
 
 export interface GuardWatched {
   /** What it measured last, in a line. `null`: nothing yet. */
@@ -31,7 +31,8 @@ export async function watchGuard(
   workflowId: string,
 ): Promise<GuardWatched> {
   const handle = client.workflow.getHandle(workflowId);
-  const described = await handle.describe();
+  const described = await describeGuard(handle);
+  if (described === undefined) return { says: null, measured: null, report: deleted(handle) };
   const [heartbeat] = await heartbeatsOf(settings, described);
   const details = heartbeat?.details;
   const known = isRecord(details) && isRecord(details['known']) ? details['known'] : {};
@@ -83,14 +84,13 @@ export function seeGuard(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<Omit<GuardSeen, 'until'> | undefined> {
-  const isGoneOrSilent = (error: unknown): boolean =>
-    error instanceof WorkflowNotFoundError || isTemporalSilent(error);
   return callOrNone(
     temporal,
-    isGoneOrSilent,
+    isTemporalSilent,
     async () => {
       const handle = temporal.client.workflow.getHandle(workflowId);
-      const described = await handle.describe();
+      const described = await describeGuard(handle);
+      if (described === undefined) return { measured: null, report: deleted(handle) };
       const report = await reportOf(handle, described);
       if (report !== null) return { measured: null, report };
       return { measured: (await runningCallOf(temporal.settings, described)) ?? null, report };
@@ -100,6 +100,21 @@ export function seeGuard(
 }
 
 const TIMEOUT_MS = 5_000;
+/** A target shows its guard a moment before Temporal has started it. */
+const STARTS_WITHIN_MS = 1_000;
+
+/** @returns `undefined` if Temporal does not have the guard any longer. */
+async function describeGuard(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | undefined> {
+  for (let again = false; ; again = true) {
+    try {
+      return await handle.describe();
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      if (again) return undefined;
+      await pause(STARTS_WITHIN_MS, undefined);
+    }
+  }
+}
 
 /** A guard that a person ended with Temporal's own tools has told its target nothing. */
 async function reportOf(
@@ -111,11 +126,19 @@ async function reportOf(
     return ((await handle.result()) as GuardResult).report;
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
-    return {
-      releaseId: handle.workflowId.slice(handle.workflowId.lastIndexOf('/') + 1),
-      at: closeTime.toISOString(),
-      verdict: 'unknown',
-      note: `its workflow was ${status.name.toLowerCase().replaceAll('_', ' ')} in Temporal`,
-    };
+    return unreported(
+      handle,
+      closeTime,
+      `its workflow was ${status.name.toLowerCase().replaceAll('_', ' ')} in Temporal`,
+    );
   }
+}
+
+function deleted(handle: WorkflowHandle): GuardReport {
+  return unreported(handle, new Date(), 'its workflow was deleted in Temporal');
+}
+
+function unreported({ workflowId }: WorkflowHandle, at: Date, note: string): GuardReport {
+  const releaseId = workflowId.slice(workflowId.lastIndexOf('/') + 1);
+  return { releaseId, at: at.toISOString(), verdict: 'unknown', note };
 }

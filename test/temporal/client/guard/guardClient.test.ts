@@ -1,29 +1,36 @@
-import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { seeGuard } from '../../../../src/temporal/client/guard/guardClient.ts';
 
-it('a guard that was terminated in Temporal does not go on, although its target does not know it', async () => {
-  const workflowId = 'guard:target:x:agent/release-7';
-  const closeTime = new Date('2026-11-25T12:00:00.000Z');
-  const handle = {
-    workflowId,
-    describe: () => Promise.resolve({ status: { name: 'TERMINATED' }, closeTime, raw: {} }),
-    result: () => Promise.reject(new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE')),
-  };
-  const client = {
-    workflow: { getHandle: () => handle },
-    withDeadline: (_deadline: number, call: () => unknown) => call(),
-  };
-  const seen = await seeGuard({ client, settings: {} } as unknown as TemporalConnection, workflowId);
-  expect(seen).toEqual({
-    measured: null,
-    report: {
-      releaseId: 'release-7',
-      at: closeTime.toISOString(),
-      verdict: 'unknown',
-      note: 'its workflow was terminated in Temporal',
-    },
-  });
-});
+const workflowId = 'guard:target:x:agent/release-7';
+const closeTime = new Date('2026-11-25T12:00:00.000Z');
+
+it.each([
+  ['terminated', () => Promise.resolve({ status: { name: 'TERMINATED' }, closeTime, raw: {} })],
+  ['deleted', () => Promise.reject(new WorkflowNotFoundError('gone', workflowId, undefined))],
+])(
+  'a guard that was %s in Temporal does not go on, although its target does not know it',
+  async (how, describe) => {
+    const handle = {
+      workflowId,
+      describe,
+      result: () => Promise.reject(new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE')),
+    };
+    const client = {
+      workflow: { getHandle: () => handle },
+      withDeadline: (_deadline: number, call: () => unknown) => call(),
+    };
+    const seen = await seeGuard({ client, settings: {} } as unknown as TemporalConnection, workflowId);
+    expect(seen).toEqual({
+      measured: null,
+      report: {
+        releaseId: 'release-7',
+        at: how === 'deleted' ? expect.any(String) : closeTime.toISOString(),
+        verdict: 'unknown',
+        note: `its workflow was ${how} in Temporal`,
+      },
+    });
+  },
+);
