@@ -23,7 +23,7 @@ export async function promotionTurn(input: PromotionInput): Promise<string> {
       workflowId: promotionWorkflowId(request),
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
-      // Ending a run by hand does not end the promotion that it started.
+      // Terminating a run does not end its promotion. Canceling one cancels its promotion too, which restores.
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: shortSummary(`promotion ${request.name}: ${request.from.name} to ${request.to.name}`),
     });
