@@ -141,9 +141,13 @@ export async function openHarness(
   };
 }
 
-/** Picks the histories to replay: one in an odd number of them, because targets and releases alternate. */
+/** Picks the histories to replay: of reset runs, and one in an odd number, because targets and releases alternate. */
 export function replayedEachTime(histories: readonly RecordedHistory[]): readonly RecordedHistory[] {
-  return histories.filter((_, index) => index % 5 === 0);
+  return histories.filter(
+    ({ history: { events = [] } }, index) =>
+      index % 5 === 0 ||
+      events?.some(({ workflowTaskFailedEventAttributes: failed }) => Boolean(failed?.newRunId)),
+  );
 }
 
 /** Replays histories. Returns those that fail, and why. */

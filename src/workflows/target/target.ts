@@ -187,7 +187,8 @@ export class Target implements TargetCore {
     try {
       this.#child = await startWork(work, this.#state, running.workflowId, this.#mayBeRepeated);
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError && this.#mayBeRepeated) await endLife();
+      // Do not read here whether the run was reset: a replay of its history alone does not know it.
+      if (error instanceof WorkflowExecutionAlreadyStartedError && this.#continues) await endLife();
       throw error;
     }
     this.#mark();
@@ -262,7 +263,12 @@ export class Target implements TargetCore {
   /** Whether this run may have been reset to its beginning without notice, so that it repeats what it did. */
   get #mayBeRepeated(): boolean {
     const { runId, originalExecutionRunId } = workflowInfo();
-    return this.#input.state !== undefined && runId !== originalExecutionRunId;
+    return this.#continues && runId !== originalExecutionRunId;
+  }
+
+  /** Whether this run continues an earlier one, whose state it has. */
+  get #continues(): boolean {
+    return this.#input.state !== undefined;
   }
 
   /** Sets the memo to what runs and what serves. Temporal's lists show it. */
