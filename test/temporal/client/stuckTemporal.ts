@@ -25,6 +25,7 @@ export function failed(message: string): object {
 export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>, codec?: PayloadCipher) {
   const terminated: [workflowId: string, runId: string | undefined, reason: string | undefined][] = [];
   const started: string[] = [];
+  const ended = new Set<string>();
   const told = (workflowId: string): ToldWorkflow => workflows[workflowId] ?? {};
   const temporal = {
     client: {
@@ -39,9 +40,8 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>,
         },
         getHandle: (workflowId: string, runId?: string) => ({
           describe: () => {
-            const { attempt, status, isGone } = told(workflowId);
-            const isEnded = isGone === true || terminated.some(([id]) => id === workflowId);
-            const name = status ?? (isEnded ? 'TERMINATED' : 'RUNNING');
+            const { attempt, status } = told(workflowId);
+            const name = status ?? (ended.has(workflowId) ? 'TERMINATED' : 'RUNNING');
             const raw = attempt === undefined ? {} : { pendingWorkflowTask: { attempt } };
             const type = workflowId.includes('/') ? 'release' : 'target';
             const typedSearchAttributes = { get: () => 'production' };
@@ -49,6 +49,7 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>,
             return Promise.resolve({ raw, status: { name }, type, typedSearchAttributes, runId });
           },
           terminate: (reason?: string) => {
+            ended.add(workflowId);
             if (told(workflowId).isGone)
               return Promise.reject(new WorkflowNotFoundError('gone', workflowId, runId));
             terminated.push([workflowId, runId, reason]);
