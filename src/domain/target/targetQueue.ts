@@ -88,7 +88,8 @@ export function supersedeReplaced(state: TargetState, now: string): TargetState 
 }
 
 function isReplaced({ known, activeRevisionId: serves }: TargetState, { replaces }: ReleaseRequest): boolean {
-  if (replaces == null || serves === null) return replaces !== undefined && replaces !== serves;
+  if (replaces === undefined) return false;
+  if (replaces === null || serves === null) return replaces !== serves;
   return !isSameRevision(known, replaces, serves);
 }
 
