@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 import { z } from 'zod';
 
+import { FOR_PROBLEMS } from '../config/configProblem.ts';
 import { Expectation } from '../config/expectationSchema.ts';
 import { typeProblem } from '../config/fields.ts';
 import type { Check } from '../domain/check/check.ts';
@@ -99,8 +100,8 @@ function rowOf(
   const { lineOf } = before;
   if (lineOf.size === DATASET_MAX.rows) return `it has more than ${DATASET_MAX.rows} rows`;
   if (Buffer.byteLength(text) > ROW_MAX_BYTES) return `the row is larger than ${ROW_MAX_BYTES} bytes`;
-  const parsed = Row.safeParse(value);
-  if (!parsed.success) return lineProblem(parsed.error, value, Object.keys(Row.shape));
+  const parsed = Row.safeParse(value, FOR_PROBLEMS);
+  if (!parsed.success) return lineProblem(parsed.error, value);
   const { input, expect: ofRow, reference, id = idOf(input, before) } = parsed.data;
   if (reference === undefined && [expect, ofRow ?? {}].some(hasReference)) {
     return 'the answer is compared with the row’s reference, and it has none: add "reference"';

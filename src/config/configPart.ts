@@ -9,6 +9,7 @@ import {
   type ConfigSource,
   placeOfField,
   placeOfRange,
+  problemAt,
   readableLines,
 } from './configPlace.ts';
 import type { Environment } from './environment.ts';
@@ -28,36 +29,28 @@ export function configPart(file: string, text: string, environment: Environment)
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const source = { file, text, document, lines };
-  const problems = [
-    ...problemsOfYaml(source, 'error', untilUnreadable(document.errors)),
-    ...problemsOfYaml(source, 'warning', document.warnings),
-  ];
-  if (document.errors.length > 0) return { ...source, raw: {}, problems };
   const shown = readableLines(source, []);
-  for (const { range, message } of substituteVariables(document, environment)) {
-    const place = placeOfRange(source, ...range);
-    const excerpt = shown[place.line - 1] ?? '';
-    problems.push({ file, severity: 'error', ...place, path: '', message, excerpt });
-  }
+  const problems: ConfigProblem[] = [];
+  const report = (severity: ConfigProblem['severity'], start: number, end: number, message: string): void => {
+    const place = placeOfRange(source, start, end);
+    problems.push(problemAt(file, shown, place, { severity, path: '', message }));
+  };
+  for (const error of untilUnreadable(document.errors)) report('error', ...error.pos, messageOf(error, text));
+  for (const warning of document.warnings) report('warning', ...warning.pos, messageOf(warning, text));
+  if (document.errors.length > 0) return { ...source, raw: {}, problems };
+  for (const { range, message } of substituteVariables(document, environment))
+    report('error', ...range, message);
   try {
     return { ...source, raw: document.toJS({ maxAliasCount: 100 }) ?? {}, problems };
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
     const lost = aliasWithoutAnchor(document);
     const [start, end] = lost?.range ?? [0, 1];
-    const place = placeOfRange(source, start, end);
     const message =
       lost === undefined
         ? 'has too many aliases of aliases: write their values out'
         : `no anchor has this name above: &${lost.source}`;
-    problems.push({
-      file,
-      severity: 'error',
-      ...place,
-      path: '',
-      message,
-      excerpt: shown[place.line - 1] ?? '',
-    });
+    report('error', start, end, message);
     return { ...source, raw: {}, problems };
   }
 }
@@ -80,20 +73,11 @@ function untilUnreadable(errors: Document['errors']): Document['errors'] {
   return first === -1 ? errors : errors.slice(0, first + 1);
 }
 
-function problemsOfYaml(
-  source: ConfigSource & { readonly file: string },
-  severity: ConfigProblem['severity'],
-  found: Document['errors'] | Document['warnings'],
-): ConfigProblem[] {
-  const lines = readableLines(source, []);
-  return found.map(({ code, pos: [start, end], message: ofYaml }) => {
-    const place = placeOfRange(source, start, end);
-    const message =
-      code === 'DUPLICATE_KEY'
-        ? definedTwice(source.text.slice(start))
-        : (OF_YAML[code] ?? `YAML: ${ofYaml}`);
-    return { file: source.file, severity, ...place, path: '', message, excerpt: lines[place.line - 1] ?? '' };
-  });
+type OfYaml = Pick<Document['errors'][number], 'code' | 'pos' | 'message'>;
+
+function messageOf({ code, pos: [start], message }: OfYaml, text: string): string {
+  if (code === 'DUPLICATE_KEY') return definedTwice(text.slice(start));
+  return OF_YAML[code] ?? `YAML: ${message}`;
 }
 
 /** Instead of the messages that describe the parser rather than the file. */
@@ -138,8 +122,8 @@ async function collect(
       continue;
     }
     const place = placeOfField(part, path, false);
-    const excerpt = readableLines(part, [])[place.line - 1] ?? '';
-    problems.push({ file: part.file, severity: 'error', ...place, path: 'extends', message: read, excerpt });
+    const what = { severity: 'error', path: 'extends', message: read } as const;
+    problems.push(problemAt(part.file, readableLines(part, []), place, what));
   }
   found[at] = { ...part, problems: [...part.problems, ...problems] };
 }

@@ -44,6 +44,16 @@ export interface ConfigProblem extends ConfigPlace {
   readonly excerpt: string;
 }
 
+/** A problem at a place. @param lines - the {@link readableLines} of its file. */
+export function problemAt(
+  file: string,
+  lines: readonly string[],
+  place: ConfigPlace,
+  { severity, ...what }: Pick<ConfigProblem, 'severity' | 'path' | 'code' | 'message'>,
+): ConfigProblem {
+  return { file, severity, ...place, ...what, excerpt: lines[place.line - 1] ?? '' };
+}
+
 /** The place of a field's value (`atKey`: of its name). If the field is missing, that of the nearest part around it. */
 export function placeOfField(
   source: ConfigSource,

@@ -1,7 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import type { ErrorCode } from '../domain/errors.ts';
-import { type ConfigProblem, isSecretName, placeOfField, readableLines } from './configPlace.ts';
+import { type ConfigProblem, isSecretName, placeOfField, problemAt, readableLines } from './configPlace.ts';
 import { type ConfigPart, partOfField } from './configPart.ts';
 import { nearestWord } from './nearestWord.ts';
 
@@ -27,10 +27,8 @@ export function placeProblems(
   const placed = (severity: ConfigProblem['severity'], problems: readonly FieldProblem[]): ConfigProblem[] =>
     problems.map(({ path, message, code, atKey = false }) => {
       const part = partOfField(parts, path);
-      const place = placeOfField(part, path, atKey);
-      const excerpt = lines.get(part)?.[place.line - 1] ?? '';
-      const at = { file: part.file, severity, ...place, path: path.map(String).join('.') };
-      return { ...at, code, message, excerpt };
+      const what = { severity, path: path.map(String).join('.'), code, message };
+      return problemAt(part.file, lines.get(part) ?? [], placeOfField(part, path, atKey), what);
     });
   return [...placed('error', errors), ...placed('warning', warnings)];
 }
@@ -42,22 +40,29 @@ export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, othe
 }
 
 /**
- * Every problem that the schema found.
- * @param raw - the file's content, for suggestions. Messages repeat no value of it.
- * @param validWords - the valid fields at a path.
+ * How a value is parsed whose issues {@link schemaProblems} reads: with what is written there, and, as the message about
+ * unknown fields, the valid ones.
  */
-export function schemaProblems(
-  issues: readonly z.core.$ZodIssue[],
-  raw: unknown,
-  validWords: (path: readonly PropertyKey[]) => readonly string[],
-): readonly FieldProblem[] {
+export const FOR_PROBLEMS: z.core.ParseContext<z.core.$ZodIssue> = {
+  reportInput: true,
+  error: ({ code, inst }) => (code === 'unrecognized_keys' ? validFields(inst).join(' ') : undefined),
+};
+
+function validFields(schema: unknown): readonly string[] {
+  if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+  const names = schema instanceof z.ZodRecord ? schema.keyType : undefined;
+  return names instanceof z.ZodEnum ? names.options.map(String) : [];
+}
+
+/** Every problem that the schema found. Messages repeat no value of the file. @param issues - see {@link FOR_PROBLEMS}. */
+export function schemaProblems(issues: readonly z.core.$ZodIssue[]): readonly FieldProblem[] {
   return issues.flatMap((issue): readonly FieldProblem[] => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => unknownField([...issue.path, key], key, validWords(issue.path)));
-    }
-    const meant = issue.code === 'invalid_union' ? meantAlternative(issue) : undefined;
-    if (meant !== undefined) return schemaProblems(meant, raw, validWords);
-    return [{ path: issue.path, message: describe(issue, raw), atKey: issue.code === 'invalid_key' }];
+    const { code, path, message } = issue;
+    if (code === 'unrecognized_keys')
+      return issue.keys.map((key) => unknownField([...path, key], key, message.split(' ')));
+    const meant = code === 'invalid_union' ? meantAlternative(issue) : undefined;
+    if (meant !== undefined) return schemaProblems(meant);
+    return [{ path, message: describe(issue), atKey: code === 'invalid_key' }];
   });
 }
 
@@ -85,10 +90,10 @@ function unknownField(path: readonly PropertyKey[], key: string, words: readonly
   };
 }
 
-function describe(issue: z.core.$ZodIssue, raw: unknown): string {
+function describe(issue: z.core.$ZodIssue): string {
+  const { input: written } = issue;
   if (issue.code === 'invalid_value') {
     const words = issue.values.map((value) => JSON.stringify(value)).join(', ');
-    const written = valueAt(raw, issue.path);
     const near = typeof written === 'string' ? nearestWord(written, issue.values.map(String)) : undefined;
     return `expected ${issue.values.length === 1 ? '' : 'one of '}${words}${didYouMean(near)}`;
   }
@@ -97,7 +102,6 @@ function describe(issue: z.core.$ZodIssue, raw: unknown): string {
     const wanted = issue.message.startsWith('Invalid input: ')
       ? `expected ${IN_YAML[issue.expected] ?? issue.expected}`
       : issue.message;
-    const written = valueAt(raw, issue.path);
     if (written === undefined) return `is missing: ${wanted}`;
     return written === null ? `is empty: ${wanted}` : wanted;
   }
@@ -119,14 +123,6 @@ const COUNTED: Readonly<Partial<Record<string, readonly [one: string, many: stri
 
 function didYouMean(near: string | undefined): string {
   return near === undefined ? '' : `; did you mean "${near}"?`;
-}
-
-function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) =>
-      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined,
-    raw,
-  );
 }
 
 /** The schema's types in the words of YAML. */

@@ -2,11 +2,10 @@ import { dirname } from 'node:path';
 
 import { z } from 'zod';
 
-import { isRecord } from '../domain/scalars.ts';
 import { ConfigError } from './configError.ts';
 import { type ConfigPart, configPart, extendedParts, mergeParts } from './configPart.ts';
 import type { ConfigProblem } from './configPlace.ts';
-import { type FieldProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
+import { type FieldProblem, FOR_PROBLEMS, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
 import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
 import type { Environment } from './environment.ts';
@@ -80,8 +79,8 @@ function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Omit<LintedCo
     return { config: undefined, problems: found.sort(inOrder(parts)), place };
   }
   const raw = mergeParts(parts.map((part) => part.raw));
-  const parsed = Config.safeParse(raw);
-  const errors = parsed.success ? refusedSettings(parsed.data) : fieldProblems(parsed.error, raw);
+  const parsed = Config.safeParse(raw, FOR_PROBLEMS);
+  const errors = parsed.success ? refusedSettings(parsed.data) : schemaProblems(parsed.error.issues);
   const problems = place(errors, configWarnings(raw, Date.now()));
   return {
     config: errors.length === 0 ? parsed.data : undefined,
@@ -99,46 +98,11 @@ function refusedSettings(config: Config): readonly FieldProblem[] {
   });
 }
 
-function fieldProblems({ issues }: z.ZodError, raw: unknown): readonly FieldProblem[] {
-  const schema = configJsonSchema();
-  return schemaProblems(issues, raw, (path) => fieldsAt(schema, path));
-}
-
 function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError {
   return new ConfigError(
     file,
     problems.filter(({ severity }) => severity === 'error'),
   );
-}
-
-/** The fields that the configuration's JSON Schema has at a path, to suggest one for a typo. */
-function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
-  const definitions = isRecord(schema) ? schema['definitions'] : undefined;
-  const resolved = (part: unknown): unknown => {
-    const ref = isRecord(part) ? refOf(part) : undefined;
-    return ref !== undefined && isRecord(definitions) ? definitions[ref] : part;
-  };
-  let current = schema;
-  for (const key of path) {
-    current = resolved(current);
-    if (!isRecord(current)) return [];
-    const properties = current['properties'];
-    const next = isRecord(properties) ? properties[String(key)] : undefined;
-    current = next ?? (typeof key === 'number' ? current['items'] : current['additionalProperties']);
-  }
-  current = resolved(current);
-  if (!isRecord(current)) return [];
-  const { properties, propertyNames } = current;
-  if (isRecord(properties)) return Object.keys(properties);
-  const names = isRecord(propertyNames) ? propertyNames['enum'] : undefined;
-  return Array.isArray(names) ? names.map(String) : [];
-}
-
-/** The name of the definition that a part of a schema refers to. */
-function refOf({ $ref, allOf }: Readonly<Record<string, unknown>>): string | undefined {
-  const [first] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
-  if (isRecord(first)) return refOf(first);
-  return typeof $ref === 'string' ? $ref.replace(/^.*\//u, '') : undefined;
 }
 
 /** The JSON Schema of a whole `slipway.yaml`: one file, or several merged. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
+import { FOR_PROBLEMS } from '../config/configProblem.ts';
 import { Expectation } from '../config/expectationSchema.ts';
 import { typeProblem } from '../config/fields.ts';
 import { type Expectation as ExpectationOfRun, hasReference } from '../domain/check/expectation.ts';
@@ -39,10 +40,8 @@ export async function* inputsOfFile(
   expect: ExpectationOfRun = {},
 ): AsyncGenerator<Input, void> {
   for await (const { line, value } of jsonLines(stream)) {
-    const parsed = Line.safeParse(value);
-    if (!parsed.success) {
-      throw invalid(`${name}:${line}`, lineProblem(parsed.error, value, Object.keys(Line.shape)));
-    }
+    const parsed = Line.safeParse(value, FOR_PROBLEMS);
+    if (!parsed.success) throw invalid(`${name}:${line}`, lineProblem(parsed.error, value));
     const { expect: own = expect, reference } = parsed.data;
     if (reference === undefined && hasReference(own)) throw invalid(`${name}:${line}`, NO_REFERENCE);
     yield parsed.data;

@@ -53,11 +53,10 @@ function decoded(bytes: Buffer): string | undefined {
   }
 }
 
-/** What is wrong with a line, in words. `fields`: those that its object may have. */
-export function lineProblem({ issues }: z.ZodError, value: unknown, fields: readonly string[]): string {
+/** What is wrong with a line, in words. @param error - of a parse with `FOR_PROBLEMS`. */
+export function lineProblem({ issues }: z.ZodError, value: unknown): string {
   if (value === undefined) return 'the line is not JSON in UTF-8';
-  const problems = schemaProblems(issues, value, (path) => (path.length === 0 ? fields : []));
-  return problems
+  return schemaProblems(issues)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`))
     .join('; ');
 }
