@@ -1,3 +1,4 @@
+import { status as GRPC } from '@grpc/grpc-js';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
@@ -5,20 +6,7 @@ import type { TemporalSettings } from './temporalSettings.ts';
 
 type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 
-const GRPC = {
-  cancelled: 1,
-  invalidArgument: 3,
-  deadlineExceeded: 4,
-  notFound: 5,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  unimplemented: 12,
-  unavailable: 14,
-  unauthenticated: 16,
-} as const;
-
-function grpcStatus(error: unknown): number | undefined {
+function grpcStatus(error: unknown): GRPC | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     if (isGrpcServiceError(current)) return current.code;
     current = current.cause;
@@ -29,7 +17,7 @@ function grpcStatus(error: unknown): number | undefined {
 /** Whether Temporal itself did not answer: gone, restarting or too slow. A retry may succeed. */
 export function isTemporalSilent(error: unknown): boolean {
   const status = grpcStatus(error);
-  return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
+  return status === GRPC.UNAVAILABLE || status === GRPC.RESOURCE_EXHAUSTED || isOutOfTime(error);
 }
 
 /** Whether Temporal answered, but the answer is encrypted, and this process lacks its key or has another one of that id. */
@@ -48,34 +36,34 @@ export function ifSealed<T>(handle: (error: SlipwayError) => T): (error: unknown
 /** Whether a call timed out. The status depends on which side noticed first. */
 export function isOutOfTime(error: unknown): boolean {
   const status = grpcStatus(error);
-  return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
+  return status === GRPC.DEADLINE_EXCEEDED || status === GRPC.CANCELLED;
 }
 
 /** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow task. */
 export function isWorkerSilent(error: unknown): boolean {
-  return grpcStatus(error) === GRPC.failedPrecondition;
+  return grpcStatus(error) === GRPC.FAILED_PRECONDITION;
 }
 
 /** Whether the server does not know the call. */
 export function isUnknownCall(error: unknown): boolean {
-  return grpcStatus(error) === GRPC.unimplemented;
+  return grpcStatus(error) === GRPC.UNIMPLEMENTED;
 }
 
 /** Whether Temporal rejected the request as invalid. */
 export function isRejected(error: unknown): boolean {
-  return grpcStatus(error) === GRPC.invalidArgument;
+  return grpcStatus(error) === GRPC.INVALID_ARGUMENT;
 }
 
 /** Whether Temporal has no such workflow (any longer). The namespace was checked when connecting. */
 export function isGone(error: unknown): boolean {
-  return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.notFound;
+  return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.NOT_FOUND;
 }
 
 /** Explains a failed call to Temporal to people. Returns other errors unchanged. */
 export function temporalError(error: unknown, place: Place): unknown {
   if (error instanceof SlipwayError) return error;
   const status = grpcStatus(error);
-  if (status === GRPC.unauthenticated || status === GRPC.permissionDenied) {
+  if (status === GRPC.UNAUTHENTICATED || status === GRPC.PERMISSION_DENIED) {
     return new SlipwayError(
       'SLIPWAY_TEMPORAL_UNREACHABLE',
       `Temporal at ${place.address} refused the credentials`,
@@ -86,7 +74,7 @@ export function temporalError(error: unknown, place: Place): unknown {
       },
     );
   }
-  if (error instanceof NamespaceNotFoundError || (status === GRPC.notFound && isAboutNamespace(error))) {
+  if (error instanceof NamespaceNotFoundError || (status === GRPC.NOT_FOUND && isAboutNamespace(error))) {
     return new SlipwayError(
       'SLIPWAY_TEMPORAL_UNREACHABLE',
       `Temporal at ${place.address} has no namespace "${place.namespace}"`,
