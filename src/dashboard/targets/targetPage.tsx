@@ -34,14 +34,10 @@ interface TargetProps {
 }
 
 export function TargetDetails(props: TargetProps) {
-  const { snapshot, temporalPage, hooksOfFile } = props;
-  const { view } = snapshot;
   return (
     <>
-      <TargetNow {...props} />
-      <Hooks snapshot={snapshot} ofFile={hooksOfFile} />
-      {view === undefined ? <div id="past"></div> : <TargetPast state={view.state} snapshot={snapshot} />}
-      <TemporalLink address={temporalPage} />
+      {Object.values(targetFragments(props))}
+      <TemporalLink address={props.temporalPage} />
     </>
   );
 }
@@ -52,7 +48,7 @@ export function targetFragments(props: TargetProps): Fragments {
   return {
     now: <TargetNow {...props} />,
     hooks: <Hooks snapshot={snapshot} ofFile={hooksOfFile} />,
-    ...(view === undefined ? {} : { past: <TargetPast state={view.state} snapshot={snapshot} /> }),
+    past: view === undefined ? <div id="past"></div> : <TargetPast state={view.state} snapshot={snapshot} />,
   };
 }
 
