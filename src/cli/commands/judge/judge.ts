@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
@@ -129,22 +131,13 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
 }
 
 function readSettings(options: JudgeOptions): JudgeSettings {
-  const { inputs, recorded, assistant, metric, maxInputs, warmUp } = options;
+  const { metric, maxInputs, warmUp } = options;
   const given = {
-    inputs,
-    recorded,
-    assistant,
+    ...pick(options, 'inputs', 'recorded', 'assistant', 'repetitions', 'concurrency', 'runTimeout'),
+    ...pick(options, 'patience', 'confidence', 'minimumRuns', 'scorePath', 'feedbackKey'),
     inputsMax: maxInputs,
-    repetitions: options.repetitions,
-    concurrency: options.concurrency,
     warmUpRuns: warmUp,
-    runTimeout: options.runTimeout,
-    patience: options.patience,
-    confidence: options.confidence,
-    minimumRuns: options.minimumRuns,
-    scorePath: options.scorePath,
     evaluator: evaluatorOf(options),
-    feedbackKey: options.feedbackKey,
     metrics: metric === undefined ? undefined : Object.fromEntries(metric.map(readMetric)),
   };
   const parsed = Judge.safeParse(present(given));
