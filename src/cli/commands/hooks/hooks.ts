@@ -18,7 +18,7 @@ import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { listeningHooks } from './listeningHooks.ts';
+import { listeningHooks, shared } from './listeningHooks.ts';
 
 interface HooksOptions extends FileOptions {
   readonly host: string;
@@ -120,17 +120,5 @@ function requestSource(context: CommandContext, file: Project, signal: AbortSign
       await store();
       return request;
     }),
-  };
-}
-
-/** Shares the work in progress among calls for the same name. */
-function shared<T>(work: (name: string) => Promise<T>): (name: string) => Promise<T> {
-  const running = new Map<string, Promise<T>>();
-  return (name) => {
-    const known = running.get(name);
-    if (known !== undefined) return known;
-    const begun = work(name).finally(() => running.delete(name));
-    running.set(name, begun);
-    return begun;
   };
 }

@@ -16,13 +16,7 @@ export async function listeningHooks(
   const all = Object.entries(config.hooks);
   const wanted = only === undefined && all.length > 0 ? all : [chooseEntry(config, 'hooks', only)];
   /** If the file has only a deployment's id, its name is read once. */
-  const ids = new Map<string, Promise<string>>();
-  const idOf = (target: string): Promise<string> => {
-    const known =
-      ids.get(target) ?? chooseTargetSpec(context, config, target).then(({ workflowId }) => workflowId);
-    ids.set(target, known);
-    return known;
-  };
+  const idOf = shared(async (target) => (await chooseTargetSpec(context, config, target)).workflowId);
   return Promise.all(
     wanted.map(async ([name, hook]): Promise<ListeningHook> => {
       const promotions = new Map(
@@ -44,4 +38,16 @@ export async function listeningHooks(
       };
     }),
   );
+}
+
+/** Shares the work in progress among calls for the same name. */
+export function shared<T>(work: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const running = new Map<string, Promise<T>>();
+  return (name) => {
+    const known = running.get(name);
+    if (known !== undefined) return known;
+    const begun = work(name).finally(() => running.delete(name));
+    running.set(name, begun);
+    return begun;
+  };
 }
