@@ -20,7 +20,7 @@ import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { wrongMoment } from '../ask.ts';
-import { type TemporalConnection, callTemporal } from '../connection.ts';
+import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
@@ -29,7 +29,6 @@ import { requireWorker } from '../workerPresence.ts';
 /** The result of starting a promotion: a new run, or the running one with the same name. */
 export interface PromotionStarted {
   readonly workflowId: string;
-  readonly runId: string;
   readonly disposition: 'started' | 'joined';
 }
 
@@ -42,17 +41,15 @@ export async function startPromotion(
   const workflowId = promotionWorkflowId(request);
   await requireWorker(temporal);
   try {
-    const handle = await client.workflow.start(
+    await client.workflow.start(
       WORKFLOW_TYPES.promotion,
       promotionStart({ ...request, trace: currentTrace() }, settings.taskQueue),
     );
-    return { workflowId, runId: handle.firstExecutionRunId, disposition: 'started' };
+    return { workflowId, disposition: 'started' };
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
-      throw unansweredRequest(error, settings, 'the promotion may still start');
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return { workflowId, disposition: 'joined' };
+    throw unansweredRequest(error, settings, 'the promotion may still start');
   }
-  const { runId } = await callTemporal(temporal, () => client.workflow.getHandle(workflowId).describe());
-  return { workflowId, runId, disposition: 'joined' };
 }
 
 /**
