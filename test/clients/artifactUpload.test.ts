@@ -11,7 +11,7 @@ import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { FROM_SOURCE } from '../support/fromSource.ts';
-import { listen } from '../support/listen.ts';
+import { closeServer, listen } from '../support/listen.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 import { client as clientAt, KEY } from './controlPlaneUnderTest.ts';
 import { closedPort } from './faultyService.ts';
@@ -48,10 +48,7 @@ async function startStore(
     });
   });
   const url = await listen(server);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  onTestFinished(() => closeServer(server));
   return { url, received };
 }
 

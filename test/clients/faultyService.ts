@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 
 import { ServiceError } from '../../src/clients/serviceError.ts';
 import { type AfterTest, afterTest } from '../support/afterTest.ts';
-import { freePort, listen } from '../support/listen.ts';
+import { closeServer, freePort, listen } from '../support/listen.ts';
 
 /** A request, as the service received it. */
 export interface SeenRequest {
@@ -37,10 +37,7 @@ export async function startService(
     });
   });
   const sockets = countSockets(server);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  onTestFinished(() => closeServer(server));
   return { url: await listen(server), requests, ...sockets };
 }
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { listen, urlOf } from '../support/listen.ts';
+import { closeServer, listen, urlOf } from '../support/listen.ts';
 
 const SECRET = 'what only the evaluator and Slipway know';
 
@@ -64,9 +64,8 @@ export class EvaluatorService {
     };
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  close(): Promise<void> {
+    return closeServer(this.#server);
   }
 
   #answer(body: string, response: ServerResponse): void {

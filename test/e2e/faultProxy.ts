@@ -1,6 +1,6 @@
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listen } from '../support/listen.ts';
+import { closeServer, listen } from '../support/listen.ts';
 
 /** A request as a rule sees it. */
 export interface ProxiedRequest {
@@ -126,11 +126,7 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
     log,
     rule: PASS,
     answerRule: () => undefined,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    close: () => closeServer(server),
   };
   return proxy;
 }

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 
 import protobuf from 'protobufjs';
-import { listen, urlOf } from '../support/listen.ts';
+import { closeServer, listen, urlOf } from '../support/listen.ts';
 
 /** A received span. Times are in milliseconds since 1970. */
 export interface ReceivedSpan {
@@ -52,9 +52,8 @@ export class OtlpReceiver {
     return this.spans.filter((span) => span.traceId === traceId);
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  close(): Promise<void> {
+    return closeServer(this.#server);
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 import { expect } from 'vitest';
-import { listen, urlOf } from '../support/listen.ts';
+import { closeServer, listen, urlOf } from '../support/listen.ts';
 
 /** The comments of a repository's pull requests, on a GitHub of this machine. */
 export class PullRequestComments {
@@ -48,8 +48,8 @@ export class PullRequestComments {
     return all[0]?.body ?? '';
   }
 
-  async stop(): Promise<void> {
-    await new Promise((resolve) => this.#server.close(resolve));
+  stop(): Promise<void> {
+    return closeServer(this.#server);
   }
 
   #answer(method: string, pr: number, id: number, sent: string): unknown {

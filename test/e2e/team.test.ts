@@ -9,7 +9,7 @@ import { signature } from '../../src/clients/notify/webhook.ts';
 import { Process, slipway } from './processes.ts';
 import { PullRequestComments } from './pullRequestComments.ts';
 import { eventually, Stack } from './stack.ts';
-import { listen, urlOf } from '../support/listen.ts';
+import { closeServer, listen, urlOf } from '../support/listen.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/team', import.meta.url));
 const SECRETS = { EVALUATOR_SECRET: 'planted-evaluator', SLIPWAY_HOOK_SECRET: 'planted-hook' };
@@ -86,7 +86,7 @@ afterAll(async () => {
   await listener?.stop();
   await evaluator.stop();
   await stack.stop();
-  await new Promise((resolve) => support.server.close(resolve));
+  await closeServer(support.server);
   await github.stop();
 });
 

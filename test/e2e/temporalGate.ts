@@ -4,14 +4,12 @@ import {
   constants,
   createSecureServer,
   createServer,
-  type Http2SecureServer,
-  type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { listen } from '../support/listen.ts';
 
 /** One message between a worker and Temporal. */
 export interface GatedMessage {
@@ -73,9 +71,9 @@ export async function openTemporalGate(address: string, access?: GateAccess): Pr
       refuse(stream, UNAVAILABLE),
     );
   });
-  const port = await listen(server);
+  const { host } = new URL(await listen(server));
   const gate: TemporalGate = {
-    address: `127.0.0.1:${port}`,
+    address: host,
     rule: () => undefined,
     close: async () => {
       session?.destroy();
@@ -159,10 +157,4 @@ function messageIn(body: Buffer, encoding: string | string[] | undefined): Buffe
   if (body.length < 5) return Buffer.alloc(0);
   const message = body.subarray(5);
   return body[0] === 1 && encoding === 'gzip' ? gunzipSync(message) : message;
-}
-
-function listen(server: Http2Server | Http2SecureServer): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
 }

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
+import { listen } from '../support/listen.ts';
 import { slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
@@ -169,9 +169,8 @@ it('a worker and a command reach it through an HTTP proxy', async () => {
     });
     for (const socket of [client, temporal]) socket.on('error', () => undefined);
   });
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  const { port } = proxy.address() as AddressInfo;
-  const env = { TEMPORAL_ADDRESS: 'temporal.test:7233', grpc_proxy: `http://ada:word@127.0.0.1:${port}` };
+  const { host } = new URL(await listen(proxy));
+  const env = { TEMPORAL_ADDRESS: 'temporal.test:7233', grpc_proxy: `http://ada:word@${host}` };
   const worker = slipway(['worker', '--json'], { env: { ...stack.env, ...env } });
   try {
     await worker.ready();

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { listen } from '../support/listen.ts';
+import { closeServer, listen } from '../support/listen.ts';
 
 /** An issuer like those of CI systems: discovery, keys, and tokens with any claims. */
 export interface LocalIssuer {
@@ -46,11 +45,6 @@ export async function startLocalIssuer(): Promise<LocalIssuer> {
       kid += 1;
     },
     answerKeysWith: (status) => void (keysStatus = status),
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /** Listens on loopback, by default on a free port. Returns the server's address. */
@@ -11,6 +12,14 @@ export async function listen(server: Server, port = 0): Promise<string> {
 /** The address of a server that listens on loopback: `http://127.0.0.1:PORT`. */
 export function urlOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Stops a server, and ends its connections. */
+export async function closeServer(server: HttpServer): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
 }
 
 /** A port of loopback on which no server listens. */

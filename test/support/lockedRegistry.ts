@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { create } from 'tar';
-import { listen } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -53,13 +53,7 @@ export async function startLockedRegistry(): Promise<LockedRegistry> {
     response.end(JSON.stringify({ name: path, versions, 'dist-tags': { latest } }));
   });
   const url = `${await listen(server)}/`;
-  return {
-    url,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { url, close: () => closeServer(server) };
 }
 
 /** The prefix of tarball paths. */

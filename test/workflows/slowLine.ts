@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { listen } from '../support/listen.ts';
 
 /** A way to a server that delays all that clients send, in milliseconds. */
 export async function openSlowLine(
@@ -14,7 +14,5 @@ export async function openSlowLine(
     client.on('close', () => server.destroy());
     for (const socket of [client, server]) socket.on('error', () => socket.destroy());
   });
-  line.listen(0, '127.0.0.1');
-  await once(line, 'listening');
-  return { address: `127.0.0.1:${(line.address() as AddressInfo).port}`, close: () => line.close() };
+  return { address: new URL(await listen(line)).host, close: () => line.close() };
 }

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 import { type Configuration, Provider } from 'oidc-provider';
 import { vi } from 'vitest';
-import { listen } from '../../support/listen.ts';
+import { closeServer, listen } from '../../support/listen.ts';
 
 export const CLIENT_ID = 'slipway-page';
 export const CLIENT_SECRET = 'the-secret-of-the-client';
@@ -55,12 +54,7 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
       server.removeAllListeners('request');
       server.on('request', (request, response) => void provider.callback()(request, response));
     },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 }
 

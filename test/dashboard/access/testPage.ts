@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 import { getRequestListener } from '@hono/node-server';
@@ -11,7 +10,7 @@ import type { PageEnv } from '../../../src/dashboard/access/session.ts';
 import { LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { SlipwayError } from '../../../src/domain/errors.ts';
-import { listen } from '../../support/listen.ts';
+import { closeServer, listen } from '../../support/listen.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -60,12 +59,7 @@ export async function startPage(environment: Environment): Promise<TestPage> {
   });
   return {
     url: await listen(server),
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 }
 

@@ -10,7 +10,7 @@ import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';
 import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
-import { listen } from '../../support/listen.ts';
+import { closeServer, listen } from '../../support/listen.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import { bundlePageFiles } from '../testDashboard.ts';
 import { judgedReport, someTrials } from '../promotions/judgedReport.ts';
@@ -37,10 +37,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     server = createServer((request, response) => void answer(request, response));
     url = await listen(server);
   });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterAll(() => closeServer(server));
 
   it('draws both distributions under the page’s own policy, at every width and color', async () => {
     const browser = await launchChromium();

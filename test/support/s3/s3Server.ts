@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises';
 import S3rver from '@20minutes/s3rver';
 
 import { answerOnUploads } from './unfinishedUploads.ts';
-import { listen } from '../listen.ts';
+import { closeServer, listen } from '../listen.ts';
 
 /** An S3 server on loopback. */
 export interface S3Server {
@@ -72,8 +72,7 @@ export async function startS3Server(): Promise<S3Server> {
     age: (key, putAt) => utimes(join(directory, bucket, `${key}._S3rver_object`), putAt, putAt),
     fault: () => false,
     close: async () => {
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
+      await closeServer(http);
       s3.logger.exceptions.unhandle();
       s3.logger.close();
       await rm(directory, { recursive: true, force: true });

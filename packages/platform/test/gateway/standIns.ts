@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import { afterEach, beforeEach } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
-import { listen } from '../../../../test/support/listen.ts';
+import { closeServer, listen } from '../../../../test/support/listen.ts';
 
 /** An HTTP server on loopback. */
 export interface Served {
@@ -20,11 +19,7 @@ async function serve(listener: RequestListener, port = 0): Promise<Served> {
     url: await listen(server, port),
     server,
     kill: async () => {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      if (server.listening) await closeServer(server);
     },
   };
 }

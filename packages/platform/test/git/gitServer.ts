@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { listen, urlOf } from '../../../../test/support/listen.ts';
+import { closeServer, listen, urlOf } from '../../../../test/support/listen.ts';
 
 /** A host of git repositories over http: git's `http-backend` behind a small server. */
 export class GitServer {
@@ -33,10 +33,8 @@ export class GitServer {
     return urlOf(this.#server);
   }
 
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
+  close(): Promise<void> {
+    return closeServer(this.#server);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { expect, it, vi } from 'vitest';
 
 import { ReachableAddresses } from '../../src/agentServer/webhooks/webhooks.ts';
 import { createEgress } from '../../src/runtime/egress.ts';
+import { listen } from '../../../../test/support/listen.ts';
 
 async function portOf(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
+  return Number(new URL(await listen(server)).port);
 }
 
 it('an answer that is cut off is cut off for the client too', async () => {

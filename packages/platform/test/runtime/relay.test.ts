@@ -1,16 +1,16 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 import { expect, it, vi } from 'vitest';
 
 import { pipeBoth } from '../../src/runtime/relay.ts';
+import { listen } from '../../../../test/support/listen.ts';
 
 it('a slow reader gets all of a connection that has closed', async () => {
   const server = createServer({ allowHalfOpen: true });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const { port } = new URL(await listen(server));
+  const client = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
   const [from] = (await once(server, 'connection')) as [Socket];
   const written: string[] = [];
   let takeMore: () => void = () => undefined;
