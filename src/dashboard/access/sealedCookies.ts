@@ -5,7 +5,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 
 import { isRecord } from '../../domain/scalars.ts';
 import type { Address } from './address.ts';
-import { isSession, type PageEnv, type Session } from './session.ts';
+import { type PageEnv, Session } from './session.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -26,8 +26,8 @@ export class SealedCookies {
 
   /** The browser's session; `undefined` if it has none, or it has ended. */
   session(c: Context<PageEnv>): Session | undefined {
-    const value = this.read(c, 'session');
-    return value !== undefined && isSession(value) && value.ends > Date.now() ? value : undefined;
+    const session = Session.safeParse(this.read(c, 'session')).data;
+    return session !== undefined && session.ends > Date.now() ? session : undefined;
   }
 
   startSession(c: Context<PageEnv>, session: Session): void {

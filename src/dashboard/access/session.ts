@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
+import { z } from 'zod';
+
 import type { Statement } from '../../domain/identity/statement.ts';
-import { isRecord } from '../../domain/scalars.ts';
 import type { Address } from './address.ts';
 
 /** What people may do on the page, in ascending order. Each role includes those before it. */
@@ -10,13 +11,14 @@ export const ROLES = ['view', 'release', 'admin'] as const;
 /** `view`: read. `release`: also control targets and releases. `admin`: also settings that apply to all. */
 export type Role = (typeof ROLES)[number];
 
-export interface Viewer {
+const Viewer = z.object({
   /** The `who` in the records of releases and targets: an e-mail address, the issuer's subject, or a name. */
-  readonly name: string;
+  name: z.string(),
   /** Whether an OIDC issuer proved the name; otherwise it is claimed. */
-  readonly proved: boolean;
-  readonly role: Role;
-}
+  proved: z.boolean(),
+  role: z.enum(ROLES),
+});
+export type Viewer = Readonly<z.infer<typeof Viewer>>;
 
 /** Whether a person may control targets and releases. */
 export function mayRelease({ role }: Pick<Viewer, 'role'>): boolean {
@@ -26,14 +28,15 @@ export function mayRelease({ role }: Pick<Viewer, 'role'>): boolean {
 const SESSION_MS = 12 * 3_600_000;
 
 /** The content of a browser's sealed cookie. No process stores sessions, so any process can answer. */
-export interface Session {
+export const Session = z.object({
   /** Absent: the viewer has not signed in. */
-  readonly viewer?: Viewer;
+  viewer: Viewer.optional(),
   /** The token that every form sends back, so that other sites cannot send forms. */
-  readonly csrf: string;
+  csrf: z.string(),
   /** When it ends, in milliseconds since 1970. */
-  readonly ends: number;
-}
+  ends: z.number(),
+});
+export type Session = Readonly<z.infer<typeof Session>>;
 
 /**
  * A new session. Each sign-in begins one, so that a session from another person is never continued.
@@ -45,19 +48,6 @@ export function newSession(viewer: Viewer | undefined, ends = Infinity): Session
     csrf: randomBytes(24).toString('base64url'),
     ends: Math.min(ends, Date.now() + SESSION_MS),
   };
-}
-
-export function isSession(value: unknown): value is Session {
-  if (!isRecord(value) || typeof value['csrf'] !== 'string' || typeof value['ends'] !== 'number')
-    return false;
-  const { viewer } = value;
-  return (
-    viewer === undefined ||
-    (isRecord(viewer) &&
-      typeof viewer['name'] === 'string' &&
-      typeof viewer['proved'] === 'boolean' &&
-      ROLES.some((role) => role === viewer['role']))
-  );
 }
 
 export interface PageEnv {

@@ -1,26 +1,29 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { z } from 'zod';
+
 import { SlipwayError } from '../../domain/errors.ts';
 import { parsedJson } from '../../domain/scalars.ts';
 
 /** What `slipway dev` writes for commands beside it: addresses and the path of the key's file, but never the key. */
-export interface DevState {
-  readonly pid: number;
+const DevState = z.object({
+  pid: z.number(),
   /** ISO 8601. */
-  readonly startedAt: string;
-  readonly temporal: {
+  startedAt: z.string(),
+  temporal: z.object({
     /** `host:port`. */
-    readonly address: string;
-    readonly namespace: string;
+    address: z.string(),
+    namespace: z.string(),
     /** The base URL of Temporal's UI; `null` if not known. */
-    readonly ui: string | null;
-  };
-  readonly controlPlane: string;
-  readonly dashboard: string;
-  readonly apiKeyFile: string;
-  readonly taskQueue: string;
-}
+    ui: z.string().nullable(),
+  }),
+  controlPlane: z.string(),
+  dashboard: z.string(),
+  apiKeyFile: z.string(),
+  taskQueue: z.string(),
+});
+export type DevState = Readonly<z.infer<typeof DevState>>;
 
 const DEV_STATE_FILE = 'dev.json';
 
@@ -42,7 +45,7 @@ export async function readDevState(home: string): Promise<DevState | undefined> 
       cause: error,
     });
   }
-  const state = parse(text);
+  const state = DevState.safeParse(parsedJson(text)).data;
   if (state === undefined) {
     throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} was not written by "slipway dev"`, {
       place: file,
@@ -62,19 +65,6 @@ export async function writeDevState(home: string, state: DevState): Promise<void
 
 export async function removeDevState(home: string): Promise<void> {
   await rm(join(home, DEV_STATE_FILE), { force: true });
-}
-
-function parse(text: string): DevState | undefined {
-  const value = parsedJson(text) as Partial<DevState> | null | undefined;
-  const right =
-    typeof value?.pid === 'number' &&
-    typeof value.temporal?.address === 'string' &&
-    typeof value.temporal.namespace === 'string' &&
-    typeof value.controlPlane === 'string' &&
-    typeof value.dashboard === 'string' &&
-    typeof value.apiKeyFile === 'string' &&
-    typeof value.taskQueue === 'string';
-  return right ? (value as DevState) : undefined;
 }
 
 function isAlive(pid: number): boolean {
