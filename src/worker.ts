@@ -13,7 +13,6 @@ import { askAgain } from './temporal/client/askAgain.ts';
 import { type PayloadCipher, workerCodec } from './temporal/codec/payloadCipher.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
-/** The options of a worker. */
 export interface RunWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;

@@ -32,7 +32,6 @@ import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
 import type { CheckedAt, CheckInput } from './check/checkInput.ts';
 
-/** A deployment of a target. */
 export interface DeploymentInput {
   readonly target: TargetSpec;
   readonly deploymentId: string;

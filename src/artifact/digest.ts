@@ -46,7 +46,6 @@ export function corrupt(digest: string, place: string): SlipwayError {
   });
 }
 
-/** The error if the store does not have an artifact. */
 export function artifactNotFound(digest: string, store: string): SlipwayError {
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_NOT_FOUND',

@@ -21,7 +21,6 @@ export interface Answered {
   readonly tokens: number;
 }
 
-/** The thread of a conversation. */
 export interface ConversationThread {
   /** The id to ask for, new to the agent, which may choose another (contract 001, "Endpoints"). */
   readonly id: string;

@@ -19,7 +19,6 @@ import type { WholeNumber } from '../domain/scalars.ts';
 import { type JsonLine, jsonLines, lineProblem } from '../judge/jsonLines.ts';
 import { randomFrom, sample } from '../judge/random.ts';
 
-/** One row of a dataset. */
 export interface DatasetRow {
   /** Its own id, or one made of its input: the same question has the same id in each version of the dataset. */
   readonly id: string;

@@ -100,7 +100,6 @@ function hex(sign: string): string {
   return `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
 
-/** An event as one printed line, with its schema version. */
 export function jsonLine({ event, ...fields }: JsonEvent): string {
   return `${JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields })}\n`;
 }

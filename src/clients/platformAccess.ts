@@ -21,7 +21,6 @@ export function createPlatformAccessClient(options: ServiceOptions) {
   return {
     /** Creates a key. Only this answer contains it. */
     createApiKey: (body: ApiKeyCreate) => ask(ENDPOINTS.createApiKey, { body }),
-    /** All keys, page by page. */
     eachApiKey: (query: Pick<ApiKeysQuery, 'revoked'>) =>
       eachOfPages((page) => ask(ENDPOINTS.listApiKeys, { query: { ...query, ...page } })),
     revokeApiKey: (keyId: string) => ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),

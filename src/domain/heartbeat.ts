@@ -22,7 +22,6 @@ export interface UnderWay {
   readonly buildLog: readonly string[];
 }
 
-/** Reads the details of a heartbeat; `undefined` if there are none. */
 export function readHeartbeat(details: unknown): Heartbeat | undefined {
   const { says, since } = (details ?? {}) as Partial<Record<keyof Heartbeat, unknown>>;
   return typeof says === 'string' && typeof since === 'string' ? { says, since } : undefined;

@@ -23,7 +23,6 @@ export interface RuleMatch {
   readonly problem: string | undefined;
 }
 
-/** Matches an event against each rule of a hook. */
 export function matchRules({ config, promotions }: ListeningHook, event: ReadEvent): readonly RuleMatch[] {
   return config.on.map((rule) => {
     const problem = mismatch(rule, event, event.fields);

@@ -113,7 +113,6 @@ export async function personProof(
   return { token, statement: await signStatement(statement, privateKey) };
 }
 
-/** Signs a statement with the key of a sign-in. */
 export async function signStatement(statement: Statement, privateKey: JWK): Promise<string> {
   const { kty, crv, x, y } = privateKey;
   return await new CompactSign(new TextEncoder().encode(statementAudience(statement)))

@@ -92,7 +92,6 @@ export function someInputs(inputs: readonly Input[], from: string): readonly Inp
   return inputs;
 }
 
-/** The error if there are no inputs. */
 export function noInput(from: string): SlipwayError {
   return invalid(from, 'it contains no input');
 }

@@ -32,7 +32,6 @@ import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 export const pushPreviewUpdate = defineUpdate<PreviewAnswer, [PreviewPush]>('pushPreview');
 /** Remove the preview. `temporal workflow signal --name removePreview` is enough. */
 export const removePreviewSignal = defineSignal<[Sender?]>('removePreview');
-/** The state of the preview. */
 export const previewQuery = defineQuery<PreviewState>('preview');
 
 /** Reads a push, and checks its release like the target does. @returns a sentence that says what is wrong with it. */

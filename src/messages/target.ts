@@ -83,7 +83,6 @@ export interface RollbackMessage extends Sender {
 /** The message `hold` or `unhold`. */
 export type HoldMessage = Sender;
 
-/** The message `withdraw`. */
 export interface WithdrawMessage extends Sender {
   /** The waiting release. Without `release` and `submission`: all waiting releases. */
   readonly release?: string;

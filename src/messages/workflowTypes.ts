@@ -68,7 +68,6 @@ export interface TargetInput {
 /** The type of a target's workflow, for clients that start it. */
 export type TargetWorkflow = (input?: TargetInput) => Promise<void>;
 
-/** The input of a release. */
 export interface ReleaseInput {
   readonly releaseId: string;
   readonly request: ReleaseRequest;
@@ -112,7 +111,6 @@ export interface PromotionInput {
   readonly schedule?: PromotionSchedule;
 }
 
-/** The input of a preview. */
 export interface PreviewInput {
   readonly spec: PreviewSpec;
   /** Absent: it begins. */
@@ -124,7 +122,6 @@ export interface PreviewInput {
 /** The workflow of a preview, as its clients see it. */
 export type PreviewWorkflow = (input: PreviewInput) => Promise<PreviewResult>;
 
-/** The input of a notice. */
 export interface NoticeInput {
   readonly notice: Notice;
   readonly receivers: readonly ReceiverSpec[];

@@ -2,7 +2,6 @@
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** The start of a span. */
 export interface SpanStart {
   readonly name: string;
   /** `client`: a request to a service; `server`: an answered request. Default: `internal`. */

@@ -10,7 +10,6 @@ import { unpackEnvironment } from './runtime/childEnvironment.ts';
 /** The default limit for a standstill of the event loop, in seconds. */
 const STALL_SECONDS = 30;
 
-/** An agent server's settings from the environment. */
 export type AgentEnvironment = ReturnType<typeof readAgentEnvironment>;
 
 /**

@@ -44,7 +44,6 @@ import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
-/** Options of a platform. */
 export interface PlatformOptions extends Pick<
   ControlPlaneOptions,
   | 'auditKeptMs'

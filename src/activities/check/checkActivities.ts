@@ -125,7 +125,6 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
   }
 }
 
-/** The thread of one repetition in one attempt. */
 function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
   return {
     id: executionUuid(Context.current().info.activityId, name, attempt, repetition),

@@ -9,7 +9,6 @@ import type { RequestRates } from './requestRates.ts';
 export type WatchedClient = Pick<ControlPlaneClient, 'getRevision'> &
   Partial<Pick<ControlPlaneClient, 'listDeployments'>>;
 
-/** A revision to watch. */
 export interface WatchedRevision {
   readonly deploymentId: string;
   readonly revisionId: string;

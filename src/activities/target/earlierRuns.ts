@@ -4,7 +4,6 @@ import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-w
 import type { NextWork } from '../../domain/target/targetState.ts';
 import { ifThere } from '../askTemporal.ts';
 
-/** One run of a target. */
 export interface TargetRun {
   readonly runId: string;
   readonly startedAt: Date;
@@ -71,7 +70,6 @@ export async function neverBegan(run: WorkflowHandle): Promise<boolean> {
   return events?.every((event) => event.workflowTaskCompletedEventAttributes == null) === true;
 }
 
-/** The input of a workflow. */
 export async function startInput(handle: WorkflowHandle): Promise<unknown> {
   const { events } = await handle.fetchHistory();
   const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;

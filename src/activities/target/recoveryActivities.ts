@@ -32,7 +32,6 @@ import {
   type TargetRun,
 } from './earlierRuns.ts';
 
-/** The store for records. */
 type RecordStore = Pick<ArtifactStore, 'putRecord' | 'getRecord'>;
 
 /** What an earlier run left: its state, and the work that is still running. */

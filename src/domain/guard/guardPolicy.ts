@@ -113,7 +113,6 @@ export function metricProblem(
   return undefined;
 }
 
-/** The workflow id of a release's guard. */
 export function guardWorkflowId(targetId: string, releaseId: string): string {
   return `guard:${targetId}/${releaseId}`;
 }

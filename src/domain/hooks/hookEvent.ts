@@ -74,7 +74,6 @@ export interface HookDelivery {
   readonly orders: readonly HookOrder[];
 }
 
-/** The key of a rule's tally on a target. */
 export function tallyKey(rule: string, { target }: Pick<HookOrder, 'target'>): string {
   return `${rule} ${target}`;
 }

@@ -114,7 +114,6 @@ const NOTE_MAX_BYTES = 1_000;
 export interface TakenWork {
   readonly state: HookState;
   readonly work: HookWork;
-  /** The order of its rule. */
   readonly order: HookOrder;
   /** Its rule's past, including the event. */
   readonly tally: HookTally;

@@ -117,7 +117,6 @@ export interface Standing {
   readonly approval: ApprovalPolicy | null;
   /** Who made the change to approve, beside the requester. */
   readonly madeBy?: readonly Actor[];
-  /** Who has approved. */
   readonly approvedBy: readonly Actor[];
 }
 

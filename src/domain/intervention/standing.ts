@@ -58,7 +58,6 @@ function isOver({ step, subject, restoring, status }: StepRecord, what: string):
   return step === skipped && (skipped !== 'check' || subject === what);
 }
 
-/** The step that a `skip` skips. */
 export function stepOfSkip(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
   return what === FREEZE || what === SOAK || what === JUDGE ? what : 'check';
 }

@@ -33,7 +33,6 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
   return { ...of, event: 'release_started', kind, name: releaseId, reason, artifact, commit };
 }
 
-/** The fields that all notices about a target have in common. */
 function aboutTarget(spec: TargetSpec, by: Actor): CommonFields {
   return about(spec.name, targetWorkflowId(spec), by);
 }

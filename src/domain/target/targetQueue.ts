@@ -139,7 +139,6 @@ export function releaseHold(state: TargetState): TargetState {
   return state.hold === null ? state : { ...state, hold: null };
 }
 
-/** Takes the next work from the state; `undefined` if there is none. */
 export function takeNext(
   state: TargetState,
 ): { readonly state: TargetState; readonly work: NextWork } | undefined {

@@ -45,7 +45,6 @@ export class PayloadCipher implements PayloadCodec {
     );
   }
 
-  /** Decrypts payloads. */
   // eslint-disable-next-line @typescript-eslint/require-await -- What it throws rejects.
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) => (isEncrypted(payload) ? this.#decrypt(payload) : payload));

@@ -45,7 +45,6 @@ import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 /** The largest request body, in bytes: inputs are conversations, not files. */
 const BODY_MAX_BYTES = 16 * 1_048_576;
 
-/** Options of an agent server. */
 export interface AgentServerOptions {
   agentDir: string;
   /** Relative to `agentDir`. Default `graph.json`, or `langgraph.json`. */
@@ -81,7 +80,6 @@ export interface AgentServerOptions {
   log?: Logger;
 }
 
-/** A running agent server. */
 export interface AgentServer {
   readonly url: string;
   /** Accepts no new runs. Hands pending runs over at once, running ones after `timeoutMs` or at `hurrySignal`. */

@@ -48,7 +48,6 @@ export async function listPerDeployment(directory: string): Promise<string[]> {
   return found;
 }
 
-/** Whether a path exists. */
 export async function pathExists(path: string): Promise<boolean> {
   return (await stat(path).catch(undefinedIfMissing)) !== undefined;
 }

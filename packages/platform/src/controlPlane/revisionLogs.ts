@@ -20,7 +20,6 @@ interface WaitingLine {
   readonly at: Date;
 }
 
-/** A page of a log. */
 export interface LogPage {
   /** Oldest first (`asc`) or newest first. */
   readonly order: 'asc' | 'desc';

@@ -1,6 +1,5 @@
 import { REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
 
-/** One metric of the platform. */
 export interface PlatformMetric {
   /** `histogram` counts values in buckets; `gauge` is read on each scrape. */
   readonly kind: 'histogram' | 'gauge';

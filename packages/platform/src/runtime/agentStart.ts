@@ -16,7 +16,6 @@ export interface AgentStart {
   readonly readyTimeoutMs: number;
 }
 
-/** How an agent ended: its exit code or signal. */
 export interface AgentExit {
   readonly code: number | null;
   readonly signal: string | null;

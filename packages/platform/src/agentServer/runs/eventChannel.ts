@@ -63,7 +63,6 @@ export class EventChannel {
   }
 }
 
-/** The error of a reader that is cut off. */
 export function slowReaderFrame(limit: number): Uint8Array {
   const message = `This reader fell more than ${limit} bytes behind and was cut off; the run continues.`;
   return encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));

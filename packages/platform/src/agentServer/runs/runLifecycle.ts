@@ -209,7 +209,6 @@ export class RunLifecycle {
   }
 }
 
-/** The ending of a run that was removed. */
 export const REMOVED_ENDING: RunEnding = {
   status: 'rolled_back',
   values: 'null',

@@ -104,7 +104,6 @@ interface AssistantsTable {
   updated_at: Timestamp;
 }
 
-/** A version of an assistant. */
 export interface AssistantVersionsTable {
   deployment_id: string;
   assistant_id: string;
@@ -154,7 +153,6 @@ export abstract class DeploymentStore {
   }
 }
 
-/** An agent server's connections to its database. */
 export type AgentDatabase = Awaited<ReturnType<typeof openAgentDatabase>>;
 
 /** The most connections of one agent server, because many agents share one database. */

@@ -17,7 +17,6 @@ export type AssistantContent = Omit<
   'assistant_id' | 'version' | 'created_at' | 'updated_at'
 >;
 
-/** Which versions of an assistant. */
 export type VersionQuery = Pick<AssistantSearch, 'metadata' | 'limit' | 'offset'>;
 
 /** The assistants that clients created. Each change makes a version; one of them is current. */

@@ -6,13 +6,11 @@ import type { z } from 'zod';
 
 import { DeploymentStore } from './agentDatabase.ts';
 
-/** The address of an item. */
 export interface ItemAddress {
   readonly namespace: readonly string[];
   readonly key: string;
 }
 
-/** A stored item. */
 export interface StoredItem extends ItemAddress {
   readonly value: Record<string, unknown>;
   readonly created_at: Date;

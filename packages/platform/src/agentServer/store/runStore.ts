@@ -28,7 +28,6 @@ export interface NewRun {
   readonly delaySeconds: number;
 }
 
-/** A run that has begun. */
 export interface BegunRun {
   readonly run: RunRecord;
   /** Whether writes were pending on its thread, and are kept for a rollback (`RunFootprint`). */

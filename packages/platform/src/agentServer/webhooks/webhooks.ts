@@ -12,7 +12,6 @@ const DELIVERY_TIMEOUT_MS = 10_000;
 
 const RETRY_AFTER_MS = [500, 5_000];
 
-/** Options of webhooks. */
 export interface WebhookOptions {
   /** Non-public addresses, networks and names to allow: {@link ReachableAddresses}. */
   readonly allow?: readonly string[];
