@@ -1,4 +1,3 @@
-/** The claims of an issuer about a person. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** A person's e-mail address, if the issuer has verified it. Unverified addresses can be chosen freely. */

@@ -80,7 +80,6 @@ export interface RollbackMessage extends Sender {
   readonly ifServing?: true;
 }
 
-/** The message `hold` or `unhold`. */
 export type HoldMessage = Sender;
 
 export interface WithdrawMessage extends Sender {
@@ -90,7 +89,6 @@ export interface WithdrawMessage extends Sender {
   readonly submission?: string;
 }
 
-/** The message `quarantine` or `unquarantine`. */
 export interface QuarantineMessage extends Sender {
   /** An artifact's identity, the beginning of its digest, or a revision that carries it. */
   readonly artifact?: string;
@@ -129,7 +127,6 @@ export function readRollbackMessage(
   };
 }
 
-/** Reads a release's report that it is restoring. */
 export function readRestoring(raw: unknown): Restoring | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const { releaseId, revisionId } = raw;
@@ -161,7 +158,6 @@ export function readQuarantineMessage(
     : { artifact, by: readActor(fields, origin) };
 }
 
-/** Reads which notice could not be delivered. */
 export function readUndelivered(raw: unknown): Undelivered | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const text = (name: string): string | undefined => {

@@ -87,7 +87,6 @@ export interface ReleaseInput {
   readonly late: LateBaselines;
 }
 
-/** The input of a rollback on an idle target. */
 export interface RollbackInput {
   readonly releaseId: string;
   readonly request: RollbackRequest;
@@ -119,7 +118,6 @@ export interface PreviewInput {
   readonly continueAsNewAfterEvents?: number;
 }
 
-/** The workflow of a preview, as its clients see it. */
 export type PreviewWorkflow = (input: PreviewInput) => Promise<PreviewResult>;
 
 export interface NoticeInput {
@@ -139,7 +137,6 @@ export interface NoticeResult {
   readonly reported: boolean;
 }
 
-/** What a hook starts from. */
 export interface HookInput {
   /** Its name in `slipway.yaml`. */
   readonly name: string;
@@ -149,17 +146,14 @@ export interface HookInput {
   readonly continueAsNewAfterEvents?: number;
 }
 
-/** The workflow of a hook, as those see it who start it. */
 export type HookWorkflow = (input: HookInput) => Promise<void>;
 
-/** What a guard starts from. */
 export interface GuardInput extends GuardedInput {
   readonly releaseId: string;
   /** The target's workflow. */
   readonly targetId: string;
 }
 
-/** How a guard ended. */
 export interface GuardResult {
   readonly report: GuardReport;
   /** The target's answer to the rollback, or why there is none. `null`: none was asked for. */

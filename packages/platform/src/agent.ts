@@ -19,7 +19,6 @@ import { listen } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
-/** Options of a served agent. */
 export interface ServeAgentOptions {
   dir: string;
   /** 0 takes a free port. */

@@ -184,7 +184,6 @@ type MetricLabels<Name extends MetricName> = {
   readonly [Label in keyof (typeof METRICS)[Name]['labels']]: string;
 };
 
-/** Adds to a counter, records in a histogram, or sets a gauge. */
 export type Measure = <Name extends MetricName>(
   name: Name,
   value: number,

@@ -21,7 +21,6 @@ export interface Credentials extends Origin {
   readonly tenantId: string | undefined;
 }
 
-/** Authenticates callers. */
 export type Access = ReturnType<typeof createAccess>;
 
 /** Makes an {@link Access}; `operatorKey` is the platform's own key, valid for every tenant. */
@@ -134,7 +133,6 @@ export function requireCaller(access: Access): MiddlewareHandler {
   };
 }
 
-/** The origin of a request. */
 export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin {
   const env = c.env as { incoming?: IncomingMessage } | undefined;
   return { address: access.addressOf(env?.incoming), userAgent: c.req.header('user-agent') ?? null };

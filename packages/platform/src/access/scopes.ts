@@ -7,7 +7,6 @@ import { matchedRoutes } from 'hono/route';
 import { HttpProblem } from '../http/problem.ts';
 import { callerOf, isOperator, permits } from './caller.ts';
 
-/** The name of an endpoint of the control plane. */
 export type Operation = keyof typeof CONTROL_PLANE_ENDPOINTS;
 
 /**

@@ -15,7 +15,6 @@ export interface ExecutionEvent {
   readonly data: string;
 }
 
-/** Input and options of one execution. */
 export interface ExecutionRequest {
   readonly graph: CompiledGraph;
   readonly input: unknown;
