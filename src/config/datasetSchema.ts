@@ -56,14 +56,14 @@ const DatasetOfCheck = z
       .optional()
       .describe('How many rows are asked at once. Default: 4, or 1 if the check expects a maxLatency'),
   })
-  .superRefine(({ path, url, digest }, context) => {
-    if (path !== undefined && url !== undefined) {
-      context.addIssue({ code: 'custom', path: ['url'], message: 'expected a path or a url, and not both' });
-    }
-    if (path === undefined && url === undefined && digest === undefined) {
-      context.addIssue({ code: 'custom', message: 'expected a path, a url or a digest' });
-    }
-  });
+  .refine(({ path, url }) => path === undefined || url === undefined, {
+    path: ['url'],
+    message: 'expected a path or a url, and not both',
+  })
+  .refine(
+    ({ path, url, digest }) => (path ?? url ?? digest) !== undefined,
+    'expected a path, a url or a digest',
+  );
 
 const PassRate = z
   .string('expected a share such as 95%')

@@ -124,14 +124,10 @@ export const TimeZone = Text.refine(isTimeZone, {
 }).describe('An IANA time zone: Europe/Berlin');
 
 /** Reports a freeze, or hours, that no time can be within. */
-export function possibleFreeze(
-  freeze: Parameters<typeof freezeProblem>[0],
-  context: z.core.$RefinementCtx,
-): void {
+export const possibleFreeze = unlessAny(function* (freeze: Parameters<typeof freezeProblem>[0]) {
   const problem = freezeProblem(freeze);
-  if (problem === undefined) return;
-  context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
-}
+  if (problem !== undefined) yield { path: [problem.field], message: problem.message };
+});
 
 const Freeze = z
   .strictObject({

@@ -5,7 +5,7 @@ import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { BaseUrl, Duration, SecretReference, ServiceUrl, SHARE, Text } from './fields.ts';
+import { BaseUrl, Duration, SecretReference, ServiceUrl, SHARE, Text, unlessAny } from './fields.ts';
 import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
@@ -78,15 +78,19 @@ const Metric = z
     feedback: Feedback.optional().describe('The mean of the scores in the tracing project'),
     ...LIMIT,
   })
-  .superRefine(({ prometheus, http, feedback, ...limits }, context) => {
-    const wrong = (path: string[], message: string): void =>
-      context.addIssue({ code: 'custom', path, message });
-    if ([prometheus, http, feedback].filter((source) => source !== undefined).length !== 1)
-      wrong([], 'expected one of prometheus, http and feedback');
-    const problem = metricProblem({ ...limits, url: http?.url });
-    if (problem !== undefined)
-      wrong(problem.field === 'url' ? ['http', 'url'] : [problem.field], problem.message);
-  });
+  .refine(
+    ({ prometheus, http, feedback }) =>
+      [prometheus, http, feedback].filter((source) => source !== undefined).length === 1,
+    'expected one of prometheus, http and feedback',
+  )
+  .superRefine(
+    unlessAny(function* ({ http, ...limits }) {
+      const problem = metricProblem({ ...limits, url: http?.url });
+      if (problem === undefined) return;
+      const { field, message } = problem;
+      yield { path: field === 'url' ? ['http', field] : [field], message };
+    }),
+  );
 
 export const Metrics = z.record(
   z
@@ -120,17 +124,15 @@ const GuardFields = z
       .optional()
       .describe('Whether a rollback puts the target on hold, as a person’s does. Default: true'),
   })
-  .superRefine((guard, context) => {
-    const { for: forMs, every, after = every } = guard;
-    const wrong = (path: string, message: string): void =>
-      context.addIssue({ code: 'custom', path: [path], message });
-    if (forMs === 0) wrong('for', 'expected more than 0');
-    if (every < EVERY_LEAST_MS) wrong('every', 'expected at least 1s');
-    else if (forMs > 0 && every > forMs)
-      wrong('every', 'is longer than for, so that nothing is asked in time');
-    else if (after > forMs && forMs > 0)
-      wrong('after', 'is longer than for, so that nothing is asked in time');
-  });
+  .superRefine(
+    unlessAny(function* ({ for: forMs, every, after = every }) {
+      const tooLong = 'is longer than for, so that nothing is asked in time';
+      if (forMs === 0) yield { path: ['for'], message: 'expected more than 0' };
+      if (every < EVERY_LEAST_MS) yield { path: ['every'], message: 'expected at least 1s' };
+      else if (forMs > 0 && every > forMs) yield { path: ['every'], message: tooLong };
+      else if (forMs > 0 && after > forMs) yield { path: ['after'], message: tooLong };
+    }),
+  );
 
 /** `guard` of a target: a duration alone is `for`. */
 export const Guard = z.union([

@@ -42,14 +42,11 @@ const Schedule = z
         'How late a start may be if Temporal or all workers were down; later ones are dropped. Default: 10m',
       ),
   })
-  .superRefine(({ cron, every }, context) => {
-    if ((cron === undefined) === (every === undefined)) {
-      context.addIssue({ code: 'custom', path: ['cron'], message: 'expected either cron or every' });
-    }
-    if (every !== undefined && every < 1_000) {
-      context.addIssue({ code: 'custom', path: ['every'], message: 'expected at least 1s' });
-    }
-  });
+  .refine(({ cron, every }) => (cron === undefined) !== (every === undefined), {
+    path: ['cron'],
+    message: 'expected either cron or every',
+  })
+  .refine(({ every = 1_000 }) => every >= 1_000, { path: ['every'], message: 'expected at least 1s' });
 
 const Approval = z
   .strictObject({
