@@ -30,8 +30,7 @@ export interface FreezeSpan {
   readonly until: number;
 }
 
-/** A freeze in force began at most this many days ago. */
-const LONGEST_DAYS = { weekly: 8, daily: 2 } as const;
+const PERIOD_MS = { weekly: 7 * DAY_MS, daily: DAY_MS } as const;
 /** If freezes follow each other without a gap for longer than this, they are reported as ending then. */
 const LONGEST_MS = 100 * DAY_MS;
 
@@ -55,7 +54,10 @@ export function nextFreeze(windows: readonly FreezeWindow[], at: number): number
   return Math.min(at + DAY_MS, ...spans.map(({ from }) => from));
 }
 
-/** All periods between two instants in which a freeze is in force. They are not cut at these instants. */
+/**
+ * All periods between two instants in which a freeze without a {@link freezeProblem} is in force. They are not cut at
+ * these instants.
+ */
 export function freezeSpans(window: FreezeWindow, from: number, to: number): readonly FreezeSpan[] {
   const begins = parseFreezeMoment(window.from);
   const ends = parseFreezeMoment(window.until);
@@ -85,32 +87,27 @@ function occurrences(
     from: beginningOf(first, timeZone),
     until: instantOf(last, timeZone, 'second'),
   });
-  if (begins.kind === 'once') return ends.kind === 'once' ? [span(begins.at, ends.at)] : [];
-  if (ends.kind === 'once') return [];
-  const before = LONGEST_DAYS[begins.kind];
-  const days = Math.ceil((to - from) / DAY_MS) + before + 1;
-  const firstDay = Math.floor(localTimeAt(from, timeZone) / DAY_MS - before) * DAY_MS;
-  return Array.from({ length: days + 1 }, (_, day) => firstDay + day * DAY_MS)
-    .filter((day) => begins.kind === 'daily' || new Date(day).getUTCDay() === begins.weekday)
-    .map((day) => span(day + begins.ms, day + daysUntil(begins, ends) * DAY_MS + ends.ms));
+  if (begins.kind === 'once') return [span(begins.at, ends.at)];
+  const period = PERIOD_MS[begins.kind];
+  const difference = (ends.at - begins.at) % period;
+  const lasts = difference > 0 ? difference : difference + period;
+  // One more on each side, because clocks may be changed.
+  const first = Math.floor((localTimeAt(from, timeZone) - begins.at) / period) - 2;
+  const count = Math.ceil((to - from) / period) + 4;
+  return Array.from({ length: count }, (_, number) => {
+    const start = begins.at + (first + number) * period;
+    return span(start, start + lasts);
+  });
 }
 
-type Recurring = Exclude<FreezeMoment, { kind: 'once' }>;
-
-function daysUntil(begins: Recurring, ends: Recurring): number {
-  const isLater = ends.ms > begins.ms;
-  if (begins.kind === 'daily' || ends.kind === 'daily') return isLater ? 0 : 1;
-  const days = (ends.weekday - begins.weekday + 7) % 7;
-  return days === 0 && !isLater ? 7 : days;
+/** When a freeze begins or ends. `at`: if it recurs, the first time since 1970. */
+interface FreezeMoment {
+  readonly kind: 'once' | keyof typeof PERIOD_MS;
+  readonly at: LocalTime;
 }
 
-/** When a freeze begins or ends: once, weekly (`weekday`: 0 for Sunday) or daily. `ms`: since midnight. */
-type FreezeMoment =
-  | { readonly kind: 'once'; readonly at: LocalTime }
-  | { readonly kind: 'weekly'; readonly weekday: number; readonly ms: number }
-  | { readonly kind: 'daily'; readonly ms: number };
-
-const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+/** In the order of January 1970. */
+const WEEKDAYS = ['thu', 'fri', 'sat', 'sun', 'mon', 'tue', 'wed'];
 const MOMENT =
   /^(?:(?<date>\d{4}-\d{2}-\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
 
@@ -127,8 +124,8 @@ export function parseFreezeMoment(text: string): FreezeMoment | undefined {
     return exists ? { kind: 'once', at: midnight + ms } : undefined;
   }
   if (hour === undefined) return undefined;
-  if (weekday === undefined) return { kind: 'daily', ms };
-  return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), ms };
+  if (weekday === undefined) return { kind: 'daily', at: ms };
+  return { kind: 'weekly', at: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()) * DAY_MS + ms };
 }
 
 /** What is wrong with a freeze's start and end; `undefined` if nothing. Uses no time zone, for workflows. */
@@ -144,7 +141,7 @@ export function freezeProblem({
   if (begins.kind !== ends.kind) {
     return { field: 'until', message: `expected a moment of the same kind as from: "${from}"` };
   }
-  if (begins.kind === 'once' && ends.kind === 'once' && begins.at >= ends.at) {
+  if (begins.kind === 'once' && begins.at >= ends.at) {
     return { field: 'until', message: 'expected a moment after from' };
   }
   return undefined;
