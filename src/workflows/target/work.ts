@@ -1,4 +1,3 @@
-import { errorText } from '@slipway/contract/codedError';
 import { TypedSearchAttributes } from '@temporalio/common';
 import {
   ApplicationFailure,
@@ -19,6 +18,7 @@ import { lateBaselines } from '../../domain/target/lateRevisions.ts';
 import type { NextWork, Running, TargetState } from '../../domain/target/targetState.ts';
 import { workflowResult } from '../../domain/workflowResult.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';
+import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { emptyConclusion, instructionsAfter } from '../release/conclude.ts';
 import { release } from '../release/release.ts';
@@ -110,8 +110,7 @@ export async function resultOf(
   try {
     return await workflowResult(child);
   } catch (error) {
-    const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
-    const message = errorText(cause);
+    const { message } = explain(error instanceof ChildWorkflowFailure ? error.cause : error);
     const reason = `its workflow ended without a result: ${message}`;
     const ending = { outcome: 'errored', reason, code: 'SLIPWAY_INTERNAL' } as const;
     const target = work.kind === 'release' ? work.request.target : spec;

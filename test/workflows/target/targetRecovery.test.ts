@@ -52,6 +52,18 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     await remembers(target, good);
   });
 
+  it('terminated as well as its release, records the release’s own end', async () => {
+    const { target } = await busy();
+    target.world.gate('redeployRevision');
+    await target.handle.terminate('by hand');
+    await target.world.called('redeployRevision');
+    await target.startOnly();
+    await target.viewOnce(({ running }) => running?.releaseId === 'release-2');
+    await target.child('release-2').terminate('by hand too');
+    const reason = 'its workflow ended without a result: by hand too';
+    expect(await target.ended('release-2')).toMatchObject({ outcome: 'errored', reason });
+  });
+
   it('terminated while a release was queued, releases it in its next run', async () => {
     const target = harness.newTarget();
     await target.release('a');
