@@ -24,8 +24,8 @@ export interface Answered {
 export interface ConversationThread {
   /** The id to ask for, new to the agent, which may choose another (contract 001, "Endpoints"). */
   readonly id: string;
-  /** Called if the thread could not be removed and stays at the agent. */
-  readonly onLeft: (error: unknown) => void;
+  /** Called if the thread could not be removed and stays at the agent, with the id that the agent chose. */
+  readonly onLeft: (threadId: string, error: unknown) => void;
 }
 
 /** Timeout of removing a thread, in milliseconds. It is separate from the check's, which may be canceled by then. */
@@ -83,7 +83,7 @@ async function converse(
     }
     throw new TypeError('a conversation has at least one turn');
   } finally {
-    await removeThread(agent, threadId).catch(onLeft);
+    await removeThread(agent, threadId).catch((error: unknown) => onLeft(threadId, error));
   }
 }
 

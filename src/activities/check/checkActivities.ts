@@ -120,7 +120,7 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
   for (let repetition = made; repetition < repetitionsOf(check).planned; repetition++) {
     const { id, onLeft } = threadOf(check, attempt - 1, repetition);
     await removeThread(agent, id).catch((error: unknown) => {
-      if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(error);
+      if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(id, error);
     });
   }
 }
@@ -128,7 +128,7 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
 function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
   return {
     id: executionUuid(Context.current().info.activityId, name, attempt, repetition),
-    onLeft: (error) => warn('the thread of a check could not be removed', error),
+    onLeft: (threadId, error) => warn(`the thread ${threadId} of a check could not be removed`, error),
   };
 }
 

@@ -173,10 +173,7 @@ async function askOne(
         evaluating,
         signal,
         begun,
-        thread: () => {
-          const id = randomUUID();
-          return { id, onLeft: () => onLeft(id) };
-        },
+        thread: () => ({ id: randomUUID(), onLeft }),
         onAnswered: shownRun,
         onProgress: (progress) => {
           begun = progress;

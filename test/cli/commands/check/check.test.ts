@@ -10,7 +10,7 @@ import {
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { type CheckOptions, runCheckCommand } from '../../../../src/cli/commands/check/check.ts';
 import { createRunApiClient } from '../../../../src/clients/runApi.ts';
-import { startService } from '../../../clients/faultyService.ts';
+import { json, startService } from '../../../clients/faultyService.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
@@ -36,6 +36,8 @@ checks:
       - resume: true
         expect: { contains: Ada }
 `;
+
+const OWN_THREAD = '44444444-4444-4444-8444-444444444444';
 
 const folder = useFolder();
 let agent: AgentUnderTest;
@@ -70,7 +72,7 @@ async function check(
   const output = testOutput({ json });
   const context = { output, home: join(folder, 'home'), environment };
   const exitCode = await runCheckCommand(context, wanted, { config, concurrency: 4, ...options });
-  return { exitCode, events: output.events, said: output.said.join('\n') };
+  return { exitCode, ...output, said: output.said.join('\n') };
 }
 
 describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () => {
@@ -151,6 +153,18 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
     });
     expect(exitCode).toBe(0);
     expect(service.requests).toHaveLength(3);
+  });
+
+  it('names the thread that it could not remove, also if the agent chose its id', async () => {
+    const service = await startService(({ method, url }, response) => {
+      const at = '2026-11-21T10:00:00Z';
+      const thread = { created_at: at, updated_at: at, metadata: {}, status: 'idle', values: null };
+      if (method === 'DELETE') json(response, 500, { detail: 'it is busy' });
+      else if (url === '/threads') json(response, 200, { ...thread, thread_id: OWN_THREAD });
+      else response.setHeader('content-type', 'text/event-stream').end(`event: values\ndata: "Ada"\n\n`);
+    });
+    const { noted } = await check(service.url, { json: false });
+    expect(noted).toEqual([`the thread ${OWN_THREAD} of a check could not be removed from the agent`]);
   });
 
   it('ends with 6 if the agent cannot be reached, which is no verdict', async () => {
