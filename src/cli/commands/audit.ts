@@ -23,6 +23,8 @@ import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { retryBusy } from '../retryBusy.ts';
 import { counted } from '../ui/text.ts';
+import { artifactStoreOf } from './artifact/artifactOf.ts';
+import { FORGOTTEN, readForgotten } from './target/forgottenTarget.ts';
 import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 
 /** A rule was broken: a person must look. */
@@ -39,15 +41,18 @@ export async function runAuditCommand(
   options: FileOptions,
 ): Promise<number> {
   const { output } = context;
-  const { config } = await loadConfig(options.config);
+  const { config, folder } = await loadConfig(options.config);
+  const openStore = () => artifactStoreOf({ config, folder }, context);
   const targets = await chooseTargetSpecs(context, config, wanted);
   const broken = await withTemporal(context, async (temporal) => {
     let count = 0;
     const looked = [];
     for (const { name, spec, workflowId } of targets) {
       const histories = await fetchAudited(temporal, workflowId).catch(
-        onSlipwayError((error) => {
-          if (wanted !== undefined) throw error;
+        onSlipwayError(async (error) => {
+          if ((await readForgotten(context, openStore, workflowId)) !== undefined)
+            output.warn(`${name}: ${FORGOTTEN} and its histories: only its revisions are checked`);
+          else if (wanted !== undefined) throw error;
           return [];
         }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
       );

@@ -35,9 +35,12 @@ export interface StatusSections {
   readonly status: {
     /** The target's own answer. */
     readonly status: {
-      readonly from: 'target';
+      /** `record`: Temporal no longer has the target. Its record in the artifact store has no queue and no history. */
+      readonly from: 'target' | 'record';
       /** `false`: it has never accepted a release. */
       readonly known: boolean;
+      /** With `record`: when the target stored it. */
+      readonly recordedAt?: Instant;
       readonly running: Running | null;
       /** The steps of the release or rollback that runs. */
       readonly progress: Progress | null;

@@ -109,24 +109,33 @@ async function keptByTemporal(
 }
 
 /**
- * A release's record in the store; without an id, the newest. Record names begin with the start time.
+ * A release's record in the store; without an id, the newest.
  * @param row - its row, if known. The store may have a record of the same release of this target from before Temporal
  * lost its data.
  */
 export async function recordOf(
   store: ArtifactStore,
-  { name: target, workflowId: targetId }: NamedTarget,
+  named: NamedTarget,
   releaseId: string | undefined,
   row?: Pick<PastRelease, 'startedAt'>,
 ): Promise<ReleaseResult | undefined> {
+  for await (const result of recordsOf(store, named, releaseId))
+    if (row === undefined || result.startedAt === row.startedAt) return result;
+  return undefined;
+}
+
+/** The records of a target's releases and rollbacks, newest first. Record names begin with the start time. */
+export async function* recordsOf(
+  store: ArtifactStore,
+  { name: target, workflowId: targetId }: NamedTarget,
+  releaseId?: string,
+): AsyncGenerator<ReleaseResult> {
   const names = await store.listRecords(`${target}/`);
   const called = names.filter((name) => releaseId === undefined || name.endsWith(`-${releaseId}.json`));
   for (const name of called.reverse()) {
     const record = (await store.getRecord(name)) as ReleaseRecord | undefined;
     if (record === undefined) continue;
     const { workflowId, ...result } = record;
-    if (workflowId !== undefined && workflowId !== `${targetId}/${result.releaseId}`) continue;
-    if (row === undefined || result.startedAt === row.startedAt) return result;
+    if (workflowId === undefined || workflowId === `${targetId}/${result.releaseId}`) yield result;
   }
-  return undefined;
 }

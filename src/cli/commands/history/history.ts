@@ -1,3 +1,4 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { shortArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
@@ -11,6 +12,8 @@ import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { FORGOTTEN, releasesOfForgotten } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 
 /**
@@ -22,12 +25,13 @@ export async function runHistoryCommand(
   wanted: string | undefined,
   { config: path, last }: { readonly config?: string; readonly last: number },
 ): Promise<number> {
-  const { config } = await loadConfig(path);
+  const { config, folder } = await loadConfig(path);
+  const openStore = () => artifactStoreOf({ config, folder }, context);
   const targets = await chooseTargetSpecs(context, config, wanted);
   return withTemporal(context, async (temporal) => {
     let sealed: SlipwayError | undefined;
     for (const target of targets) {
-      const problem = await printHistory(context, temporal, target, last);
+      const problem = await printHistory(context, temporal, target, last, openStore);
       sealed ??= problem;
     }
     if (sealed !== undefined) throw sealed;
@@ -37,23 +41,32 @@ export async function runHistoryCommand(
 
 /** @returns the error if the key of the target's payloads is missing, which must hide no other target. */
 export async function printHistory(
-  { output }: CommandContext,
+  context: CommandContext,
   temporal: TemporalConnection,
-  { name, workflowId }: Pick<ChosenTarget, 'name' | 'workflowId'>,
+  target: Pick<ChosenTarget, 'name' | 'workflowId'>,
   last: number,
+  openStore: () => ArtifactStore,
 ): Promise<SlipwayError | undefined> {
+  const { output } = context;
+  const { name, workflowId } = target;
   const past = await pastReleases(temporal, workflowId).catch(ifSealed((error) => error));
   output.print(output.style.strong(name));
   if (past instanceof SlipwayError) {
     output.print(`  ${past.message}`);
     return past;
   }
-  const releases = past?.releases.slice(0, last) ?? [];
+  const releases =
+    past?.releases.slice(0, last) ?? (await releasesOfForgotten(context, openStore, target, last));
   for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
   if (releases.length === 0) output.print('  has never taken a release');
   else {
     const lines = historyLines(releases, Date.now(), output.columns() - 2, output.style);
     for (const line of lines) output.print(`  ${line}`);
+  }
+  if (past === undefined && releases.length > 0) {
+    output.warn(
+      `${FORGOTTEN}: this list comes from the artifact store; it lacks releases that never started`,
+    );
   }
   const why = past?.unanswered ?? null;
   if (why !== null) {

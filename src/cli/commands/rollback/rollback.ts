@@ -9,9 +9,7 @@ import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
 import { readWhatServes } from '../../../inspection/deployment/seeDeployment.ts';
-import { type RollbackMessage, targetStart } from '../../../messages/target.ts';
-import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import { callTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
@@ -24,6 +22,7 @@ import { openTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { askTarget } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 
@@ -65,35 +64,12 @@ export async function runRollbackCommand(
     ]);
     try {
       const message = { ...requestedBy, to: options.to, serving, requestId, identity };
-      const taken = await askRollback(temporal, chosen, message, store);
+      const taken = await askTarget(temporal, chosen, store, () => rollBack(temporal, workflowId, message));
       return await reportRollback(context, temporal, chosen, taken, options, signal);
     } finally {
       await temporal.close();
     }
   }, context.output);
-}
-
-/**
- * Asks the target to roll back. If Temporal does not have it any longer, because it was terminated and its retention has
- * passed, starts it again: it reads its state from the artifact store.
- */
-export function askRollback(
-  temporal: TemporalConnection,
-  { spec, workflowId }: Pick<ChosenTarget, 'spec' | 'workflowId'>,
-  message: RollbackMessage,
-  openStore: () => ArtifactStore,
-): Promise<RollbackTaken> {
-  const ask = () => rollBack(temporal, workflowId, message);
-  return ask().catch(
-    onSlipwayError(async (neverReleased) => {
-      const store = openStore();
-      if ((await readTargetRecord(store, workflowId)) === undefined) throw neverReleased;
-      const { client, settings } = temporal;
-      const start = targetStart(spec, store.url, settings.taskQueue);
-      await callTemporal(temporal, () => client.workflow.start(WORKFLOW_TYPES.target, start));
-      return ask();
-    }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
-  );
 }
 
 /** Reports a rollback that was requested and, with `--wait`, its progress and its end. @returns the exit code. */

@@ -1,7 +1,6 @@
 import { pick } from '@slipway/contract/pick';
 
-import type { Config } from '../../../config/configSchema.ts';
-import { loadConfig } from '../../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
@@ -15,6 +14,7 @@ import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { wrapLine } from '../../ui/text.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
@@ -30,10 +30,10 @@ export async function runStatusCommand(
   wanted: string | undefined,
   options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
-  const { config } = await loadConfig(options.config);
+  const { config, folder } = await loadConfig(options.config);
   const targets = await chooseTargetSpecs(context, config, wanted);
   return withTemporal(context, (temporal) =>
-    printStatus(context, temporal, { config, targets }, options.last),
+    printStatus(context, temporal, { config, folder, targets }, options.last),
   );
 }
 
@@ -41,7 +41,7 @@ export async function runStatusCommand(
 export async function printStatus(
   context: CommandContext,
   temporal: TemporalConnection,
-  { config, targets }: { readonly config: Config; readonly targets: readonly ChosenTarget[] },
+  { config, folder, targets }: Project & { readonly targets: readonly ChosenTarget[] },
   last: number,
 ): Promise<number> {
   const { output } = context;
@@ -49,11 +49,12 @@ export async function printStatus(
     for (const line of lines.flatMap((text) => wrapLine(text, output.columns(), LINE_INDENT)))
       output.print(line);
   };
+  const openStore = () => artifactStoreOf({ config, folder }, context);
   /** That no worker answers, which holds for all targets. */
   let silence: SlipwayError | undefined;
   let problem: SlipwayError | undefined;
   for (const target of targets) {
-    const status = await targetStatus(context, temporal, target, { last, silence });
+    const status = await targetStatus(context, temporal, target, { last, silence, openStore });
     const why = status.unanswered?.silence;
     if (why?.code === 'SLIPWAY_NO_WORKER') silence = why;
     else problem ??= why;
@@ -80,8 +81,9 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   return {
     event: 'status',
     ...pick(status, 'target', 'workflowId', 'workflowUrl', 'dashboardUrl'),
-    from: 'target',
+    from: status.recordedAt === undefined ? 'target' : 'record',
     known: view !== undefined,
+    recordedAt: status.recordedAt,
     running,
     progress: progress ?? null,
     call: status.call,

@@ -21,6 +21,7 @@ import { outcomeCell } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { counted, fitLine, MARKS, type Style } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
+import { FORGOTTEN } from '../target/forgottenTarget.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
@@ -43,6 +44,17 @@ export function statusLines(
   }
   if (view === undefined) return [...head, '  has never taken a release'];
   const { state } = view;
+  if (status.recordedAt !== undefined) {
+    return [
+      ...head,
+      `  ${style.warn(`${FORGOTTEN}: this is its record of ${exactText(status.recordedAt)} in the artifact store`)}`,
+      '  The next release, rollback or hold starts it again with this state.',
+      ...needsPersonLines(state, now, style),
+      ...targetLines(status, view, now, style),
+      ...quarantineLines(target, state, style),
+      `  unknown  what runs and waits; for past releases: slipway history ${target}`,
+    ];
+  }
   return [
     ...head,
     ...needsPersonLines(state, now, style),

@@ -1,3 +1,4 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { endGuard, type GuardReport } from '../../../domain/guard/guarding.ts';
@@ -16,6 +17,7 @@ import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
+import { readForgotten } from '../target/forgottenTarget.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
@@ -23,6 +25,8 @@ export interface TargetStatus
   extends UnderWay, Pick<EventOf<'status'>, 'target' | 'workflowId' | 'workflowUrl' | 'dashboardUrl'> {
   /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
   readonly view: TargetView | undefined;
+  /** When the state was stored, if Temporal no longer has the target. */
+  readonly recordedAt?: string;
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
   /** What the guard of the last release measured last; `null` if it measures nothing. */
@@ -45,6 +49,8 @@ interface StatusQuestion {
   readonly last: number;
   /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;
+  /** The store with the records of targets. */
+  readonly openStore: () => ArtifactStore;
 }
 
 /**
@@ -55,7 +61,7 @@ export async function targetStatus(
   context: CommandContext,
   temporal: TemporalConnection,
   { name: target, spec, workflowId }: Omit<ChosenTarget, 'settings'>,
-  { last, silence: known }: StatusQuestion,
+  { last, silence: known, openStore }: StatusQuestion,
 ): Promise<TargetStatus> {
   const localHold = await readLocalHold(context.home, spec);
   const asked = known ?? (await askTarget(temporal, workflowId));
@@ -74,7 +80,12 @@ export async function targetStatus(
   const status = { target, workflowId, localHold, ...unread, ...links };
   const deploymentUnread = 'the target has never taken a release';
   const nothing = { ...status, dashboardUrl: null, workflowUrl: null, deployment: deploymentUnread };
-  if (asked === undefined) return nothing;
+  if (asked === undefined) {
+    const recorded = await readForgotten(context, openStore, workflowId);
+    if (recorded === undefined) return nothing;
+    const view = { state: recorded.state, running: null };
+    return { ...nothing, view, recordedAt: recorded.at, deployment: await seeDeployment(context, spec) };
+  }
   if (!(asked instanceof SlipwayError)) {
     const running = asked.view?.running ?? null;
     const guard = asked.view?.state.guard;

@@ -7,6 +7,8 @@ import { queryTarget, setHold } from '../../../temporal/client/target/targetClie
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { askTarget } from './forgottenTarget.ts';
 import { describeHold, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
@@ -21,18 +23,24 @@ export async function runHoldCommand(
   options: MessageOptions,
 ): Promise<number> {
   const { output, home } = context;
-  const { config, folder } = await loadConfig(options.config);
-  const { name, spec, workflowId } = await chooseTargetSpec(context, config, wanted);
-  const by = await readRequester(context, folder, options.reason);
+  const file = await loadConfig(options.config);
+  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const { name, spec, workflowId } = chosen;
+  const by = await readRequester(context, file.folder, options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, spec);
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, async (temporal) => {
-    const answer = await setHold(temporal, workflowId, holding, by);
+    const answer = await askTarget(
+      temporal,
+      chosen,
+      () => artifactStoreOf(file, context),
+      () => setHold(temporal, workflowId, holding, by),
+    );
     const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
     return { ...answer, hold: view?.state.hold ?? null };
   }).catch(
     onSlipwayError((error) => {
-      // Without a workflow there was only a hold on this machine, and that has ended.
+      // Without a target there was only a hold on this machine, and that has ended.
       if (removedLocal) return undefined;
       throw error;
     }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
@@ -75,12 +83,18 @@ export async function runQuarantineCommand(
   options: MessageOptions,
 ): Promise<number> {
   const { output } = context;
-  const { config, folder } = await loadConfig(options.config);
-  const { name, workflowId } = await chooseTargetSpec(context, config, wanted);
-  const by = await readRequester(context, folder, options.reason);
+  const file = await loadConfig(options.config);
+  const chosen = await chooseTargetSpec(context, file.config, wanted);
+  const { name, workflowId } = chosen;
+  const by = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
     const message = { ...by, artifact };
-    const identity = await setQuarantine(temporal, workflowId, quarantined, message);
+    const identity = await askTarget(
+      temporal,
+      chosen,
+      () => artifactStoreOf(file, context),
+      () => setQuarantine(temporal, workflowId, quarantined, message),
+    );
     output.event({
       event: 'quarantine',
       target: name,

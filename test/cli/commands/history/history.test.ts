@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { historyLines, printHistory } from '../../../../src/cli/commands/history/history.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
@@ -84,6 +85,8 @@ it('of a target whose payload key is missing is returned as the problem, and hid
   });
   const output = testOutput();
   const context = { output, home: '/nowhere', environment: {} };
-  expect(await printHistory(context, temporal, { name: 'staging', workflowId: 'w' }, 5)).toBe(sealed);
+  const target = { name: 'staging', workflowId: 'w' };
+  const openStore = () => openArtifactStore('/nowhere');
+  expect(await printHistory(context, temporal, target, 5, openStore)).toBe(sealed);
   expect(output.said).toEqual(['staging', '  it is encrypted with the key "old"']);
 });

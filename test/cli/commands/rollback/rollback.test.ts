@@ -1,18 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { beforeEach, expect, it } from 'vitest';
 
 import { type ArtifactStore, recordPath } from '../../../../src/artifact/artifactStore.ts';
 import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { askRollback, recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
+import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
-import { targetOn } from '../../../activities/activitiesUnderTest.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
-import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
 
 let folder: string;
@@ -108,20 +105,4 @@ it('leaves out what is damaged', async () => {
   for (const name of ['production/2-release-2.json', targetRecordName(PRODUCTION.workflowId)])
     await writeFile(join(folder, recordPath(name)), '{');
   expect(await verdicts()).toEqual([['a', true]]);
-});
-
-it('starts a target that only the artifact store has, so that it rolls back', async () => {
-  const gone = () => Promise.reject(new WorkflowNotFoundError('gone', PRODUCTION.workflowId, undefined));
-  const answer = { requestId: 'r', disposition: 'queued', reason: '', serves: 'a', onHold: true };
-  const handle = { describe: gone, executeUpdate: gone as () => Promise<unknown> };
-  const workflow = {
-    getHandle: () => handle,
-    start: () => Promise.resolve((handle.executeUpdate = () => Promise.resolve(answer))),
-  };
-  const chosen = { ...PRODUCTION, spec: targetOn('http://127.0.0.1:1') };
-  const asked = () => askRollback(answeringTemporal({ workflow }), chosen, { to: 'a' }, () => store);
-  await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
-  const at = '2026-11-21T12:00:00.000Z';
-  await store.putRecord(targetRecordName(PRODUCTION.workflowId), { at, state: EMPTY_TARGET });
-  expect(await asked()).toMatchObject({ disposition: 'queued', serves: 'a' });
 });

@@ -1,0 +1,71 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { readTargetRecord } from '../../../artifact/targetRecord.ts';
+import { onSlipwayError } from '../../../domain/errors.ts';
+import { pastOfResult, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { Kept } from '../../../domain/target/targetState.ts';
+import { recordsOf } from '../../../inspection/release/findRelease.ts';
+import { targetStart } from '../../../messages/target.ts';
+import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { callTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
+import type { CommandContext } from '../../context.ts';
+import type { ChosenTarget } from './targetAccess.ts';
+
+/**
+ * A target that Temporal no longer has, because it was deleted, or terminated and its retention has passed. Its records
+ * are in the artifact store.
+ */
+export const FORGOTTEN = 'Temporal no longer has this target';
+
+/** Sends a message to a target. A forgotten one starts again, and reads its state from the artifact store. */
+export function askTarget<Answer>(
+  temporal: TemporalConnection,
+  { spec, workflowId }: Pick<ChosenTarget, 'spec' | 'workflowId'>,
+  openStore: () => ArtifactStore,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  return ask().catch(
+    onSlipwayError(async (neverReleased) => {
+      const store = openStore();
+      if ((await readTargetRecord(store, workflowId)) === undefined) throw neverReleased;
+      const { client, settings } = temporal;
+      const start = targetStart(spec, store.url, settings.taskQueue);
+      await callTemporal(temporal, () => client.workflow.start(WORKFLOW_TYPES.target, start));
+      return ask();
+    }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
+  );
+}
+
+/** The state of a forgotten target; `undefined` if it has never taken a release, or the store cannot be read. */
+export function readForgotten(
+  context: CommandContext,
+  openStore: () => ArtifactStore,
+  workflowId: string,
+): Promise<Kept | undefined> {
+  return ifReadable(context, async () => readTargetRecord(openStore(), workflowId));
+}
+
+/** The newest releases and rollbacks of a forgotten target, newest first. */
+export async function releasesOfForgotten(
+  context: CommandContext,
+  openStore: () => ArtifactStore,
+  target: Pick<ChosenTarget, 'name' | 'workflowId'>,
+  last: number,
+): Promise<readonly PastRelease[]> {
+  const releases: PastRelease[] = [];
+  await ifReadable(context, async () => {
+    for await (const record of recordsOf(openStore(), target)) {
+      if (releases.length === last) return;
+      releases.push(pastOfResult(record));
+    }
+  });
+  return releases;
+}
+
+function ifReadable<T>({ output }: CommandContext, read: () => Promise<T>): Promise<T | undefined> {
+  return read().catch(
+    onSlipwayError(({ message }) => {
+      output.note(`skipping the artifact store: ${message}`);
+      return undefined;
+    }),
+  );
+}

@@ -1,0 +1,93 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
+import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
+import { printHistory } from '../../../../src/cli/commands/history/history.ts';
+import { printStatus } from '../../../../src/cli/commands/status/status.ts';
+import { askTarget } from '../../../../src/cli/commands/target/forgottenTarget.ts';
+import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
+import type { Config } from '../../../../src/config/configSchema.ts';
+import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
+import { setHold } from '../../../../src/temporal/client/target/targetClient.ts';
+import { targetOn } from '../../../activities/activitiesUnderTest.ts';
+import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
+import { testOutput } from '../../testOutput.ts';
+import { sampleResult } from '../../ui/sampleProgress.ts';
+
+const AT = '2026-11-21T12:00:00.000Z';
+const TARGET = {
+  name: 'production',
+  workflowId: 'target:production',
+  spec: { ...targetOn('http://127.0.0.1:1'), apiKey: { from: 'env:KEY' } },
+} as unknown as ChosenTarget;
+
+/** A Temporal without the target, until somebody starts it. */
+function forgetful() {
+  const gone = () => Promise.reject(new WorkflowNotFoundError('gone', TARGET.workflowId, undefined));
+  const handle = { describe: gone, executeUpdate: gone as () => Promise<unknown> };
+  const start = () => Promise.resolve((handle.executeUpdate = () => Promise.resolve(true)));
+  return answeringTemporal({ workflow: { getHandle: () => handle, start, list: () => [] } });
+}
+
+let folder: string;
+let store: ArtifactStore;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  store = openArtifactStore(folder);
+});
+
+async function remember(): Promise<void> {
+  const hold = { since: AT, by: { who: 'ada', from: 'cli', reason: 'an incident' } };
+  const known = [{ revisionId: 'r1', verified: true, at: AT }];
+  const state = { ...EMPTY_TARGET, hold, known, activeRevisionId: 'r1', nextNumber: 3 };
+  await store.putRecord(targetRecordName(TARGET.workflowId), { at: AT, state });
+  for (const number of [1, 2]) {
+    const releaseId = `release-${number}`;
+    await store.putRecord(`production/${number}-${releaseId}.json`, sampleResult({ releaseId }));
+  }
+}
+
+async function seen(
+  look: (context: Parameters<typeof printStatus>[0]) => Promise<unknown>,
+  json = false,
+): Promise<{ readonly text: string; readonly events: readonly Record<string, unknown>[] }> {
+  const output = testOutput({ json });
+  await look({ output, home: folder, environment: { KEY: 'key' } });
+  return { text: [...output.said, ...output.noted].join('\n'), events: output.events };
+}
+
+describe('a target that only the artifact store has', () => {
+  it('is started again by a message', async () => {
+    const temporal = forgetful();
+    const hold = () => setHold(temporal, TARGET.workflowId, true, { who: 'ada', from: 'cli' });
+    const asked = () => askTarget(temporal, TARGET, () => store, hold);
+    await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
+    await remember();
+    expect(await asked()).toEqual({ onHold: true, via: 'update' });
+  });
+
+  it('is shown as its record says', async () => {
+    const config = { artifact: { store: folder }, promotions: {} } as unknown as Config;
+    const of = { config, folder, targets: [TARGET] };
+    const look = (json: boolean) => seen((context) => printStatus(context, forgetful(), of, 3), json);
+    expect((await look(false)).text).toContain('has never taken a release');
+    await remember();
+    const { text } = await look(false);
+    expect(text).toContain('Temporal no longer has this target: this is its record of 2026-11-21');
+    expect(text).toContain('on hold since 2026-11-21 12:00:00Z, set by ada: an incident');
+    expect(text).toContain('serves   revision r1, verified');
+    expect((await look(true)).events).toMatchObject([
+      { from: 'record', known: true, recordedAt: AT, activeRevisionId: 'r1', hold: { since: AT } },
+    ]);
+  });
+
+  it('has the history of its records', async () => {
+    const look = () => seen((context) => printHistory(context, forgetful(), TARGET, 5, () => store));
+    expect((await look()).text).toContain('has never taken a release');
+    await remember();
+    expect((await look()).text).toMatch(/release-2[^]*release-1[^]*Temporal no longer has this target/);
+  });
+});
