@@ -64,6 +64,7 @@ export async function promotion({ request, schedule }: PromotionInput): Promise<
     accepted: null,
     submission: null,
     releaseId: null,
+    joined: false,
     ended: null,
   };
   let ending: Ending;

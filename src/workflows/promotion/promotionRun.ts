@@ -93,11 +93,12 @@ async function submit(run: PromotionRun, submission: string, request: ReleaseReq
   const { from, to, downstream } = run.request;
   const still = candidate === null ? undefined : { from, revisionId: candidate.revisionId };
   try {
-    const { releaseId } = await journal.step('promote', to.name, async (activities) => {
+    const { releaseId, disposition } = await journal.step('promote', to.name, async (activities) => {
       const asked = { request, submission, candidate: still, downstream };
       const { answer, attempt } = await activities.submitToTarget(asked);
       return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
     });
+    run.joined = disposition === 'joined';
     return await awaitOwnRelease(run, releaseId);
   } catch (error) {
     const { code, message } = explain(error);
@@ -133,8 +134,8 @@ export async function withdraw(
   why: string,
 ): Promise<HistoryRow | null> {
   let releaseId = await withdrawOne(run, submission, why);
-  if (releaseId === null && run.releaseId !== null) {
-    // It was reset after it had sent the submission of its original run.
+  if (run.releaseId !== null && (releaseId === null || run.joined)) {
+    // It was reset, and the release is that of the submission of its original run.
     await withdrawOne(run, submissionOf(workflowInfo().originalExecutionRunId), why);
     ({ releaseId } = run);
   }
@@ -214,7 +215,8 @@ function releaseRequest(
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
     ...release,
-    requestKey: promotionRequestKey(name, candidate.artifact, workflowInfo().runId),
+    // After a reset it joins the release of the original run.
+    requestKey: promotionRequestKey(name, candidate.artifact, workflowInfo().originalExecutionRunId),
     target: to,
     artifact: artifactOf(candidate.artifact, store, sizeBytes),
     queue: 'all',
@@ -258,6 +260,8 @@ export interface PromotionRun {
   submission: string | null;
   /** The release on `to`, set once the target has accepted it. */
   releaseId: string | null;
+  /** Whether the target had this release already, from before a reset. */
+  joined: boolean;
   /** How the release on `to` ended; `null` before that. */
   ended: HistoryRow | null;
 }

@@ -79,6 +79,23 @@ describePromotions('a promotion’s submission', (under) => {
     expect(production.world.active).toBe(good);
   });
 
+  it.each(['released', 'aborted'] as const)(
+    'is joined by a promotion that was reset to before it was sent: %s',
+    async (outcome) => {
+      const { canary, production } = await under.line();
+      const gate = production.world.gate('runCheck');
+      const promotion = await under.promotions.start(canary, production);
+      await production.world.called('runCheck');
+      await promotion.reset('submitToTarget');
+      await promotion.progressOnce(({ steps }) => steps.at(-1)?.subject?.startsWith('release-') === true);
+      if (outcome === 'aborted') await promotion.say('abort', BO);
+      else gate.open();
+      expect(await promotion.result()).toMatchObject({ outcome, releaseId: 'release-1' });
+      gate.open();
+      expect(await releasesOf(production)).toEqual([`release-1 ${outcome}`]);
+    },
+  );
+
   it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;

@@ -130,11 +130,19 @@ export class PromotionUnderTest {
     });
   }
 
-  /** Resets it to the last workflow task that it completed, like `temporal workflow reset`. */
-  async reset(): Promise<void> {
+  /**
+   * Resets it like `temporal workflow reset`.
+   * @param called - to the workflow task in which it called this activity. Default: to the last that it completed.
+   */
+  async reset(called?: string): Promise<void> {
     const { workflowId, client } = this.#handle;
-    const { events } = await this.#handle.fetchHistory();
-    const last = events?.findLast((event) => event.workflowTaskCompletedEventAttributes != null);
+    const { events = [] } = await this.#handle.fetchHistory();
+    const calls = events?.findIndex(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === called,
+    );
+    const last = events
+      ?.slice(0, called === undefined ? undefined : calls)
+      .findLast((event) => event.workflowTaskCompletedEventAttributes != null);
     await client.workflowService.resetWorkflowExecution({
       namespace: 'default',
       workflowExecution: { workflowId },
