@@ -62,6 +62,14 @@ export async function runInterventionCommand(
       const taken = await intervenePromotion(temporal, id, kind, { ...said, ...message }, prove);
       output.event({ event: 'intervention', kind, promotion: promotion.name, ...taken });
       output.print(`${kind} ${promotion.name}: ${taken.note}`);
+      if (kind === 'pause') {
+        output.note(
+          `  a release that it has already requested from "${name}" is not paused, also if it waits there`,
+        );
+        output.note(
+          `  to pause that release once it runs: slipway pause ${name}; to withdraw it: slipway abort --promotion ${promotion.name}`,
+        );
+      }
       return 0;
     }
     const { release } = options;
