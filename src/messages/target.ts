@@ -1,3 +1,5 @@
+import type { TypedSearchAttributes } from '@temporalio/common';
+
 import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
 import type { Actor } from '../domain/actor.ts';
@@ -5,7 +7,7 @@ import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import type { GuardReport } from '../domain/guard/guarding.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
-import { attribute } from '../domain/searchAttributes.ts';
+import { attribute, SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import type {
   Lookup,
@@ -186,8 +188,23 @@ export function targetStart(target: TargetSpec, recordStore: string, taskQueue: 
   };
 }
 
-/** The options of every run of a target, for starters that know only its workflow id. */
-export function targetRun(workflowId: string, name: string, taskQueue: string) {
+/** The options to start a target again of which Temporal has an earlier run. */
+export function targetAgain(earlier: ListedRun, taskQueue: string) {
+  return { ...targetRun(earlier.workflowId, targetNameOf(earlier), taskQueue), args: [] as [] };
+}
+
+/** A run of a target, as Temporal describes it. */
+interface ListedRun {
+  readonly workflowId: string;
+  readonly typedSearchAttributes: Pick<TypedSearchAttributes, 'get'>;
+}
+
+export function targetNameOf({ workflowId, typedSearchAttributes }: ListedRun): string {
+  return typedSearchAttributes.get({ name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' }) ?? workflowId;
+}
+
+/** The options of every run of a target. */
+function targetRun(workflowId: string, name: string, taskQueue: string) {
   return {
     workflowId,
     taskQueue,

@@ -1,13 +1,12 @@
 import { Context } from '@temporalio/activity';
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
-import { defineSearchAttributeKey, type UpdateDefinition } from '@temporalio/common';
+import type { UpdateDefinition } from '@temporalio/common';
 
 import type { ReleaseRequest } from '../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import {
   submitReleaseUpdate,
-  targetRun,
+  targetAgain,
   targetStart,
   type TargetView,
   viewQuery,
@@ -63,16 +62,12 @@ export async function updateTarget<Answer, Message>(
  * @throws WorkflowNotFoundError if the target has never taken a release.
  */
 export async function startAgain(client: Client, workflowId: string): Promise<boolean> {
-  const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
-  if (status.name === 'RUNNING') return false;
-  const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
+  const earlier = await client.workflow.getHandle(workflowId).describe();
+  if (earlier.status.name === 'RUNNING') return false;
   // The calling activity may have the task queue of polls.
   const caller = Context.current().info.workflowExecution?.workflowId ?? '';
   const { taskQueue } = await client.workflow.getHandle(caller).describe();
-  await client.workflow.start(WORKFLOW_TYPES.target, {
-    ...targetRun(workflowId, name ?? workflowId, taskQueue),
-    args: [],
-  });
+  await client.workflow.start(WORKFLOW_TYPES.target, targetAgain(earlier, taskQueue));
   return true;
 }
 

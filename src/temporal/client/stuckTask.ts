@@ -1,9 +1,6 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
-
 import { PAYLOAD_KEYS } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
-import { targetRun } from '../../messages/target.ts';
+import { targetAgain } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { decodeEvents } from '../codec/decodeHistory.ts';
 import { missingKeyIn, NO_KEYS } from '../codec/payloadCipher.ts';
@@ -132,11 +129,7 @@ export async function startAgain(
   { client, settings }: TemporalConnection,
   workflowId: string,
 ): Promise<void> {
-  const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
-  if (status.name === 'RUNNING') return;
-  const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
-  await client.workflow.start(WORKFLOW_TYPES.target, {
-    ...targetRun(workflowId, name ?? workflowId, settings.taskQueue),
-    args: [],
-  });
+  const earlier = await client.workflow.getHandle(workflowId).describe();
+  if (earlier.status.name === 'RUNNING') return;
+  await client.workflow.start(WORKFLOW_TYPES.target, targetAgain(earlier, settings.taskQueue));
 }

@@ -1,6 +1,4 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
-
-import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
+import { targetNameOf } from '../../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { type TemporalConnection, callOrNone } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
@@ -11,18 +9,14 @@ export interface ListedTarget {
   readonly name: string;
 }
 
-const TARGET = defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD');
 const DESCRIBE_TIMEOUT_MS = 10_000;
 
 /** The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late. */
 export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
-  const found = await listRunning(
-    temporal,
-    WORKFLOW_TYPES.target,
-    ({ workflowId, typedSearchAttributes }) => {
-      return { workflowId, name: typedSearchAttributes.get(TARGET) ?? workflowId };
-    },
-  );
+  const found = await listRunning(temporal, WORKFLOW_TYPES.target, (run) => ({
+    workflowId: run.workflowId,
+    name: targetNameOf(run),
+  }));
   return found.sort((one, other) => one.name.localeCompare(other.name));
 }
 
@@ -34,5 +28,5 @@ export async function findTarget(
   const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
   const found = await callOrNone(temporal, isGone, describe, DESCRIBE_TIMEOUT_MS);
   if (found?.type !== WORKFLOW_TYPES.target) return undefined;
-  return { workflowId, name: found.typedSearchAttributes.get(TARGET) ?? workflowId };
+  return { workflowId, name: targetNameOf(found) };
 }
