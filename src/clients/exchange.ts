@@ -173,11 +173,13 @@ export class Exchange {
         hint,
       });
     }
-    // The parser's error quotes the answer, so it is not kept as a cause.
-    if (isNotHttp(cause)) return this.badAnswer('not HTTP');
+    const isNoHttp = isNotHttp(cause);
+    if (isNoHttp && this.#answer === undefined) return this.badAnswer('not HTTP');
     const redirect = REFUSED_REDIRECTS[code];
     if (redirect !== undefined) return this.badAnswer(redirect);
-    return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
+    // The parser's error quotes the answer, so it is not kept as a cause.
+    const kept = isNoHttp ? undefined : cause;
+    return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause: kept });
   }
 
   /** The error if a successful status has unexpected content. The request may have been applied. */

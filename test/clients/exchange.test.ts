@@ -97,6 +97,8 @@ describe('A request that was certainly not taken', () => {
   });
 });
 
+const LAST = 'connection: close\r\ntransfer-encoding: chunked\r\n\r\n';
+
 describe('A request that may have been taken', () => {
   it.each<[string, (socket: Socket) => void, number | undefined]>([
     // The sender cannot know whether the service read it.
@@ -107,6 +109,11 @@ describe('A request that may have been taken', () => {
       'had its answer cut off',
       (socket) =>
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":')),
+      200,
+    ],
+    [
+      'had its last answer of a connection cut off',
+      (socket) => socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\n${LAST}5\r\n{"id"`)),
       200,
     ],
   ])('%s', async (_, serve, status) => {
