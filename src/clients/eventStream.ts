@@ -58,7 +58,7 @@ async function* readEvents(
         return;
       }
       const parsed = data === '' ? null : parsedJson(data);
-      if (parsed === undefined) problem ??= exchange.badAnswer('a stream with an event that is not JSON');
+      if (parsed === undefined) problem ??= exchange.badAnswer(NOT_JSON);
       else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed });
     },
     onError: ({ type }) => {
@@ -75,6 +75,8 @@ async function* readEvents(
     exchange.close();
   }
 }
+
+const NOT_JSON = 'a stream with an event that is not JSON, or nested deeper than 1,000 levels';
 
 async function* textsOf(exchange: Exchange, body: Readable): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();

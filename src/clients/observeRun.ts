@@ -45,6 +45,7 @@ export async function observeRun(
   };
   let values: unknown;
   let error: string | undefined;
+  let isOpen = false;
   const ended = (status: ObservedRun['status']): ObservedStream => ({
     ...seen,
     run: { status, values: values ?? null, latencyMs: performance.now() - started, error },
@@ -64,6 +65,7 @@ export async function observeRun(
     const events = await (threadId === undefined
       ? agent.streamStatelessRun(body, bounds)
       : agent.streamRun(threadId, body, bounds));
+    isOpen = true;
     for await (const { event, data } of events) {
       if (event === 'metadata') seen.runId = textField(data, 'run_id');
       if (event === 'feedback' && feedbackKey !== undefined) seen.feedbackLink = textField(data, feedbackKey);
@@ -72,6 +74,11 @@ export async function observeRun(
       if (event === 'error') error = describeError(data);
     }
   } catch (failure) {
+    // The agent wrote an event that cannot be read, and would write the same again.
+    if (isOpen && failure instanceof ServiceError && failure.code === 'SLIPWAY_BAD_ANSWER') {
+      error = failure.message;
+      return ended('error');
+    }
     // If the agent was not connected, or has refused the run, no run took too long.
     const isUnended = failure instanceof ServiceError && failure.code === 'SLIPWAY_NO_ANSWER';
     if (isUnended && timeout.aborted && !canceled.aborted) return ended('timeout');

@@ -10,7 +10,7 @@ export interface JsonLine {
   /** From 1. */
   readonly line: WholeNumber;
   readonly text: string;
-  /** `undefined`: it is not JSON, or not UTF-8. */
+  /** `undefined`: it is not JSON, not UTF-8, or nested deeper than 1,000 levels. */
   readonly value: unknown;
 }
 
@@ -55,7 +55,7 @@ function decoded(bytes: Buffer): string | undefined {
 
 /** What is wrong with a line, in words. @param error - of a parse with `FOR_PROBLEMS`. */
 export function lineProblem({ issues }: z.ZodError, value: unknown): string {
-  if (value === undefined) return 'the line is not JSON in UTF-8';
+  if (value === undefined) return 'the line is not JSON in UTF-8, or nested deeper than 1,000 levels';
   return schemaProblems(issues)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`))
     .join('; ');

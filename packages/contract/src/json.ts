@@ -3,22 +3,21 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses a text as JSON. @returns `undefined` if it is not JSON. */
+/** What stores, compares or sends a value needs a stack of its depth. */
+const LEVELS_MAX = 1_000;
+
+/** Parses a text as JSON. @returns `undefined` if it is not JSON, or nested deeper than 1,000 levels. */
 export function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isDeeperThan(value, LEVELS_MAX) ? undefined : value;
   } catch {
     return undefined;
   }
 }
 
-/** Whether a value has more than this many levels. Level by level, because it may be nested deeper than the stack. */
+/** Whether a value has more than this many levels. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
-    level = level.flatMap((item): unknown[] =>
-      typeof item === 'object' && item !== null ? Object.values(item) : [],
-    );
-  }
-  return level.length > 0;
+  if (levels < 0 || typeof value !== 'object' || value === null) return levels < 0;
+  return Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }

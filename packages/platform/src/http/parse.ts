@@ -1,15 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
-import { isDeeperThan, parsedJson } from '@slipway/contract/json';
+import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 
 import { HttpProblem, invalid } from './problem.ts';
-
-/** How deeply a body may be nested. What stores or sends it needs a stack of that depth. */
-const LEVELS_MAX = 1_000;
 
 /**
  * The validated JSON body. The content type is ignored, because several clients leave it out.
@@ -24,16 +21,18 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
   const value = parsedJson(text);
   // The engine's message quotes the body, which may contain secrets, so only the kind of error is returned.
   if (value === undefined) throw notJson();
-  if (isDeeperThan(value, LEVELS_MAX)) {
-    const msg = `The body should have at most ${LEVELS_MAX} levels`;
-    throw invalid([{ loc: ['body'], msg, type: 'json_invalid' }]);
-  }
   return check(schema, value, 'body');
 }
 
-/** A 422 for a body that is not JSON. */
+/** A 422 for a body that is not JSON, or nested deeper than 1,000 levels. */
 export function notJson(): HttpProblem {
-  return invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
+  return invalid([
+    {
+      loc: ['body'],
+      msg: 'The body is not valid JSON, or nested deeper than 1,000 levels',
+      type: 'json_invalid',
+    },
+  ]);
 }
 
 /** The body's text. @throws HttpProblem 422 if it is not UTF-8, because a decoder would replace what it cannot read. */
