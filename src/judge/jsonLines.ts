@@ -10,11 +10,13 @@ export interface JsonLine {
   /** From 1. */
   readonly line: WholeNumber;
   readonly text: string;
-  /** `undefined`: it is not JSON, not UTF-8, or nested deeper than 1,000 levels. */
+  /** `undefined`: it is not JSON, not UTF-8, or nested deeper than 100 levels. */
   readonly value: unknown;
 }
 
 const LINE_FEED = 0x0a;
+/** As many as a release request may have. */
+const LEVELS_MAX = 100;
 /** A decoder removes a byte order mark. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -42,7 +44,7 @@ function* jsonLine(line: number, parts: readonly Buffer[]): Generator<JsonLine, 
   const bytes = Buffer.concat(parts);
   const text = decoded(bytes);
   if (text === undefined) yield { line, text: bytes.toString('latin1'), value: undefined };
-  else if (text.trim() !== '') yield { line, text, value: parsedJson(text) };
+  else if (text.trim() !== '') yield { line, text, value: parsedJson(text, LEVELS_MAX) };
 }
 
 function decoded(bytes: Buffer): string | undefined {
@@ -55,7 +57,7 @@ function decoded(bytes: Buffer): string | undefined {
 
 /** What is wrong with a line, in words. @param error - of a parse with `FOR_PROBLEMS`. */
 export function lineProblem({ issues }: z.ZodError, value: unknown): string {
-  if (value === undefined) return 'the line is not JSON in UTF-8, or nested deeper than 1,000 levels';
+  if (value === undefined) return 'the line is not JSON in UTF-8, or nested deeper than 100 levels';
   return schemaProblems(issues)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`))
     .join('; ');

@@ -53,6 +53,12 @@ describe('the rows of a dataset', () => {
 
   it.each([
     ['no JSON', ['{"input":'], 'trains.jsonl:1', 'the line is not JSON'],
+    [
+      'too many levels',
+      [`{"input":{},"expect":${'{"not":'.repeat(500)}{}${'}'.repeat(501)}`],
+      'trains.jsonl:1',
+      'nested deeper than 100 levels',
+    ],
     ['a list', ['[1]'], 'trains.jsonl:1', 'expected an object'],
     ['no input', [{ input: {} }, { id: 'x' }], 'trains.jsonl:2', 'input: is missing: expected an object'],
     ['an input that is text', [{ input: 'x' }], 'trains.jsonl:1', 'input: expected an object'],

@@ -6,11 +6,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 /** What stores, compares or sends a value needs a stack of its depth. */
 const LEVELS_MAX = 1_000;
 
-/** Parses a text as JSON. @returns `undefined` if it is not JSON, or nested deeper than 1,000 levels. */
-export function parsedJson(text: string): unknown {
+/** Parses a text as JSON. @returns `undefined` if it is not JSON, or has more levels. */
+export function parsedJson(text: string, levels = LEVELS_MAX): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return isDeeperThan(value, LEVELS_MAX) ? undefined : value;
+    return isDeeperThan(value, levels) ? undefined : value;
   } catch {
     return undefined;
   }

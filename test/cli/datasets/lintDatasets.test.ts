@@ -75,7 +75,7 @@ describe('slipway lint', () => {
     });
     const dataset = join(folder, 'evals/trains.jsonl');
     expect(said).toEqual([
-      `${dataset}:2:1 error the line is not JSON in UTF-8, or nested deeper than 1,000 levels (SLIPWAY_DATASET_INVALID)`,
+      `${dataset}:2:1 error the line is not JSON in UTF-8, or nested deeper than 100 levels (SLIPWAY_DATASET_INVALID)`,
       '  2 | {"input":',
       '    | ^',
       `${dataset}:3:1 error input: is missing: expected an object; inputs: unknown field "inputs"; did you mean "input"? (SLIPWAY_DATASET_INVALID)`,
