@@ -119,6 +119,7 @@ function toBuildFailure(error: unknown): unknown {
     return new BuildFailure(`The archive's entry ${quoteName(basename(path))} cannot be written (${code}).`);
   }
   if (syscall !== undefined || !/^(Z_|TAR_)/.test(tarCode)) return error;
+  if (message.includes('Unrecognized')) return new BuildFailure('The archive is empty, or no tar archive.');
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
 }
 
