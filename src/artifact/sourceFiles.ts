@@ -171,14 +171,18 @@ async function rulesIn(
 
 async function readRules(folder: string, name: string, root: string): Promise<RuleFile[]> {
   const file = join(folder, name);
+  const path = relativePath(root, file);
+  // Packing without the rules could ship files that they exclude.
+  let text: string;
   try {
-    return [{ folder, rules: gitRules(await readFile(file, 'utf8')) }];
+    text = await readFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return [];
-    // Packing without the rules could ship files that they exclude.
-    throw notRead(relativePath(root, file), error, 'Make it readable, or remove it.');
+    throw notRead(path, error, 'Make it readable, or remove it.');
   }
+  if (text.includes('\0')) throw unreadable(path, 'is in UTF-16', 'Save it as UTF-8.');
+  return [{ folder, rules: gitRules(text) }];
 }
 
 /** Patterns are case-sensitive on every machine. */

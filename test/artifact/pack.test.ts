@@ -255,6 +255,12 @@ describe('a source that cannot be packed', () => {
     await expect(pack()).rejects.toThrow(/^caf\uFFFD\.txt has a name that is not UTF-8$/);
   });
 
+  it('is rejected if its ignore rules cannot be read', async () => {
+    await source({ 'a.ts': '', '.slipwayignore': Buffer.from('\uFEFFsecrets/\r\n', 'utf16le') });
+    const problem = { code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: '.slipwayignore' };
+    await expect(pack()).rejects.toMatchObject(problem);
+  });
+
   it('is rejected if a file changes during the read', async () => {
     await source({ 'b.ts': 'b' });
     const bytes = tarStream(root, [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
