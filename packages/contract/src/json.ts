@@ -6,10 +6,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 /** What stores, compares or sends a value needs a stack of its depth. */
 const LEVELS_MAX = 1_000;
 
+/** Editors on Windows begin a file with a byte order mark, which is no JSON. */
+const BYTE_ORDER_MARK = /^\uFEFF/u;
+
 /** Parses a text as JSON. @returns `undefined` if it is not JSON, or has more levels. */
 export function parsedJson(text: string, levels = LEVELS_MAX): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text.replace(BYTE_ORDER_MARK, ''));
     return isDeeperThan(value, levels) ? undefined : value;
   } catch {
     return undefined;

@@ -12,7 +12,7 @@ export function readSecretReference(text: string): SecretPlace | undefined {
     : { file: text.slice('file:'.length) };
 }
 
-/** The secret in a file's text, without the line ends that editors add. */
+/** The secret in a file's text, without the byte order mark and the line ends that editors add. */
 export function secretInFile(content: string): string {
-  return content.replace(/[\r\n]+$/u, '');
+  return content.replace(/^\uFEFF|[\r\n]+$/gu, '');
 }

@@ -19,8 +19,9 @@ describe('a reference to a secret', () => {
     },
   );
 
-  it('resolves to the content of a file without trailing line ends', () => {
-    expect(['value', 'value\n', 'value\r\n', 'two\nlines\n\n'].map(secretInFile)).toEqual([
+  it('resolves to the content of a file without what editors add', () => {
+    expect(['value', '\uFEFFvalue\r\n', 'value\n', 'value\r\n', 'two\nlines\n\n'].map(secretInFile)).toEqual([
+      'value',
       'value',
       'value',
       'value',

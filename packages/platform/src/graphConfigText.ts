@@ -9,11 +9,14 @@ const NAMED_ISSUES = 5;
  * @throws Error whose message is one line: a sentence without its period.
  */
 export function parseGraphConfig(name: string, text: string): GraphConfig {
+  const plain = text.replace(/^\uFEFF/u, '');
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(plain);
   } catch (error) {
-    const reason = withLineAndColumn(error as SyntaxError, text).replaceAll(/\s*\n\s*/g, ' ');
+    const reason = plain.includes('\uFFFD')
+      ? 'it is not text in UTF-8'
+      : withLineAndColumn(error as SyntaxError, plain).replaceAll(/\s*\n\s*/g, ' ');
     throw new Error(`${name} is not valid JSON: ${reason}`, { cause: error });
   }
   const python = pythonGraphOf(json);

@@ -78,7 +78,7 @@ describe('loading graphs', () => {
 
   it('reads langgraph.json if there is no graph.json, and prefers graph.json', async () => {
     const files = {
-      'langgraph.json': graphJson('./public.mjs:graph', { env: ['A_NAME'], http: { cors: {} } }),
+      'langgraph.json': `\uFEFF${graphJson('./public.mjs:graph', { env: ['A_NAME'], http: { cors: {} } })}`,
       'public.mjs': `export const graph = { ...${COMPILED}, mark: 'public' };`,
     };
     const { graphs } = await loadGraphs(await agentWith(files), undefined, log);

@@ -235,7 +235,7 @@ describe('a source that does not build', () => {
     expect(await build(tree)).toMatchObject({ ok: true, graphConfigPath: 'graph.json' });
   });
 
-  it.each<[string, Record<string, string>, string, string]>([
+  it.each<[string, Record<string, string | Buffer>, string, string]>([
     ['is missing', { 'agent.js': '' }, 'graph.json', 'The source has no graph.json'],
     ['is a directory', { 'graph.json/x': '' }, 'graph.json', 'The source has no graph.json'],
     ['lies outside', AGENT, '../graph.json', 'is no file inside the source'],
@@ -245,6 +245,12 @@ describe('a source that does not build', () => {
       { 'graph.json': '{\n  "graphs": {,}\n}' },
       'graph.json',
       "graph.json is not valid JSON: Expected property name or '}' in JSON at line 2, column 14",
+    ],
+    [
+      'is of another encoding',
+      { 'graph.json': Buffer.from('\uFEFF{}', 'utf16le') },
+      'graph.json',
+      'graph.json is not valid JSON: it is not text in UTF-8',
     ],
     [
       'is too large to be read',
