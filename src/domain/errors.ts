@@ -110,7 +110,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'The request may have been carried out' },
   SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 2, title: 'There is no revision to restore' },
   SLIPWAY_DISK_FULL: { exitCode: 1, title: 'The disk of this machine is full' },
-  SLIPWAY_INSTALLATION_DAMAGED: { exitCode: 1, title: 'A file of Slipway itself is missing' },
+  SLIPWAY_INSTALLATION_DAMAGED: { exitCode: 1, title: 'A file of Slipway itself is missing or damaged' },
   SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo failed' },
   SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway failed with an unexpected error' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;

@@ -30,12 +30,13 @@ function internal(error: unknown): SlipwayError {
 /** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
-/** A full disk, a temporary folder that cannot be written, or a missing file of Slipway itself. */
+/** A full disk, a temporary folder that cannot be written, or a missing or incomplete file of Slipway itself. */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
     path,
     syscall,
+    stack = '',
     message = '',
   } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   if (code === 'ENOSPC' || code === 'EDQUOT') {
@@ -43,10 +44,13 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const hint = 'free space, or set TMPDIR to another folder; then run the command again';
     return new SlipwayError('SLIPWAY_DISK_FULL', full, { place: path, hint });
   }
-  if (code === 'MODULE_NOT_FOUND' || (code === 'ENOENT' && path?.startsWith(BUILT) === true)) {
+  const isMissing = code === 'MODULE_NOT_FOUND' || (code === 'ENOENT' && path?.startsWith(BUILT) === true);
+  // The stack of a file that cannot be parsed begins with its name. The workflow bundle ends with its source map.
+  if (isMissing || stack.startsWith(BUILT) || message.endsWith('from the provided Workflow Bundle')) {
+    const what = `a file of Slipway is ${isMissing ? 'missing' : 'damaged'}: ${message.split('\n', 1).join()}`;
+    const place = stack.startsWith(BUILT) ? stack.split('\n', 1).join() : undefined;
     const hint = 'install Slipway again; in its repository: npm ci && npm run build';
-    const missing = `a file of Slipway is missing: ${message.split('\n', 1).join()}`;
-    return new SlipwayError('SLIPWAY_INSTALLATION_DAMAGED', missing, { hint });
+    return new SlipwayError('SLIPWAY_INSTALLATION_DAMAGED', what, { place, hint });
   }
   if (syscall !== 'mkdtemp') return undefined;
   const hint = 'set TMPDIR to a folder that can be written';

@@ -15,6 +15,8 @@ const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
   cause: new Error('the cause'),
 });
 
+const ROOT = new URL('../../../', import.meta.url);
+
 describe('printing an error', () => {
   it('shows the code, the message, the place, the hint and the page, and exits with its code', () => {
     const output = testOutput();
@@ -117,6 +119,19 @@ describe('printing an error', () => {
         /^error SLIPWAY_INSTALLATION_DAMAGED: .*missing\.cjs'\n.*npm run build/u,
       );
     }
+  });
+
+  it.each([
+    ['command', `SyntaxError: Unexpected end of input`, fileURLToPath(new URL('dist/a.cjs:1', ROOT))],
+    ['workflow bundle', `Error: Can't extract inlined source map from the provided Workflow Bundle`, ''],
+  ])('reports an incomplete file of Slipway itself: the %s', (_, thrown, place) => {
+    const output = testOutput();
+    const error = Object.assign(new Error(thrown.replace(/^\w+: /u, '')), { stack: `${place}\n${thrown}` });
+    expect(printError(output, error)).toBe(1);
+    expect(output.noted.join('\n')).toMatch(
+      /^error SLIPWAY_INSTALLATION_DAMAGED: .* damaged: .*npm run build/su,
+    );
+    expect(output.noted.join('\n')).toContain(place);
   });
 
   it('shows the cause of an unexpected error', () => {
