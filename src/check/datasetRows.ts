@@ -11,7 +11,7 @@ import type { Check } from '../domain/check/check.ts';
 import { DATASET_MAX } from '../domain/check/dataset.ts';
 import {
   type Expectation as ExpectationOfRun,
-  hasReference,
+  referenceProblem,
   withReference,
 } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
@@ -102,9 +102,8 @@ function rowOf(
   const parsed = Row.safeParse(value, FOR_PROBLEMS);
   if (!parsed.success) return lineProblem(parsed.error, value);
   const { input, expect: ofRow, reference, id = idOf(input, before) } = parsed.data;
-  if (reference === undefined && [expect, ofRow ?? {}].some(hasReference)) {
-    return 'the answer is compared with the row’s reference, and it has none: add "reference"';
-  }
+  const incomparable = referenceProblem(reference, [expect, ofRow ?? {}]);
+  if (incomparable !== undefined) return incomparable;
   const other = lineOf.get(id);
   if (other !== undefined) return `line ${other} has the same id: ${JSON.stringify(id)}`;
   lineOf.set(id, line);

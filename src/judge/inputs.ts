@@ -6,7 +6,7 @@ import type { RunApiClient } from '../clients/runApi.ts';
 import { FOR_PROBLEMS } from '../config/configProblem.ts';
 import { Expectation } from '../config/expectationSchema.ts';
 import { typeProblem } from '../config/fields.ts';
-import { type Expectation as ExpectationOfRun, hasReference } from '../domain/check/expectation.ts';
+import { type Expectation as ExpectationOfRun, referenceProblem } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { jsonLines, lineProblem } from './jsonLines.ts';
 
@@ -43,12 +43,11 @@ export async function* inputsOfFile(
     const parsed = Line.safeParse(value, FOR_PROBLEMS);
     if (!parsed.success) throw invalid(`${name}:${line}`, lineProblem(parsed.error, value));
     const { expect: own = expect, reference } = parsed.data;
-    if (reference === undefined && hasReference(own)) throw invalid(`${name}:${line}`, NO_REFERENCE);
+    const incomparable = referenceProblem(reference, [own]);
+    if (incomparable !== undefined) throw invalid(`${name}:${line}`, incomparable);
     yield parsed.data;
   }
 }
-
-const NO_REFERENCE = 'the answer is compared with the line’s reference, and it has none: add "reference"';
 
 const THREADS_PAGE = 100;
 const RUNS_PER_THREAD = 100;

@@ -84,6 +84,9 @@ describe('the rows of a dataset', () => {
     await expect(rowsOf(lines, { not: { reference: 'contains' } })).rejects.toMatchObject(invalid);
     const own = [{ input: {} }, { input: {}, expect: { reference: 'equals' } }];
     await expect(rowsOf(own)).rejects.toMatchObject(invalid);
+    const rounded = [{ input: {}, reference: 0 }, '{"input":{},"reference":9007199254740993}'];
+    expect(await rowsOf(rounded)).toHaveLength(2);
+    await expect(rowsOf(rounded, { not: { reference: 'equals' } })).rejects.toMatchObject(invalid);
   });
 
   it('may contain any character of Unicode, and the file may begin with a byte order mark', async () => {

@@ -208,6 +208,12 @@ describe('a check that no run can pass, or every run passes', () => {
     ['{ number: {} }', 'number: expected equals, min or max'],
     ['{ number: { tolerance: 1, min: 2 } }', 'number.tolerance: has no effect without equals'],
     ['{ number: { equals: 5, max: 4 } }', 'number.equals: lies outside of min and max'],
+    ['{ number: { equals: 9007199254740993 } }', 'number.equals: has a whole number beyond 2^53'],
+    ['{ path: id, equals: { id: 9007199254740993 } }', 'equals: has a whole number beyond 2^53'],
+    [
+      '{ tools: { calls: [{ name: a, args: { id: -9007199254740993 } }] } }',
+      'tools.calls: has a whole number',
+    ],
     ['{ number: { equals: 5, tolerance: much } }', 'number.tolerance: '],
     ['{ equals: abc, contains: x }', 'equals: does not contain what "contains" names'],
     ['{ equals: abc, matches: ^b }', 'equals: does not match "matches"'],

@@ -68,6 +68,7 @@ export interface ImpossibleExpectation {
 export function impossibilities(expect: Expectation): readonly ImpossibleExpectation[] {
   const { number, tools, not, anyOf = [], allOf = [], reference } = expect;
   return [
+    ...(isRounded(expect.equals) ? found(ROUNDED, 'equals') : []),
     ...(reference !== undefined && expect[reference] !== undefined
       ? found(`names what the answer ${reference}, too: leave one of them out`, 'reference')
       : []),
@@ -109,6 +110,7 @@ function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Foun
   }
   if (equals === undefined) return [];
   const reach = tolerance ?? 0;
+  if (reach === 0 && isRounded(equals)) return found(ROUNDED, 'equals');
   const isOutside = equals + reach < (min ?? -Infinity) || equals - reach > (max ?? Infinity);
   return isOutside ? found('lies outside of min and max: no number meets both', 'equals') : [];
 }
@@ -126,6 +128,7 @@ function textImpossibilities({ equals, contains, matches }: Expectation): Found 
 function toolImpossibilities(tools: ExpectedTools | undefined, most: number | undefined): Found {
   if (tools === undefined) return [];
   const { mode = 'strict', calls } = tools;
+  if (isRounded(calls)) return found(ROUNDED, 'tools', 'calls');
   if (mode === 'superset' && calls.length === 0) {
     return found(
       'every run meets it: list the calls that must be made, or use mode strict',
@@ -135,6 +138,21 @@ function toolImpossibilities(tools: ExpectedTools | undefined, most: number | un
   }
   if (mode === 'subset' || most === undefined || calls.length <= most) return [];
   return found(`allows fewer than the ${calls.length} calls of "tools": no run meets both`, 'maxToolCalls');
+}
+
+const ROUNDED =
+  'has a whole number beyond 2^53, which JSON rounds: other numbers would equal it, so compare text';
+
+function isRounded(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(isRounded);
+}
+
+/** Why the reference of a row cannot be compared with; `undefined` if it can, or no expectation compares with it. */
+export function referenceProblem(reference: unknown, expects: readonly Expectation[]): string | undefined {
+  if (!expects.some(hasReference)) return undefined;
+  if (reference !== undefined) return isRounded(reference) ? `reference: ${ROUNDED}` : undefined;
+  return 'the answer is compared with the row’s reference, and it has none: add "reference"';
 }
 
 /** Whether an expectation, or a part of it, bounds how long the run takes. */

@@ -133,8 +133,9 @@ function numberProblems({ equals, tolerance = 0, min, max }: ExpectedNumber, val
 }
 
 function isWithin(value: number, equals: number, tolerance: number): boolean {
-  // The difference of decimal numbers is not exact: 1.1 - 1.0 is more than 0.1.
-  const rounding = Number.EPSILON * Math.max(Math.abs(equals), tolerance);
+  // The difference of decimal numbers is not exact: 1.1 - 1.0 is more than 0.1. That of whole numbers is.
+  const isExact = Number.isInteger(value) && Number.isInteger(equals);
+  const rounding = isExact ? 0 : Number.EPSILON * Math.max(Math.abs(equals), tolerance);
   return Math.abs(value - equals) <= tolerance + rounding;
 }
 
