@@ -91,7 +91,8 @@ const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
 export function gitIn(folder: string): Git {
   return async (...args) => {
     try {
-      const { stdout } = await promisify(execFile)('git', [...args], { cwd: folder, timeout: 10_000 });
+      const options = { cwd: folder, timeout: 10_000, maxBuffer: Infinity };
+      const { stdout } = await promisify(execFile)('git', [...args], options);
       const text = stdout.trim();
       return text === '' ? undefined : text;
     } catch {

@@ -12,6 +12,11 @@ function git(answers: Readonly<Record<string, string>>): Git {
   return (...args) => Promise.resolve(answers[args.slice(0, 2).join(' ')]);
 }
 
+function commitAll(folder: string): void {
+  for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b.c commit -qm one'])
+    execFileSync('git', words.split(' '), { cwd: folder });
+}
+
 describe('the requester', () => {
   it('is in CI who triggered the run or the job, from there', async () => {
     const github = { GITHUB_ACTOR: 'ada', GITHUB_REPOSITORY: 'acme/agent', GITHUB_RUN_ID: '42' };
@@ -96,11 +101,21 @@ describe('the source', () => {
     expect(await readSource({}, gitIn(folder))).toEqual({ commit: `${commit}-dirty`, ref: 'topic' });
   });
 
+  it('is dirty if git names more changes than fit into 1 MiB', async () => {
+    const folder = await temporaryFolder();
+    const deep = `${'d'.repeat(200)}/`.repeat(15);
+    const names = Array.from({ length: 400 }, (_, index) => `${deep}${index}`);
+    const write = (text: string) => writeFiles(folder, Object.fromEntries(names.map((name) => [name, text])));
+    await write('');
+    commitAll(folder);
+    await write('changed');
+    expect((await readSource({}, gitIn(folder))).commit).toMatch(/-dirty$/);
+  });
+
   it('is dirty if the packed folder, outside of that of slipway.yaml, has changes', async () => {
     const folder = await temporaryFolder();
     await writeFiles(folder, { 'agent/graph.json': '{}', 'deploy/slipway.yaml': '' });
-    for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b.c commit -qm one'])
-      execFileSync('git', words.split(' '), { cwd: folder });
+    commitAll(folder);
     const read = () => readSource({}, gitIn(join(folder, 'deploy')), gitIn(join(folder, 'agent')));
     expect((await read()).commit).toMatch(/^[0-9a-f]{40}$/);
     await writeFile(join(folder, 'agent/graph.json'), '{ }');
