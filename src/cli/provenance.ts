@@ -44,9 +44,9 @@ export async function readSource(environment: Environment, git: Git, source = gi
 async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   const head = await readCommit(git, 'HEAD');
   if (head === undefined) return {};
-  const changes = await Promise.all(
-    [...new Set([git, source])].map((each) => each('status', '--porcelain', '--', '.', ':!.slipway')),
-  );
+  // A person's git may be set to hide new files, which are packed.
+  const status = ['status', '--porcelain', '--untracked-files=normal', '--', '.', ':!.slipway'];
+  const changes = await Promise.all([...new Set([git, source])].map((each) => each(...status)));
   if (changes.every((change) => change === undefined)) return head;
   return { commit: `${head.commit}-dirty` };
 }

@@ -97,6 +97,7 @@ describe('the source', () => {
     const commit = run('rev-parse', 'HEAD');
     const committedAt = '2023-11-14T22:13:20.000Z';
     expect(await readSource({}, gitIn(folder))).toEqual({ commit, committedAt, ref: 'topic' });
+    run('config', 'status.showUntrackedFiles', 'no');
     await writeFile(join(folder, 'new'), '');
     expect(await readSource({}, gitIn(folder))).toEqual({ commit: `${commit}-dirty`, ref: 'topic' });
   });
