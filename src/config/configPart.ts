@@ -40,31 +40,34 @@ export function configPart(file: string, text: string, environment: Environment)
   if (document.errors.length > 0) return { ...source, raw: {}, problems };
   for (const { range, message } of substituteVariables(document, environment))
     report('error', ...range, message);
+  const { alias, isCircle } = wrongAlias(document);
+  if (alias !== undefined) {
+    const [start, end] = alias.range ?? [0, 1];
+    const message = isCircle ? 'is part of what it repeats' : 'no anchor has this name above';
+    report('error', start, end, `${message}: &${alias.source}`);
+    return { ...source, raw: {}, problems };
+  }
   try {
     return { ...source, raw: document.toJS({ maxAliasCount: 100 }) ?? {}, problems };
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    const lost = aliasWithoutAnchor(document);
-    const [start, end] = lost?.range ?? [0, 1];
-    const message =
-      lost === undefined
-        ? 'has too many aliases of aliases: write their values out'
-        : `no anchor has this name above: &${lost.source}`;
-    report('error', start, end, message);
+    report('error', 0, 1, 'has too many aliases of aliases: write their values out');
     return { ...source, raw: {}, problems };
   }
 }
 
-function aliasWithoutAnchor(document: Document): Alias | undefined {
-  let lost: Alias | undefined;
+/** The first alias without a value, or with a value that contains it. */
+function wrongAlias(document: Document): { readonly alias?: Alias; readonly isCircle?: boolean } {
+  let wrong = {};
   visit(document, {
-    Alias(_, alias) {
-      if (alias.resolve(document) !== undefined) return undefined;
-      lost = alias;
+    Alias(_, alias, around) {
+      const value = alias.resolve(document);
+      if (value !== undefined && !around.includes(value)) return undefined;
+      wrong = { alias, isCircle: value !== undefined };
       return visit.BREAK;
     },
   });
-  return lost;
+  return wrong;
 }
 
 /** The errors up to the first syntax error: those after it are its consequences. */

@@ -116,6 +116,10 @@ describe('an invalid slipway.yaml', () => {
       RIGHT.replace('deployment: greeter', 'deployment: *name'),
       /:6:17 no anchor has this name above: &name$/,
     ],
+    [
+      RIGHT.replace('deployment: greeter', 'deployment: &name [*name]'),
+      /:6:24 is part of what it repeats: &name$/,
+    ],
     [`${RIGHT}---\n${RIGHT}`, /^slipway\.yaml:12:1 a second document begins here: slipway\.yaml has one$/],
     [`targets: ${'['.repeat(9000)}${']'.repeat(9000)}\n`, /^slipway\.yaml:1:\d+ is nested too deeply$/],
     [
