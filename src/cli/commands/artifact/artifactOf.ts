@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -47,6 +48,7 @@ export async function artifactOf(
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
   const source = await sourceToPack({ config, folder }, context);
+  await warnOfPointers(context.output, source);
   await warnOfSecrets(context.output, source, strict, signal);
   const packed = await packSource({ ...source, signal });
   try {
@@ -115,6 +117,24 @@ export function ownArtifactStore({ home, environment }: Machine): ArtifactStore 
   return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
 }
 
+/** A pointer of Git LFS is shorter than this many bytes. */
+const POINTER_MAX_BYTES = 1_024;
+
+/** Warns of files that a checkout without Git LFS has pointers of. Without git, nothing is checked. */
+export async function warnOfPointers(output: Output, { root, entries }: SourceToPack): Promise<void> {
+  const listed = await gitIn(root)('ls-files', '-z', ':(attr:filter=lfs)');
+  const tracked = new Set(listed?.split('\0'));
+  const pointers: string[] = [];
+  for (const { path, ...entry } of entries) {
+    if (entry.kind !== 'file' || entry.sizeBytes >= POINTER_MAX_BYTES || !tracked.has(path)) continue;
+    const text = await readFile(join(root, path), 'utf8');
+    if (text.startsWith('version https://git-lfs.')) pointers.push(path);
+  }
+  if (pointers.length === 0) return;
+  output.warn(`the source has pointers of Git LFS in place of files: ${listedNames(pointers)}`);
+  output.note('  fetch them: git lfs pull; in GitHub Actions: actions/checkout with lfs: true');
+}
+
 /**
  * Warns of suspected secrets in a source that is about to be packed.
  * @param strict - throw instead.
@@ -135,23 +155,26 @@ export async function warnOfSecrets(
   if (strict) {
     throw new SlipwayError(
       'SLIPWAY_ARTIFACT_HOLDS_SECRET',
-      `the source contains what looks like a secret: ${listed(found)}`,
+      `the source contains what looks like a secret: ${listedSecrets(found)}`,
       {
         place: placeOf(first),
         hint: 'Exclude it in .slipwayignore, or refer to it: secrets: [{ name: …, from: env:… }].',
       },
     );
   }
-  output.warn(`the source contains what looks like a secret: ${listed(found)}`);
+  output.warn(`the source contains what looks like a secret: ${listedSecrets(found)}`);
   output.note('  exclude it in .slipwayignore; --strict rejects such a source');
 }
 
 const NAMED = 5;
 
-function listed(found: readonly SuspectedSecret[]): string {
-  const named = found.slice(0, NAMED).map((secret) => `${placeOf(secret)} (${secret.what})`);
-  const more = found.length - named.length;
-  return named.join(', ') + (more > 0 ? `, and ${more} more` : '');
+function listedSecrets(found: readonly SuspectedSecret[]): string {
+  return listedNames(found.map((secret) => `${placeOf(secret)} (${secret.what})`));
+}
+
+function listedNames(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return names.slice(0, NAMED).join(', ') + (more > 0 ? `, and ${more} more` : '');
 }
 
 function placeOf({ path, line }: SuspectedSecret): string {

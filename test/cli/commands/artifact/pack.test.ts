@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { appendFile, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -8,7 +9,7 @@ import { sourceFiles } from '../../../../src/artifact/sourceFiles.ts';
 import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../../../support/temporaryFolder.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -91,6 +92,16 @@ describe('slipway pack', () => {
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
+  });
+
+  it('warns of pointers of Git LFS, and packs', async () => {
+    const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5\n';
+    const files = { 'model.bin': pointer, 'fetched.bin': 'model', 'notes.md': pointer };
+    await writeFiles(folder, { ...files, '.gitattributes': '*.bin filter=lfs\n' });
+    for (const words of ['init -q', 'add .']) execFileSync('git', words.split(' '), { cwd: folder });
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted[0]).toMatch(/in place of files: model\.bin$/u);
   });
 
   it('prints an event for each file, and for each suspicion', async () => {
