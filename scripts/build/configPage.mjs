@@ -34,7 +34,8 @@ targets:
 \`\${vars.STAGE}\` becomes the value of \`SLIPWAY_VAR_STAGE\` where the command runs. If that is not set or empty, it becomes the
 text after \`:-\`. No other variable of the environment can be used. A value that is also the value of a variable named like a secret
 is refused, because histories contain the file's values. Within braces or brackets, quote a text with a variable. A whole
-value without quotes becomes a number, \`true\` or \`false\` if it reads as one. All other dollar signs are left alone.
+value without quotes becomes a number, \`true\` or \`false\` if it is one (not \`12e4567\`): quote a commit. All other dollar signs are
+left alone.
 `;
 
 /** The page, from the file's JSON Schema (`configJsonSchema`). */

@@ -66,8 +66,11 @@ function isOneVariable({ type }: Scalar, value: string): boolean {
   return type === Scalar.PLAIN && value.replace(REFERENCE, '') === '';
 }
 
+/** Not what only happens to read as a number, as the abbreviated commits `12e4567` and `0123456` do. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/u;
+
 function asYamlReadsIt(text: string): string | number | boolean {
   const { contents } = parseDocument(text);
   const read = isScalar(contents) ? contents.value : undefined;
-  return typeof read === 'number' || typeof read === 'boolean' ? read : text;
+  return typeof read === 'boolean' || (typeof read === 'number' && NUMBER.test(text)) ? read : text;
 }

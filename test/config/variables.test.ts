@@ -7,6 +7,7 @@ const ENVIRONMENT = {
   SLIPWAY_VAR_STAGE: 'acceptance',
   SLIPWAY_VAR_EMPTY: '',
   SLIPWAY_VAR_COUNT: '3',
+  SLIPWAY_VAR_COMMIT: '12e4567',
   SLIPWAY_VAR_BRACES: '{ a: 1 }',
   SLIPWAY_VAR_STOLEN: 'a-secret-value',
   DEPLOY_TOKEN: 'a-secret-value',
@@ -41,6 +42,7 @@ describe('a variable', () => {
     ['has its default where it is empty', 'greeter${vars.EMPTY:-!}', 'greeter!'],
     ['may be empty without one', 'greeter${vars.EMPTY}', 'greeter'],
     ['stays a text in quotes', '"${vars.COUNT}"', '3'],
+    ['stays a text that only happens to read as a number', '${vars.COMMIT}', '12e4567'],
     ['is no YAML', 'greeter ${vars.BRACES}', 'greeter { a: 1 }'],
     ['is nothing but what is written with "vars."', '${HOME} ${STAGE} $STAGE', '${HOME} ${STAGE} $STAGE'],
   ])('%s', (_, written, expected) => {
