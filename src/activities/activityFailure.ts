@@ -67,12 +67,13 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
  */
 function retryDelayMs(askedMs: number): number {
   const { attempt, retryPolicy = {}, ...info } = Context.current().info;
-  const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = info;
+  const { scheduledTimestampMs: from, currentAttemptScheduledTimestampMs: due } = info;
+  const { scheduleToCloseTimeoutMs: deadlineMs } = info;
   const { initialInterval = 0, backoffCoefficient = 1, maximumInterval = initialInterval } = retryPolicy;
   const own = { initialIntervalMs: Number(initialInterval), maximumIntervalMs: Number(maximumInterval) };
   return Math.max(
     backoffMs({ ...own, backoffCoefficient }, attempt),
-    grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs),
+    grantedPauseMs(askedMs, from + deadlineMs - due, deadlineMs),
   );
 }
 

@@ -24,3 +24,13 @@ export function temporalTime(deadline: number): number {
   reportProgress(says, { ...(isRecord(known) ? known : {}), isOnTime: true });
   throw notYet('SLIPWAY_STEP_TIMED_OUT', says, PAUSE_MS);
 }
+
+/**
+ * A clock that goes on from when this attempt was due, by Temporal's clock. It is behind by the time that the attempt
+ * waited for a worker.
+ */
+export function attemptClock(): () => number {
+  const { currentAttemptScheduledTimestampMs: due } = Context.current().info;
+  const began = performance.now();
+  return () => due + performance.now() - began;
+}

@@ -109,6 +109,7 @@ export function activitiesUnderTest(
       | 'isLocal'
       | 'workflowExecution'
       | 'scheduledTimestampMs'
+      | 'currentAttemptScheduledTimestampMs'
       | 'scheduleToCloseTimeoutMs'
       | 'heartbeatDetails'
       | 'heartbeatTimeoutMs'

@@ -314,6 +314,7 @@ it.each(CASES)(
     const environment = new MockActivityEnvironment({
       startToCloseTimeoutMs: startToCloseMs,
       scheduledTimestampMs: began,
+      currentAttemptScheduledTimestampMs: began,
       scheduleToCloseTimeoutMs: 3_600_000,
       ...(heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: heartbeatMs }),
     });

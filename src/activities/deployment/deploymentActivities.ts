@@ -247,7 +247,8 @@ export async function despiteReadLag<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    const isYoung = Date.now() < Context.current().info.scheduledTimestampMs + LAG_MS;
+    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs: due } = Context.current().info;
+    const isYoung = due < scheduledTimestampMs + LAG_MS;
     if (!(error instanceof ServiceError && error.status === 404 && isYoung)) throw error;
     throw notYet(error.code, error.message, RETRY_MS);
   }

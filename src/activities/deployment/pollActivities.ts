@@ -12,7 +12,7 @@ import { notYet } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
-import { type Clock, temporalTime } from '../temporalTime.ts';
+import { attemptClock, type Clock, temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 import { despiteReadLag, revisionSnapshot } from './deploymentActivities.ts';
 import type { RequestRates } from './requestRates.ts';
@@ -43,7 +43,8 @@ export function pollActivities(
       const client = outside.controlPlane(target);
       const ask = async (): Promise<RevisionSnapshot> =>
         revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
-      const isLeft = (): boolean => poller !== undefined && Date.now() >= since + poller.afterMs;
+      const clock = attemptClock();
+      const isLeft = (): boolean => poller !== undefined && clock() >= since + poller.afterMs;
       const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const look = () => (poller === undefined ? ask() : askInTurn(target, poller, ask));
         const seen = await despiteReadLag(look);
@@ -52,7 +53,7 @@ export function pollActivities(
           : { found: seen };
       });
       const { status } = revision;
-      if (revisionPhase(status) === 'pending' && poller !== undefined && Date.now() < until) {
+      if (revisionPhase(status) === 'pending' && poller !== undefined) {
         const waiting = { deploymentId, revisionId, status, since, until };
         await leaveToPoller(target, poller.taskQueue, waiting);
       }

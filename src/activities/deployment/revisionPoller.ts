@@ -18,6 +18,7 @@ import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { Pause } from '../polling.ts';
+import { attemptClock } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 import type { RequestRates } from './requestRates.ts';
 import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
@@ -91,6 +92,7 @@ export function revisionPollerActivities(
     pollRevisions: async ({ target, waiting }) => {
       const watcher = watcherOf(outside.controlPlane(target), target);
       const { client } = Context.current();
+      const now = attemptClock();
       const stops: ((isDone: boolean) => void)[] = [];
       const settled: string[] = [];
       let isOver = false;
@@ -104,7 +106,7 @@ export function revisionPollerActivities(
             isReporting = true;
             if (seen !== status && (await reports(() => report(client, revision, seen)))) status = seen;
             isReporting = false;
-            if (!isSettled(status) && Date.now() < revision.until) return;
+            if (!isSettled(status) && now() < revision.until) return;
             settled.push(waitingKey(revision));
             // A signal may still be on its way when the attempt has ended.
             if (!isOver) pollMore(-1);

@@ -85,7 +85,10 @@ describe('awaitDeployed', () => {
     { since: 10_000, isFinal: true },
   ])('takes a 404 for a lagging read only at first ($since ms: final is $isFinal)', async (row) => {
     const plane = await startRoutes({});
-    const activities = activitiesUnderTest({ scheduledTimestampMs: Date.now() - row.since });
+    // The worker's clock is ahead of Temporal's.
+    const scheduledTimestampMs = Date.now() - 600_000;
+    const currentAttemptScheduledTimestampMs = scheduledTimestampMs + row.since;
+    const activities = activitiesUnderTest({ scheduledTimestampMs, currentAttemptScheduledTimestampMs });
     const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: row.isFinal });
   });

@@ -55,25 +55,28 @@ it('pauses for all revisions of a control plane that asks to wait', async () => 
 
 it('retries reports that Temporal did not accept, and sends none to an ended workflow', async () => {
   const plane = await planeThat(['DEPLOYED']);
-  const { poll, reports } = poller([new Error('14 UNAVAILABLE')]);
+  const { poll, reports } = poller({ failures: [new Error('14 UNAVAILABLE')] });
   expect((await poll(plane.url, [waiting()])).settled).toHaveLength(1);
   expect(reports).toEqual(['DEPLOYED', 'DEPLOYED']);
-  const ended = poller([new WorkflowNotFoundError('it has ended', RELEASE, undefined)]);
+  const ended = poller({ failures: [new WorkflowNotFoundError('it has ended', RELEASE, undefined)] });
   expect((await ended.poll(plane.url, [waiting()])).settled).toHaveLength(1);
   expect(ended.reports).toEqual(['DEPLOYED']);
 });
 
-it('drops a revision that no workflow waits for', async () => {
-  const plane = await planeThat(['BUILDING']);
-  const { poll, reports } = poller();
-  expect((await poll(plane.url, [waiting({ until: Date.now() })])).settled).toHaveLength(1);
+it('drops a revision that no workflow waits for, by Temporal’s clock', async () => {
+  const plane = await planeThat(['BUILDING', 'BUILDING', 'DEPLOYED']);
+  const now = Date.now() - 600_000;
+  const { poll, reports } = poller({ now });
+  expect((await poll(plane.url, [waiting({ until: now })])).settled).toHaveLength(1);
   expect(reports).toEqual([]);
+  await poll(plane.url, [waiting({ until: now + 60_000 })]);
+  expect(reports).toEqual(['DEPLOYED']);
 });
 
 it('ends for a retry when its worker shuts down, and stops when it is cancelled', async () => {
   const plane = await planeThat(['BUILDING']);
   const ending = new AbortController();
-  const { poll } = poller([], ending.signal);
+  const { poll } = poller({ shuttingDown: ending.signal });
   const handedOver = failureOf(poll(plane.url, [waiting()]));
   await until(() => plane.requests.length > 0);
   ending.abort();
@@ -101,8 +104,13 @@ function planeThat(statuses: readonly string[]) {
 /**
  * The poller's activity.
  * @param failures - of its first reports, one each.
+ * @param now - by Temporal's clock, in milliseconds since 1970.
  */
-function poller(failures: Error[] = [], shuttingDown = new AbortController().signal) {
+function poller({
+  failures = [] as Error[],
+  now = Date.now(),
+  shuttingDown = new AbortController().signal,
+} = {}) {
   const reports: string[] = [];
   const signal = async (_: unknown, { status }: { readonly status: string }): Promise<void> => {
     reports.push(status);
@@ -113,7 +121,10 @@ function poller(failures: Error[] = [], shuttingDown = new AbortController().sig
     workflow: { getHandle: () => ({ signal }) },
     withAbortSignal: (_: unknown, call: () => unknown) => call(),
   } as unknown as Client;
-  const environment = new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }, { client });
+  const environment = new MockActivityEnvironment(
+    { startToCloseTimeoutMs: 600_000, currentAttemptScheduledTimestampMs: now },
+    { client },
+  );
   const connections = new Connections();
   onTestFinished(() => connections.close());
   const activities = revisionPollerActivities(
