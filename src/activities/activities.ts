@@ -291,15 +291,13 @@ export interface Activities {
   /**
    * Reads the state of the calling target's earlier runs, and the work that they left running: from Temporal, else
    * from the record store. Fails with SLIPWAY_TARGET_UNREADABLE if there was an earlier run and neither can be read.
-   * @param input - `recordStore`: if one is known. `afresh`: read only the highest number and what runs. `isReset`:
-   * whether the calling run was reset; it is returned unchanged, so that the history contains it.
+   * @param input - `recordStore`: if one is known. `afresh`: read only the highest number and what runs.
    * @returns `state`: `null` if no earlier run had any state.
    */
   recallTarget(input: {
     readonly recordStore: string | null;
     readonly afresh: boolean;
-    readonly isReset: boolean;
-  }): Promise<Attempted<{ state: TargetState | null; work: NextWork | null; isReset: boolean }>>;
+  }): Promise<Attempted<{ state: TargetState | null; work: NextWork | null }>>;
 
   /** Writes the calling target's state that must not be lost to its record store. */
   keepTarget(input: { readonly store: string; readonly state: KeptState }): Promise<Attempted<object>>;

@@ -64,7 +64,7 @@ export function rehearsalActivities(
     claimDeployment: () => Promise.resolve({}),
     // Not used: a release polls for as long as it waits.
     pollRevisions: () => Promise.resolve({ settled: [] }),
-    recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
+    recallTarget: () => Promise.resolve({ state: null, work: null }),
     keepTarget: () => Promise.resolve({}),
     // No events come from outside.
     lookForHook: () => Promise.reject(new Error('a rehearsal has no hooks')),

@@ -39,6 +39,7 @@ import type { ActivityName, World } from './world.ts';
 export const IDENTITY = 'slipway-test';
 
 const POLL_MS = 30_000;
+const PLACES = { first: 0, middle: 0.5, last: 1 };
 
 /** One target under test, with its world. */
 export class TargetUnderTest {
@@ -288,9 +289,9 @@ export class TargetUnderTest {
 
   /**
    * Resets the target's newest run, like `temporal workflow reset`.
-   * @param to - to the first or last workflow task that it completed.
+   * @param to - to the first, the middle or the last one of the workflow tasks that it completed.
    */
-  async reset(to: 'first' | 'last'): Promise<void> {
+  async reset(to: 'first' | 'middle' | 'last'): Promise<void> {
     const { runId } = await this.handle.describe();
     const { events = [] } = await this.handle.fetchHistory();
     const completed = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes != null);
@@ -299,7 +300,7 @@ export class TargetUnderTest {
       workflowExecution: { workflowId: this.workflowId, runId },
       reason: 'by hand',
       requestId: randomUUID(),
-      workflowTaskFinishEventId: (to === 'first' ? completed[0] : completed.at(-1))?.eventId ?? null,
+      workflowTaskFinishEventId: completed.at(PLACES[to] * (completed.length - 1))?.eventId ?? null,
     });
   }
 

@@ -54,9 +54,9 @@ export function recoveryActivities(
   pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'recallTarget' | 'keepTarget' | 'awaitWork'>> {
   return {
-    recallTarget: async ({ recordStore, afresh, isReset }) => {
+    recallTarget: async ({ recordStore, afresh }) => {
       const { workflowId, runId } = callingTarget();
-      const left = await askTemporal(async (client): Promise<Left> => {
+      return askTemporal(async (client): Promise<Left> => {
         if (afresh) return leftInTemporal(client, workflowId, EMPTY_TARGET);
         const runs = await earlierRuns(client, workflowId, runId);
         const asked = await askRuns(client, workflowId, runs);
@@ -73,7 +73,6 @@ export function recoveryActivities(
         const where = store ?? 'which is not known';
         throw unreadable(`${asked.problem}, and the record store (${where}) has no state of it`);
       });
-      return { ...left, isReset };
     },
 
     keepTarget: async ({ store, state }) => {

@@ -54,14 +54,14 @@ const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
  * Delays messages until the target has read the state of its earlier runs, and detects resets.
  *
  * A reset run replays its history up to the reset point, so its start looks the same as before. At exactly that point
- * of the history, Temporal sends a new random seed. Only a run that was reset to its very beginning gets no new seed.
- * The first run of a target notices that as it reads its state (`recoverTarget.ts`), and a later one as it repeats a
- * release or a rollback ({@link endLife}).
+ * of the history, Temporal sends a new random seed. The SDK (1.24) handles that job before it calls any interceptor, so
+ * only the seed tells.
  *
  * The workflow bundler looks for the export `interceptors`.
  */
 export function interceptors(): WorkflowInterceptors {
   if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
+  let seed = randomSeed();
   return {
     inbound: [
       {
@@ -91,9 +91,10 @@ export function interceptors(): WorkflowInterceptors {
     internals: [
       {
         activate(input, next) {
-          for (const { updateRandomSeed, cancelWorkflow } of input.activation.jobs ?? []) {
-            if (cancelWorkflow != null) doorway().isCanceled = true;
-            if (updateRandomSeed == null) continue;
+          if (input.activation.jobs?.some(({ cancelWorkflow }) => cancelWorkflow != null))
+            doorway().isCanceled = true;
+          if (randomSeed() !== seed) {
+            seed = randomSeed();
             doorway().resets++;
             doorway().door = 'reset';
           }
@@ -104,15 +105,15 @@ export function interceptors(): WorkflowInterceptors {
   };
 }
 
-const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
-
-/** Ends this life of the target, as a reset that sends a new seed does. */
-export async function endLife(): Promise<never> {
-  doorway().resets++;
-  doorway().door = 'reset';
-  await condition(() => false);
-  throw new TypeError('a condition that never holds has held');
+/** The seed of `Math.random`, which the SDK does not export. */
+function randomSeed(): string {
+  const { __TEMPORAL_ACTIVATOR__: activator } = globalThis as unknown as {
+    readonly __TEMPORAL_ACTIVATOR__: { readonly randomnessSeed: readonly number[] };
+  };
+  return activator.randomnessSeed.join();
 }
+
+const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
 
 function isTaken(name: string): boolean {
   return doorway().door === 'open' || (doorway().door === 'unreadable' && name === unholdUpdate.name);

@@ -1,4 +1,4 @@
-import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition } from '@temporalio/workflow';
 
 import { EMPTY_TARGET, type NextWork, type TargetState } from '../../domain/target/targetState.ts';
 import type { TargetInput } from '../../messages/workflowTypes.ts';
@@ -58,18 +58,11 @@ export async function recoverTarget(
   if (doorway().door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const recallTarget = localFirst('recallTarget', { ...options, summary: 'read the earlier state' });
-    // Only the activity's input is the same in every replay. Do not read the current door here.
-    const { runId, originalExecutionRunId } = workflowInfo();
-    const isReset = runId !== originalExecutionRunId;
-    return recallTarget({ recordStore: recordStore ?? null, afresh, isReset });
+    return recallTarget({ recordStore: recordStore ?? null, afresh });
   };
-  const { state, work, isReset } = await recallOrWait(target, recall);
+  const { state, work } = await recallOrWait(target, recall);
   // No notices: the earlier runs have already sent them.
   if (state !== null) target.replace(state);
-  if (isReset) {
-    doorway().door = 'reset';
-    await condition(allHandlersFinished);
-  }
   doorway().door = 'open';
   return work ?? undefined;
 }
@@ -78,7 +71,6 @@ interface Recalled {
   /** `null` if there was no earlier run. */
   readonly state: TargetState | null;
   readonly work: NextWork | null;
-  readonly isReset: boolean;
 }
 
 async function recallOrWait(

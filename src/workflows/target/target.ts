@@ -1,11 +1,9 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   allHandlersFinished,
   condition,
   continueAsNew,
   setCurrentDetails,
   upsertMemo,
-  workflowInfo,
 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
@@ -40,7 +38,6 @@ import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
-import { endLife } from './doorway.ts';
 import { StateKeeper } from './keepState.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
@@ -184,13 +181,7 @@ export class Target implements TargetCore {
       measure('slipway_queue_wait_seconds', (Date.now() - Date.parse(waited.queuedAt)) / 1_000, {});
     const running = this.#begin(work, state);
     const settings = this.#settingsOf(work);
-    try {
-      this.#child = await startWork(work, this.#state, running.workflowId, this.#mayBeRepeated);
-    } catch (error) {
-      // Do not read here whether the run was reset: a replay of its history alone does not know it.
-      if (error instanceof WorkflowExecutionAlreadyStartedError && this.#continues) await endLife();
-      throw error;
-    }
+    this.#child = await startWork(work, this.#state, running.workflowId);
     this.#mark();
     const { spec, lastRequest } = this.#state;
     if (spec !== null) this.#notices.send(startNotice(spec, work), lastRequest);
@@ -258,17 +249,6 @@ export class Target implements TargetCore {
 
   get #rollbackGoesFirst(): boolean {
     return this.#state.rollbacks.length > 0 && !this.#runLength.isExhausted;
-  }
-
-  /** Whether this run may have been reset to its beginning without notice, so that it repeats what it did. */
-  get #mayBeRepeated(): boolean {
-    const { runId, originalExecutionRunId } = workflowInfo();
-    return this.#continues && runId !== originalExecutionRunId;
-  }
-
-  /** Whether this run continues an earlier one, whose state it has. */
-  get #continues(): boolean {
-    return this.#input.state !== undefined;
   }
 
   /** Sets the memo to what runs and what serves. Temporal's lists show it. */

@@ -8,7 +8,6 @@ import {
   ParentClosePolicy,
   startChild,
   workflowInfo,
-  WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
@@ -39,16 +38,8 @@ export function describeWork(work: NextWork): Running {
   };
 }
 
-/**
- * Starts a release or a rollback as a child workflow, whose id contains the target's id and the release's number.
- * @throws WorkflowExecutionAlreadyStartedError if it runs, or if it has ended and may be repeated.
- */
-export async function startWork(
-  work: NextWork,
-  state: TargetState,
-  workflowId: string,
-  mayBeRepeated: boolean,
-): Promise<WorkHandle> {
+/** Starts a release or a rollback as a child workflow, whose id contains the target's id and the release's number. */
+export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
   const { releaseId } = work;
   const { known, lastGood } = state;
   const lastRequest = work.kind === 'release' ? work.request : state.lastRequest;
@@ -56,9 +47,6 @@ export async function startWork(
   const common = {
     workflowId,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-    workflowIdReusePolicy: mayBeRepeated
-      ? WorkflowIdReusePolicy.REJECT_DUPLICATE
-      : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
     // If a person terminates the target, its release would run without the lock. So Temporal cancels the release,
     // which restores what it changed.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,

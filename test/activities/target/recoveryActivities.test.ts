@@ -61,7 +61,7 @@ function attempted(attempt: number): (record: unknown) => Promise<TargetState | 
     };
     const environment = new MockActivityEnvironment(info);
     await environment.run(() => activities.keepTarget({ store: 's', state: record as never }));
-    const recall = () => activities.recallTarget({ recordStore: 's', afresh: false, isReset: false });
+    const recall = () => activities.recallTarget({ recordStore: 's', afresh: false });
     const { state } = await environment.run<[], { readonly state: TargetState | null }, typeof recall>(
       recall,
     );

@@ -117,7 +117,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     expect((await target.view()).state.said.map(({ message }) => message)).toEqual(['unhold']);
   });
 
-  it.each(['last', 'first'] as const)(
+  it.each(['last', 'middle', 'first'] as const)(
     'reset to its %s task, continues with everything after it',
     async (to) => {
       const { target, good } = await busy();
@@ -132,6 +132,14 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
       expect(await target.release('c', { overrideHold: true })).toMatchObject({ releaseId: 'release-3' });
     },
   );
+
+  it('reset during a release, still has it restored by a rollback', async () => {
+    const { target, good } = await busy();
+    await target.reset('last');
+    await target.viewOnce(({ running }) => running?.releaseId === 'release-2');
+    await target.rollback({ to: good });
+    expect(await target.result('release-2')).toMatchObject({ outcome: 'rolled_back' });
+  });
 
   it.each([false, true])(
     'reset to its first task after Continue-As-New, repeats no release (one runs: %s)',
