@@ -97,6 +97,8 @@ export function interceptors(): WorkflowInterceptors {
             seed = randomSeed();
             doorway().resets++;
             doorway().door = 'reset';
+            // The earlier life has handled a cancellation.
+            doorway().isCanceled = false;
           }
           next(input);
         },
