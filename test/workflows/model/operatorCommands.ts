@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { type Command, command } from './commands.ts';
+import { type Command, command, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
 import type { TargetModel } from './targetModel.ts';
 
@@ -15,7 +15,7 @@ export function terminateTarget(): Command {
     if (model.servesCopy) met.add('the target is terminated while a copy serves');
     // The next run can be canceled again.
     model.canceled = false;
-    if (running?.stopped === false) {
+    if (running?.stopped === false && running.isChild) {
       running.aborted = true;
       running.stop();
     }
@@ -33,6 +33,50 @@ export function cancelTarget(): Command {
     model.ignored++;
     await subject.target.handle.cancel();
   });
+}
+
+/** A person resets the target with Temporal's own tools. It continues with the state that it had. */
+export function resetTarget(to: 'first' | 'middle' | 'last'): Command {
+  return command(`reset target to its ${to} task`, started, async (model, subject) => {
+    model.met.add(`the target is reset while ${model.running === null ? 'it is idle' : 'a release runs'}`);
+    model.repeatable = [];
+    if (model.running !== null) model.running.isChild = false;
+    await subject.target.reset(to);
+  });
+}
+
+/** A person cancels the running release with Temporal's own tools: it stops and restores, as by an abort. */
+export function cancelRelease(): Command {
+  return command(
+    'cancel release',
+    ({ running }) => running !== null,
+    async (model, subject) => {
+      const running = underWay(model);
+      model.met.add('a release is canceled in Temporal');
+      await subject.target.child(running.id).cancel();
+      if (running.stopped) return;
+      running.aborted = true;
+      running.stop();
+    },
+  );
+}
+
+/** A person terminates the running release with Temporal's own tools: what it did stays, and nobody knows it. */
+export function terminateRelease(): Command {
+  const possible = ({ running }: TargetModel): boolean =>
+    running !== null && !['upload', 'patch'].includes(running.stage);
+  return command('terminate release', possible, async (model, subject) => {
+    const running = underWay(model);
+    model.met.add('a release is terminated in Temporal');
+    await subject.target.child(running.id).terminate('by hand');
+    running.vanish();
+  });
+}
+
+/** A person terminates or cancels the lock of the deployment with Temporal's own tools. Its owner keeps it. */
+export function touchLock(how: 'terminate' | 'cancel'): Command {
+  const possible = ({ deployed, ran }: TargetModel): boolean => deployed && ran > 0;
+  return command(`${how} lock`, possible, (_, subject) => subject.touchLock(how));
 }
 
 /** Another target reaches the same deployment under another address. It is refused, and changes nothing. */

@@ -20,7 +20,7 @@ export function release(plan: Plan, isLate: boolean): Command {
 export function runAgain(pick: number): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`run again (${pick})`, possible, (model, subject) =>
-    submitNew(model, subject, picked(model, pick).plan, false),
+    submitNew(model, subject, picked(model.submissions, pick).plan, false),
   );
 }
 
@@ -37,7 +37,9 @@ async function submitNew(model: TargetModel, subject: Subject, plan: Plan, isLat
   const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
   const { releaseId, disposition } = predicted;
   if (disposition === 'queued') subject.world.follow(releaseId, plan);
-  model.submissions.push({ id, plan, releaseId, disposition, withdrawn: isLate });
+  const submission = { id, plan, releaseId, disposition, withdrawn: isLate };
+  model.submissions.push(submission);
+  model.repeatable.push(submission);
   const answer = await subject.target.submit(subject.request(plan), {}, id);
   expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
     releaseId: predicted.releaseId,
@@ -48,9 +50,9 @@ async function submitNew(model: TargetModel, subject: Subject, plan: Plan, isLat
 
 /** A submission is sent again with its id, like an activity's retry after a lost answer. It gets the same answer. */
 export function submitAgain(pick: number): Command {
-  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
-  return command(`submit again (${pick})`, possible, async (model, subject) => {
-    const { id, plan, releaseId, disposition } = picked(model, pick);
+  const possible = ({ repeatable }: TargetModel): boolean => repeatable.length > 0;
+  return command(`submit again (${pick})`, possible, async ({ repeatable }, subject) => {
+    const { id, plan, releaseId, disposition } = picked(repeatable, pick);
     const answer = await subject.target.submit(subject.request(plan), {}, id);
     expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
       releaseId,
@@ -63,7 +65,7 @@ export function submitAgain(pick: number): Command {
 export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
-    const submission = picked(model, pick);
+    const submission = picked(model.submissions, pick);
     const { id, releaseId } = submission;
     const all = model.submissions.filter((other) => other.releaseId === releaseId && other !== submission);
     const stands = all.some(({ withdrawn }) => !withdrawn);
@@ -94,7 +96,7 @@ export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Comm
   });
 }
 
-function picked({ submissions }: TargetModel, pick: number): Submission {
+function picked(submissions: readonly Submission[], pick: number): Submission {
   const submission = submissions.at(-1 - (pick % submissions.length));
   if (submission === undefined) throw new Error('nothing was submitted');
   return submission;

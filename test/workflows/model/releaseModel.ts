@@ -24,6 +24,8 @@ export class ReleaseModel {
   skipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
+  /** Whether Temporal cancels it if the target is terminated. */
+  isChild = true;
   /** The revisions that people have asked to leave meanwhile. */
   readonly left: number[] = [];
   readonly #model: TargetModel;
@@ -107,6 +109,14 @@ export class ReleaseModel {
       this.#restore(failure);
       return;
     }
+  }
+
+  /** Its workflow is terminated: it leaves no result, and no record. */
+  vanish(): void {
+    const { id, plan } = this;
+    this.#model.end({ id, plan, kind: 'release', outcome: 'errored', serving: null, news: [], tried: [] });
+    this.#model.ran--;
+    this.#model.running = null;
   }
 
   #take(): Failure | 'went well' | 'held up' | 'released' | 'stopped' {

@@ -7,7 +7,15 @@ import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../recordedHistory.ts';
 import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, sayWhatFits, withdraw } from './messageCommands.ts';
-import { cancelTarget, releaseUnderOtherSpelling, terminateTarget } from './operatorCommands.ts';
+import {
+  cancelRelease,
+  cancelTarget,
+  releaseUnderOtherSpelling,
+  resetTarget,
+  terminateRelease,
+  terminateTarget,
+  touchLock,
+} from './operatorCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
 import {
   changeByHand,
@@ -131,6 +139,10 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     .map((said) => garbage(...said)),
   ...several(2, fc.constant(0).map(terminateTarget)),
   fc.constant(0).map(cancelTarget),
+  ...several(2, fc.constantFrom('first' as const, 'middle' as const, 'last' as const).map(resetTarget)),
+  ...several(2, fc.constant(0).map(cancelRelease)),
+  ...several(2, fc.constant(0).map(terminateRelease)),
+  fc.constantFrom('terminate' as const, 'cancel' as const).map(touchLock),
   plan.map(releaseUnderOtherSpelling),
   ...several(3, fc.constant(0).map(comesUpLate)),
   fc.constant(0).map(changeByHand),

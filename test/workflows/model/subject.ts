@@ -102,6 +102,13 @@ export class Subject {
     await this.target.startOnly();
   }
 
+  async touchLock(how: 'terminate' | 'cancel'): Promise<void> {
+    const lock = this.target.workflow(`deployment:${this.world.deployment?.id ?? ''}`);
+    await (how === 'cancel' ? lock.cancel() : lock.terminate('by hand')).catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    });
+  }
+
   /** Releases on the same deployment under another address of its control plane. */
   async releaseUnderOtherSpelling(plan: Plan): Promise<ReleaseResult> {
     this.#other ??= this.#harness.newTargetIn(this.world, {}, ':8080');

@@ -114,6 +114,8 @@ export class TargetModel {
   ignored = 0;
   /** In the order of sending. */
   readonly submissions: Submission[] = [];
+  /** Those that are answered alike if they are sent again: not those that a reset has refused since. */
+  repeatable: Submission[] = [];
   readonly requestIds: string[] = [];
   #number = 0;
 
