@@ -190,7 +190,17 @@ function shellQuoted(path: string): string {
 /** Why a repository could not be read. `message` is the reason, for the source's owner. */
 export class GitFailure extends Error {
   override readonly name = 'GitFailure';
+  /** The host could not be reached, or did not answer: it may do so soon. */
+  readonly isHostAway: boolean;
+
+  constructor(message: string, isHostAway = false) {
+    super(message);
+    this.isHostAway = isHostAway;
+  }
 }
+
+const HOST_AWAY =
+  /Could not resolve host|Failed to connect|Connection (refused|timed out|reset|closed)|Operation too slow|early EOF|hung up unexpectedly|returned error: 5\d\d/i;
 
 /** git's messages (in the language C) and their meaning. The first match counts. */
 const KNOWN_FAILURES: readonly (readonly [said: RegExp, meaning: (repository: string) => string])[] = [
@@ -216,10 +226,7 @@ const KNOWN_FAILURES: readonly (readonly [said: RegExp, meaning: (repository: st
     /transport '?[\w-]+'? not allowed/i,
     (repository) => `${repository} leads to another protocol than its address says, which is not followed.`,
   ],
-  [
-    /Could not resolve host|Failed to connect|Connection (refused|timed out|reset|closed)|Operation too slow|early EOF|hung up unexpectedly|returned error: 5\d\d/i,
-    (repository) => `The host of ${repository} could not be reached, or did not answer.`,
-  ],
+  [HOST_AWAY, (repository) => `The host of ${repository} could not be reached, or did not answer.`],
 ];
 
 /** How many of git's last lines a reason includes. */
@@ -227,9 +234,10 @@ const LINES_IN_REASON = 5;
 
 function failureOf(repository: string, lines: readonly string[]): GitFailure {
   const all = lines.join('\n');
-  const [, meaning] = KNOWN_FAILURES.find(([said]) => said.test(all)) ?? [];
+  const [kind, meaning] = KNOWN_FAILURES.find(([said]) => said.test(all)) ?? [];
   const last = lines.slice(-LINES_IN_REASON).join('\n');
   return new GitFailure(
     `${meaning?.(repository) ?? `${repository} could not be read.`} git said:\n${last === '' ? 'nothing' : last}`,
+    kind === HOST_AWAY,
   );
 }

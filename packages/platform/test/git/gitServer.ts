@@ -14,6 +14,8 @@ export class GitServer {
   credential: string | undefined;
   /** Accepts requests, but never answers them. */
   hangs = false;
+  /** How many further requests it answers with 503. */
+  failures = 0;
   /** Redirects every request to this address. */
   redirectTo: string | undefined;
 
@@ -45,6 +47,11 @@ export class GitServer {
     ).toString();
     if (given !== '') this.authorizations.push(given);
     if (this.hangs) return;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      response.writeHead(503).end();
+      return;
+    }
     if (this.redirectTo !== undefined) {
       response.writeHead(302, { location: `${this.redirectTo}${request.url ?? ''}` }).end();
       return;

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
@@ -7,7 +9,10 @@ import { readRemoteRef } from '../../git/remoteRefs.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
 import type { HomeLayout } from '../homeLayout.ts';
 import { remoteOf, repositoryOf } from '../integrations.ts';
-import type { TreeSource } from './source.ts';
+import type { FetchedTree, TreeSource } from './source.ts';
+
+/** The pauses before further attempts to reach a repository's host, in milliseconds. */
+const RETRY_PAUSES_MS = [1_000, 5_000, 20_000];
 
 /**
  * `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). A revision with a
@@ -45,19 +50,26 @@ export function repoHost(kysely: Kysely<Schema>, { knownHosts }: HomeLayout): Tr
       const repository = repositoryOf(revision.source_config);
       const asked = revision.source_revision_config['repo_ref'];
       const ref = typeof asked === 'string' ? asked : null;
-      try {
-        if (repository === undefined)
-          throw new GitFailure('The deployment names no repository (source_config.repo_url).');
-        await requireGit(surroundings);
-        const remote = await remoteOf(kysely, repository);
-        const commit = await commitOf(revision, ref, remote, surroundings, log);
-        log(`Fetching commit ${commit} of ${repository.repoUrl}.`);
-        return { ok: true, tarball: await commitTarball(remote, { commit, ref }, surroundings, log) };
-      } catch (error) {
-        if (!(error instanceof GitFailure)) throw error;
-        for (const line of error.message.split('\n')) log(line);
-        return { ok: false, reason: error.message };
-      }
+      const attempt = async ([pause, ...laterPauses]: readonly number[]): Promise<FetchedTree> => {
+        try {
+          if (repository === undefined)
+            throw new GitFailure('The deployment names no repository (source_config.repo_url).');
+          await requireGit(surroundings);
+          const remote = await remoteOf(kysely, repository);
+          const commit = await commitOf(revision, ref, remote, surroundings, log);
+          log(`Fetching commit ${commit} of ${repository.repoUrl}.`);
+          return { ok: true, tarball: await commitTarball(remote, { commit, ref }, surroundings, log) };
+        } catch (error) {
+          if (!(error instanceof GitFailure)) throw error;
+          for (const line of error.message.split('\n')) log(line);
+          if (!error.isHostAway || pause === undefined || signal.aborted)
+            return { ok: false, reason: error.message };
+          log(`The host is tried again in ${pause / 1000} s.`);
+          await delay(pause, undefined, { signal }).catch(() => undefined);
+          return attempt(laterPauses);
+        }
+      };
+      return attempt(RETRY_PAUSES_MS);
     },
   };
 }

@@ -44,5 +44,5 @@ export interface ImageSource {
 }
 
 /** The path of a tree as a gzipped tarball, or why it could not be fetched, for the source's owner. */
-type FetchedTree =
+export type FetchedTree =
   { readonly ok: true; readonly tarball: string } | { readonly ok: false; readonly reason: string };

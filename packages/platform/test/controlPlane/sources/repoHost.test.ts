@@ -126,6 +126,16 @@ describe('a revision of repo_host', () => {
     expect(log + JSON.stringify(revision) + platform.logged.join('\n')).not.toContain(TOKEN);
   });
 
+  it('is built although its host is away for a moment', async () => {
+    server.failures = 1;
+    const { revision, log } = await deploy({
+      integration_id: overHttp,
+      repo_url: `${server.url}/agent/.git`,
+    });
+    expect(revision.status, log).toBe('DEPLOYED');
+    expect(log).toContain('could not be reached');
+  });
+
   it('reports a skipped submodule', async () => {
     const outer = await Repository.create(join(root, 'outer'));
     await outer.git(
