@@ -210,9 +210,12 @@ export async function openAgentDatabase(databaseUrl: string, onError: (error: Er
 
 /** Reads Postgres' text of an array of bytes in any dimensions, such as `{{"\\x6f6b",NULL}}`. */
 export function parseByteaArray(text: string): unknown {
-  const json = text.replaceAll('{', '[').replaceAll('}', ']').replaceAll('NULL', 'null');
+  // Every second part is quoted. In the JSON of the array's shape, it is the part's number.
+  const parts = text.split('"');
+  const shape = parts.map((part, index) => (index % 2 === 0 ? part : index)).join('');
+  const json = shape.replaceAll('{', '[').replaceAll('}', ']').replaceAll('NULL', 'null');
   return JSON.parse(json, (_, value: unknown) =>
-    typeof value === 'string' ? Buffer.from(value.slice(2), 'hex') : value,
+    typeof value === 'number' ? Buffer.from(parts[value]?.slice(3) ?? '', 'hex') : value,
   );
 }
 
