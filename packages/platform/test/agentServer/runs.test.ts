@@ -117,6 +117,22 @@ describe('a run', () => {
     expect(agent().stderr()).not.toMatch(/"level":50.*has ended here|PromiseRejectionHandledWarning/u);
   });
 
+  it('may have values that only look like serialized objects', async () => {
+    const thread = await api.thread();
+    const text = { lc: 1, type: 'constructor', id: ['no', 'Such'], kwargs: {} };
+    const values = { text, log: [] };
+    expect(await api.wait(thread, { assistant_id: 'byHand', input: { text } })).toEqual(values);
+    expect(await api.state(thread)).toMatchObject({ values });
+  });
+
+  it('of an entrypoint that waits leaves an object as its thread’s state', async () => {
+    const thread = await api.thread();
+    await api.wait(thread, { assistant_id: 'askPlainly', input: {} });
+    expect(await api.state(thread)).toMatchObject({ values: {}, next: ['askPlainly'] });
+    const resumed = await api.wait(thread, { assistant_id: 'askPlainly', command: { resume: 'this' } });
+    expect(resumed).toEqual({ answer: 'this' });
+  });
+
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });

@@ -175,7 +175,8 @@ function emptyState(threadId: string): Record<string, unknown> {
 
 function wireState(snapshot: StateSnapshot, parent: StateSnapshot | undefined): Record<string, unknown> {
   return {
-    values: snapshot.values,
+    // Null before an entrypoint's first end.
+    values: snapshot.values ?? {},
     next: snapshot.next,
     tasks: snapshot.tasks.map(wireTask),
     metadata: { ...snapshot.metadata, writes: writesOf(snapshot, parent) },

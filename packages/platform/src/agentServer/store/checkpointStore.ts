@@ -42,7 +42,7 @@ export class CheckpointStore extends PostgresSaver {
 
   constructor(pool: Pool, deploymentId: string) {
     super(pool, undefined, { schema: CHECKPOINT_SCHEMA });
-    this.serde = rejectValuesWithoutJson(this.serde);
+    this.serde = tolerant(this.serde);
     this.#pool = pool;
     this.#deploymentId = deploymentId;
   }
@@ -213,12 +213,19 @@ export class CheckpointNotFound extends HttpProblem {
 export const ATTEMPT_KEY = '__slipway_attempt';
 
 /**
- * Makes a write of a value without JSON (a function, a symbol) fail, and with it the run, with the error's name.
- * Otherwise the value would be stored as no bytes, and the thread could never be read again.
+ * The serializer, for values that clients and graphs choose:
+ *
+ * - A write of a value without JSON (a function, a symbol) fails, and with it the run, with the error's name. Otherwise
+ *   the value would be stored as no bytes, and the thread could never be read again.
+ * - JSON that only looks like a serialized LangChain object (`{lc: 1, type: "constructor", …}`) stays JSON.
  */
-function rejectValuesWithoutJson(serde: SerializerProtocol): SerializerProtocol {
+function tolerant(serde: SerializerProtocol): SerializerProtocol {
   return {
-    loadsTyped: (type, data) => serde.loadsTyped(type, data),
+    loadsTyped: async (type, data) =>
+      (serde.loadsTyped(type, data) as Promise<unknown>).catch((error: unknown) => {
+        if (type !== 'json') throw error;
+        return JSON.parse(typeof data === 'string' ? data : new TextDecoder().decode(data)) as unknown;
+      }),
     dumpsTyped: async (value) => {
       const [type, data] = await serde.dumpsTyped(value);
       if (type === 'json' && data.byteLength === 0)
