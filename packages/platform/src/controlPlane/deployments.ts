@@ -49,6 +49,12 @@ export function createDeployments(options: {
     { deleteTracingProject }: { deleteTracingProject: boolean },
   ): Promise<void> => {
     await kysely.transaction().execute(async (trx) => {
+      await recordAudit(trx, caller, { deployment_id: id });
+      if (deleteTracingProject) {
+        const left = trx.deleteFrom('tracing_projects').where(isLeftOf(caller.tenantId));
+        const { numDeletedRows } = await left.where('deployment_id', '=', id).executeTakeFirst();
+        if (numDeletedRows > 0n) return;
+      }
       await findDeployment(trx, caller, id);
       await trx
         .updateTable('deployments')
@@ -59,7 +65,6 @@ export function createDeployments(options: {
         })
         .where('id', '=', id)
         .execute();
-      await recordAudit(trx, caller, { deployment_id: id });
     });
     options.changed();
   };
@@ -94,9 +99,19 @@ export function createDeployments(options: {
       const { answer, replayed } = await kysely
         .transaction()
         .execute((trx) => options.idempotency.once(trx, keyed, () => insert(trx)))
-        .catch((error: unknown) => {
+        .catch(async (error: unknown) => {
           if (!isNameTaken(error)) throw error;
-          const detail = `A tracing project or deployment named '${request.name}' already exists.`;
+          const left = await kysely
+            .selectFrom('tracing_projects')
+            .select('deployment_id')
+            .where(isLeftOf(caller.tenantId))
+            .where('name', '=', request.name)
+            .executeTakeFirst();
+          const remedy =
+            left === undefined
+              ? ''
+              : ` It belonged to a deleted deployment: DELETE /v2/deployments/${left.deployment_id}?delete_tracing_project=true removes it.`;
+          const detail = `A tracing project or deployment named '${request.name}' already exists.${remedy}`;
           throw new HttpProblem(409, detail);
         });
       const deployment = { ...answer, secrets: request.secrets } as Deployment;
@@ -172,7 +187,11 @@ export function createDeployments(options: {
       return patched;
     },
 
-    /** Marks a deployment for deletion: `AWAITING_DELETE` until its agent is drained. @throws HttpProblem 404. */
+    /**
+     * Marks a deployment for deletion: `AWAITING_DELETE` until its agent is drained. Its tracing project stays, and with it
+     * the name, unless this or a later request deletes it too.
+     * @throws HttpProblem 404.
+     */
     delete: remove,
 
     /**
@@ -225,6 +244,12 @@ function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
     deployment_id: row.id,
     ...(row.latest_revision_id !== null && { revision_id: row.latest_revision_id }),
   };
+}
+
+/** Whether a tracing project is a tenant's, and its deployment was deleted. */
+function isLeftOf(tenantId: string) {
+  return sql<boolean>`tenant_id = ${tenantId} and deployment_id is not null
+    and not exists (select 1 from deployments where deployments.id = tracing_projects.deployment_id)`;
 }
 
 function isNameTaken(error: unknown): boolean {

@@ -64,8 +64,9 @@ export function createRevisionWork(options: {
   const record = async (ids: RevisionIds, change: Omit<RevisionChange, 'revisionId'>): Promise<boolean> => {
     await logs.flush();
     const status = await recordChange(kysely, { revisionId: ids.id, ...change });
+    if (status === undefined) return false;
     options.log.info({ ...logFields(ids), status, reason: change.reason }, 'a revision went on');
-    return status !== undefined;
+    return true;
   };
 
   /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
-import { TestPlatform } from './testPlatform.ts';
+import { createBody, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
@@ -58,6 +58,22 @@ describe('a deployment that is deleted', () => {
       await expect(stat(`${platform.home}/objects/tarballs/${id}`)).rejects.toThrow('ENOENT');
     });
     await platform.create('deleted');
+  });
+
+  it('leaves its tracing project, which can be deleted later, when its name is needed again', async () => {
+    const id = await platform.create('left');
+    await platform.call('DELETE', `/v2/deployments/${id}`);
+    await gone(id);
+    const body = createBody({ name: 'left' });
+    const { status, json } = await platform.call('POST', '/v2/deployments', body);
+    const path = `/v2/deployments/${id}?delete_tracing_project=true`;
+    expect({ status, json }).toEqual({
+      status: 409,
+      json: { detail: expect.stringContaining(`DELETE ${path} `) },
+    });
+    expect((await platform.call('DELETE', path)).status).toBe(204);
+    expect((await platform.call('DELETE', path)).status).toBe(404);
+    expect((await platform.call('POST', '/v2/deployments', body)).status).toBe(201);
   });
 
   it('is removed later if that fails at first', async () => {
