@@ -127,11 +127,23 @@ describe('a run', () => {
 
   it('of an entrypoint that waits leaves an object as its thread’s state', async () => {
     const thread = await api.thread();
-    await api.wait(thread, { assistant_id: 'askPlainly', input: {} });
-    expect(await api.state(thread)).toMatchObject({ values: {}, next: ['askPlainly'] });
-    const resumed = await api.wait(thread, { assistant_id: 'askPlainly', command: { resume: 'this' } });
-    expect(resumed).toEqual({ answer: 'this' });
+    await api.wait(thread, { assistant_id: 'repeat', input: { text: 'ask' } });
+    expect(await api.state(thread)).toMatchObject({ values: {}, next: ['repeat'] });
+    const resumed = await api.wait(thread, { assistant_id: 'repeat', command: { resume: 'this' } });
+    expect(resumed).toEqual('this');
   });
+
+  it.each(['text', 0, null, [1, 2]])(
+    'of an entrypoint that returns %j has that as its values',
+    async (text) => {
+      const run = { assistant_id: 'repeat', input: { text } };
+      expect(await api.wait(undefined, run)).toEqual(text);
+      const thread = await api.thread();
+      expect(await api.wait(thread, run)).toEqual(text);
+      const asked = await api.wait(thread, { ...run, input: { text: 'ask' } });
+      expect(asked).toEqual({ __interrupt__: [expect.anything()] });
+    },
+  );
 
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();

@@ -26,8 +26,8 @@ export interface ExecutionRequest {
 
 /** The newest full state that an execution emitted: the answer of `wait` and `join`. */
 export interface ExecutionResult {
-  /** `undefined` if the graph emitted none because nothing was left to do. */
-  values: Record<string, unknown> | undefined;
+  /** An entrypoint's may be any JSON. `undefined` if the graph emitted none because nothing was left to do. */
+  values: unknown;
   interrupts: unknown[];
 }
 
@@ -122,8 +122,9 @@ function createStateCompletion(): (namespace: readonly string[], chunk: unknown)
 }
 
 function collectValues(result: ExecutionResult, chunk: unknown): void {
-  if (typeof chunk !== 'object' || chunk === null) return;
-  const { __interrupt__: interrupts, ...values } = chunk as Record<string, unknown>;
+  result.values = chunk;
+  if (!isRecord(chunk)) return;
+  const { __interrupt__: interrupts, ...values } = chunk;
   if (Array.isArray(interrupts)) result.interrupts.push(...(interrupts as unknown[]));
   result.values = values;
 }

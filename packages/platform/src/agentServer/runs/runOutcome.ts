@@ -1,3 +1,4 @@
+import { isRecord } from '@slipway/contract/json';
 import type { Logger } from 'pino';
 
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
@@ -67,7 +68,7 @@ export class RunOutcomes {
       }
       const answerValues =
         snapshot === undefined
-          ? withInterrupts(result?.values ?? {}, result?.interrupts ?? [])
+          ? withInterrupts(result?.values === undefined ? {} : result.values, result?.interrupts ?? [])
           : valuesWithInterrupts(snapshot);
       values = toWireJson(answerValues, { strict: true, root: 'values' });
     } catch (error) {
@@ -122,11 +123,11 @@ export class RunOutcomes {
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
 function valuesWithInterrupts({ values, tasks }: StateSnapshot): unknown {
   const interrupts = tasks.flatMap((task) => task.interrupts);
-  return withInterrupts(values as Record<string, unknown>, interrupts);
+  return withInterrupts(values, interrupts);
 }
 
-function withInterrupts(values: Record<string, unknown>, interrupts: unknown[]): unknown {
-  return interrupts.length > 0 ? { ...values, __interrupt__: interrupts } : values;
+function withInterrupts(values: unknown, interrupts: unknown[]): unknown {
+  return interrupts.length > 0 ? { ...(isRecord(values) && values), __interrupt__: interrupts } : values;
 }
 
 const STATUS_OF_STOP = {
