@@ -10,6 +10,10 @@ import { unpackEnvironment } from './runtime/childEnvironment.ts';
 /** The default limit for a standstill of the event loop, in seconds. */
 const STALL_SECONDS = 30;
 
+/** The longest durations: a longer timer would end at once. Also more than any count. */
+const MILLISECONDS_MAX = 2_000_000_000;
+const SECONDS_MAX = MILLISECONDS_MAX / 1_000;
+
 export type AgentEnvironment = ReturnType<typeof readAgentEnvironment>;
 
 /**
@@ -23,7 +27,8 @@ export function readAgentEnvironment(dir: string) {
   // A deployment id means the platform: it holds the other end of stdin, and restarts the agent.
   const supervised = deploymentId !== undefined;
   const traces = takeTraces();
-  const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
+  const stallSeconds =
+    takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0, SECONDS_MAX) ?? (supervised ? STALL_SECONDS : 0);
   const serverOptions: Partial<AgentServerOptions> = {
     home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
     databaseUrl: takeVariable('SLIPWAY_AGENT_DATABASE_URL'),
@@ -37,7 +42,7 @@ export function readAgentEnvironment(dir: string) {
     limits: {
       concurrentRuns: takeNumber('SLIPWAY_AGENT_CONCURRENT_RUNS', 1),
       pendingRuns: takeNumber('SLIPWAY_AGENT_PENDING_RUNS', 1),
-      runSeconds: takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001),
+      runSeconds: takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001, SECONDS_MAX),
     },
     webhooks: {
       allow: takeAddresses('SLIPWAY_AGENT_WEBHOOK_ALLOW'),
@@ -65,14 +70,14 @@ function takeVariable(name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-function takeNumber(name: string, minimum: number): number | undefined {
+function takeNumber(name: string, minimum: number, maximum = MILLISECONDS_MAX): number | undefined {
   const value = takeVariable(name);
   if (value === undefined) return undefined;
   const number = Number(value);
-  if (Number.isFinite(number) && number >= minimum) return number;
+  if (number >= minimum && number <= maximum) return number;
   throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name} is "${value}"`, {
     place: name,
-    hint: `Give a number of at least ${minimum}, or leave it out.`,
+    hint: `Give a number from ${minimum} to ${maximum}, or leave it out.`,
   });
 }
 

@@ -82,6 +82,13 @@ describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
       { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many' },
       /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
     ],
+    [
+      'a setting is longer than a timer',
+      {},
+      '',
+      { SLIPWAY_AGENT_RUN_SECONDS: '2592000' },
+      /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_RUN_SECONDS is "2592000"\. Give a number from 0\.001 to 2000000/,
+    ],
   ])('exits 1 with the reason: %s', async (_, files, name, env, reason) => {
     const dir = join(await agentWith(files), name);
     const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl(), ...env } });
