@@ -111,6 +111,9 @@ export function lastWords({ code, stdout, stderr }: DockerEnd): string {
 }
 
 const PULL_TIMEOUT_MS = 15 * 60_000;
+/** An option of the command, or what Podman reads from the machine's disk or from another engine instead of a registry. */
+const NOT_OF_REGISTRY =
+  /^(?:-|(?:containers-storage|dir|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):)/;
 
 interface RevisionImage {
   /** As the deployment names it: `image_uri`. */
@@ -134,6 +137,8 @@ export async function holdImage(
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
+  if (NOT_OF_REGISTRY.test(image.uri))
+    throw containerFailed(`image_uri is ${image.uri}, which names no image of a registry.`, signal);
   const own = `${repositoryOf(image.deploymentId)}:${image.revisionId}`;
   if (await hasImage(docker, own, signal)) return own;
   const isThere = await hasImage(docker, image.uri, signal);

@@ -153,6 +153,14 @@ describe('an image that does not start', () => {
     );
   });
 
+  it.each(['--help', 'dir:/etc', 'oci-archive:/var/backups/image.tar', 'docker-daemon:other:1'])(
+    'does not give the engine %s, which names no image of a registry',
+    async (image) => {
+      await expect(start({ image })).rejects.toThrow(`image_uri is ${image}, which names no image`);
+      expect(await engine.calls()).not.toContain(image);
+    },
+  );
+
   it.each([
     ['ends at once', 'broken', {}, /cannot find its model/],
     [
