@@ -40,14 +40,15 @@ export async function readSource(environment: Environment, git: Git, source = gi
   return { ...commit, ref };
 }
 
-/** Git's commit, with `-dirty` and without its time if files differ from it. */
+/** Git's commit, with `-dirty` and without its time if files differ from it, or git cannot say. */
 async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   const head = await readCommit(git, 'HEAD');
   if (head === undefined) return {};
-  // A person's git may be set to hide new files, which are packed.
-  const status = ['status', '--porcelain', '--untracked-files=normal', '--', '.', ':!.slipway'];
-  const changes = await Promise.all([...new Set([git, source])].map((each) => each(...status)));
-  if (changes.every((change) => change === undefined)) return head;
+  // The branch is a line before the changes: no text is a failure. A person's git may hide new files, which are packed.
+  const options = ['--porcelain', '--branch', '--no-ahead-behind', '--untracked-files=normal'];
+  const status = ['status', ...options, '--', '.', ':!.slipway'];
+  const answers = await Promise.all([...new Set([git, source])].map((each) => each(...status)));
+  if (answers.every((answer) => answer?.includes('\n') === false)) return head;
   return { commit: `${head.commit}-dirty` };
 }
 

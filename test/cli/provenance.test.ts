@@ -123,6 +123,16 @@ describe('the source', () => {
     expect((await read()).commit).toMatch(/-dirty$/);
   });
 
+  it('is not clean if git cannot say what differs', async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(folder, { 'graph.json': '{}' });
+    commitAll(folder);
+    await writeFile(join(folder, '.git/index'), 'corrupt');
+    const source = await readSource({}, gitIn(folder));
+    expect(source.commit).toMatch(/^[0-9a-f]{40}-dirty$/);
+    expect(source.committedAt).toBeUndefined();
+  });
+
   it('is unknown outside of a repository', async () => {
     expect(await readSource({}, git({}))).toEqual({});
   });
