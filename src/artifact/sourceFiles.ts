@@ -28,7 +28,7 @@ export type SourceEntry = SourceFile | SourceLink;
  * The files and links of a source, sorted by UTF-16 code units so that the order is the same on every machine.
  * Folders are not listed, because git stores no empty ones.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for an entry that cannot be read, a link that leads out of the
- * source, and an entry that is no file, folder or link.
+ * source or has ".." after a name, and an entry that is no file, folder or link.
  */
 export async function sourceFiles(root: string, patterns: readonly string[]): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
@@ -83,7 +83,14 @@ async function linkTarget(root: string, path: string): Promise<string> {
   // If the target is reached through another link, its real path counts. A broken link is kept unchanged.
   const real = await realpath(resolve(from, target)).catch(() => root);
   if (!isInside(root, real)) throw leadsOut;
-  return target.split(sep).join('/');
+  const written = target.split(sep).join('/');
+  // Such a path is another one if the name before ".." is a link. The control plane would reject it at the build.
+  const steps = written.split('/').filter((step) => step !== '' && step !== '.');
+  if (steps.some((step, index) => step === '..' && index > 0 && steps[index - 1] !== '..')) {
+    const direct = relativePath(from, resolve(from, target)) || '.';
+    throw unreadable(path, `is a link with ".." after a name: ${target}`, `Link to ${direct} instead.`);
+  }
+  return written;
 }
 
 function isInside(root: string, path: string): boolean {

@@ -200,6 +200,19 @@ describe('links', () => {
     await expect(packing).rejects.toThrow(`leads out of the source, to ${target}`);
   });
 
+  it('with ".." after a name are rejected by name, as the control plane rejects them', async () => {
+    await source({ 'a/b/c.ts': '', 'd.ts': '' });
+    await symlink('./../../d.ts', join(root, 'a/b/up.ts'));
+    await symlink('..', join(root, 'a/b/folder'));
+    await expect(pack()).resolves.toBeDefined();
+    await symlink('b/../../d.ts', join(root, 'a/round.ts'));
+    await expect(pack()).rejects.toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_UNREADABLE',
+      place: 'a/round.ts',
+      hint: expect.stringContaining('../d.ts'),
+    });
+  });
+
   it('out of the source through another link are rejected', async () => {
     const outside = join(directory, 'outside');
     await mkdir(join(outside, 'x'), { recursive: true });
