@@ -23,8 +23,8 @@ export function resolveSecret(reference: SecretReference, environment: Environme
       place: from,
       hint:
         'variable' in place
-          ? `set ${place.variable} in the worker’s environment`
-          : 'write it into the file on the worker’s machine',
+          ? `set ${place.variable} where it is read: in the worker’s environment for a release, else in this command’s`
+          : 'write it into the file where it is read: on the worker’s machine for a release, else on this one',
     });
   }
   return value;
@@ -54,7 +54,7 @@ function readSecretFile(from: string, path: string): string {
   } catch (error) {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" could not be read`, {
       place: from,
-      hint: 'create the file on the worker’s machine, and make it readable for the worker',
+      hint: 'create the file where it is read, readable for that process: the worker for a release, else this command',
       cause: error,
     });
   }

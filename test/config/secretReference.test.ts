@@ -21,7 +21,7 @@ describe('a reference to a secret', () => {
     expect(() => resolveSecret({ from: 'env:KEY' }, {})).toThrow(
       expect.objectContaining({
         message: 'the secret "env:KEY" is not set',
-        hint: 'set KEY in the worker’s environment',
+        hint: 'set KEY where it is read: in the worker’s environment for a release, else in this command’s',
       }),
     );
     expect(() => resolveSecret({ from: 'env:KEY' }, { KEY: '' })).toThrow('the secret "env:KEY" is not set');
