@@ -6,11 +6,12 @@ import { SlipwayError } from '../domain/errors.ts';
 /**
  * Writes a report to the file that an option names.
  * @param option - `--junit`
+ * @param flag - `a` with an empty text only checks that the file can be written, and keeps what it has.
  * @throws SlipwayError SLIPWAY_USAGE if it cannot be written.
  */
-export async function writeReport(option: string, file: string, text: string): Promise<void> {
+export async function writeReport(option: string, file: string, text: string, flag = 'w'): Promise<void> {
   try {
-    await writeFile(file, text);
+    await writeFile(file, text, { flag });
   } catch (error) {
     throw new SlipwayError('SLIPWAY_USAGE', `the report could not be written: ${systemReason(error)}`, {
       place: file,

@@ -63,6 +63,8 @@ export async function runCheckCommand(
       signal,
     );
     const address = await agentOf(context, config, wanted, options.apiKey);
+    // Before the runs, which take long and cost money.
+    if (options.junit !== undefined) await writeReport('--junit', options.junit, '', 'a');
     const mostAtOnce = Math.max(
       options.concurrency,
       ...checks.map(({ dataset }) => dataset?.concurrency ?? 1),

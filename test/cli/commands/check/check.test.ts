@@ -173,6 +173,16 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
     expect(events[0]).toMatchObject({ passed: false, error: { code: 'SLIPWAY_UNREACHABLE' } });
   });
 
+  it('asks nothing if the report could not be written afterwards', async () => {
+    const service = await startService((_, response) => json(response, 500, {}));
+    const junit = join(folder, 'no such folder', 'checks.xml');
+    await expect(check(service.url, { junit })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      place: junit,
+    });
+    expect(service.requests).toEqual([]);
+  });
+
   it.each([
     ['ftp://agent.test', {}, 'SLIPWAY_TARGET_UNKNOWN'],
     ['http://agent.test', { apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],
