@@ -10,6 +10,7 @@ import { commandProver } from '../../identity.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { askTarget } from '../target/forgottenTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 export interface InterventionOptions extends MessageOptions {
@@ -55,7 +56,8 @@ export async function runInterventionCommand(
   );
   const message = await readRequester(context, folder, options.reason);
   const { approval } = promotion ?? settings;
-  const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
+  const store = () => artifactStoreOf(file, context);
+  const prove = commandProver(context, approval, store);
   return withTemporal(context, async (temporal) => {
     if (promotion !== undefined) {
       const id = promotionWorkflowId({ name: promotion.name, to: spec });
@@ -73,11 +75,11 @@ export async function runInterventionCommand(
       return 0;
     }
     const { release } = options;
-    const taking =
+    const ask = () =>
       kind === 'abort' && release !== undefined
         ? stopRelease(temporal, workflowId, release, message, prove)
         : intervene(temporal, workflowId, kind, { ...message, ...said }, release, prove);
-    const taken = await taking.catch((error: unknown) => {
+    const taken = await askTarget(temporal, { spec, workflowId }, store, ask).catch((error: unknown) => {
       const leading = Object.keys(config.promotions).filter((each) => config.promotions[each]?.to === name);
       throw release === undefined ? withPromotions(error, kind, leading) : error;
     });

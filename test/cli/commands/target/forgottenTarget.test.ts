@@ -1,10 +1,14 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
 import { printHistory } from '../../../../src/cli/commands/history/history.ts';
+import { runInterventionCommand } from '../../../../src/cli/commands/intervention/intervene.ts';
 import { printStatus } from '../../../../src/cli/commands/status/status.ts';
 import { askTarget } from '../../../../src/cli/commands/target/forgottenTarget.ts';
 import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
@@ -17,6 +21,10 @@ import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts
 import { testOutput } from '../../testOutput.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
 
+vi.mock('../../../../src/cli/openTemporal.ts', () => ({
+  withTemporal: (_: unknown, work: (temporal: unknown) => unknown) => work(forgetful()),
+}));
+
 const AT = '2026-11-21T12:00:00.000Z';
 const TARGET = {
   name: 'production',
@@ -27,8 +35,13 @@ const TARGET = {
 /** A Temporal without the target, until somebody starts it. */
 function forgetful() {
   const gone = () => Promise.reject(new WorkflowNotFoundError('gone', TARGET.workflowId, undefined));
-  const handle = { describe: gone, executeUpdate: gone as () => Promise<unknown> };
-  const start = () => Promise.resolve((handle.executeUpdate = () => Promise.resolve(true)));
+  const handle: Record<string, () => Promise<unknown>> = { describe: gone, executeUpdate: gone };
+  const started = {
+    describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
+    executeUpdate: () => Promise.resolve(true),
+    query: () => Promise.resolve({ state: EMPTY_TARGET, running: null }),
+  };
+  const start = () => Promise.resolve(Object.assign(handle, started));
   return answeringTemporal({ workflow: { getHandle: () => handle, start, list: () => [] } });
 }
 
@@ -39,11 +52,11 @@ beforeEach(async () => {
   store = openArtifactStore(folder);
 });
 
-async function remember(): Promise<void> {
+async function remember(workflowId = TARGET.workflowId): Promise<void> {
   const hold = { since: AT, by: { who: 'ada', from: 'cli', reason: 'an incident' } };
   const known = [{ revisionId: 'r1', verified: true, at: AT }];
   const state = { ...EMPTY_TARGET, hold, known, activeRevisionId: 'r1', nextNumber: 3 };
-  await store.putRecord(targetRecordName(TARGET.workflowId), { at: AT, state });
+  await store.putRecord(targetRecordName(workflowId), { at: AT, state });
   for (const number of [1, 2]) {
     const releaseId = `release-${number}`;
     await store.putRecord(`production/${number}-${releaseId}.json`, sampleResult({ releaseId }));
@@ -67,6 +80,17 @@ describe('a target that only the artifact store has', () => {
     await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
     await remember();
     expect(await asked()).toEqual({ onHold: true, via: 'update' });
+  });
+
+  it('has no running release for an intervention', async () => {
+    const config = join(folder, 'slipway.yaml');
+    const spec = '{ controlPlane: "http://127.0.0.1:1", apiKey: { from: "env:KEY" }, deployment: greeter }';
+    await writeFile(config, `targets: { production: ${spec} }\nartifact: { store: . }\n`);
+    const context = { output: testOutput(), home: folder, environment: {} };
+    const asked = () => runInterventionCommand(context, 'pause', undefined, { config });
+    await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
+    await remember('target:http://127.0.0.1:1:greeter');
+    await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_WRONG_MOMENT' });
   });
 
   it('is shown as its record says', async () => {
