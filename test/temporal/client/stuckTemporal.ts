@@ -46,7 +46,7 @@ export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>,
             const type = workflowId.includes('/') ? 'release' : 'target';
             const typedSearchAttributes = { get: () => 'production' };
             const runId = `run of ${workflowId}`;
-            return Promise.resolve({ raw, status: { name }, type, typedSearchAttributes, runId });
+            return Promise.resolve({ workflowId, raw, status: { name }, type, typedSearchAttributes, runId });
           },
           terminate: (reason?: string) => {
             ended.add(workflowId);
