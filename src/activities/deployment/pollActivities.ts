@@ -119,7 +119,7 @@ async function askInTurn<T>(
   { rates }: Poller,
   ask: () => Promise<T>,
 ): Promise<T> {
-  const waitMs = rates.reserve(controlPlane) - Date.now();
+  const waitMs = rates.reserve(controlPlane) - performance.now();
   if (waitMs > LONGEST_TURN_MS) {
     throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the control plane asks for a pause', LONGEST_TURN_MS);
   }

@@ -8,16 +8,16 @@ const CATCH_UP_MS = 100;
 const REST_MS = 2_000;
 const LONGEST_REST_MS = 300_000;
 
-/** When this process may ask each control plane for the status of a revision. */
+/** When this process may ask each control plane for the status of a revision, whatever happens to its machine's clock. */
 export class RequestRates {
   readonly #free = new Map<string, number>();
 
   /**
    * Reserves the next request to a control plane.
-   * @returns when it may be sent, in milliseconds since 1970.
+   * @returns when it may be sent, by `performance.now()`.
    */
   reserve(controlPlane: string): number {
-    const at = Math.max(this.#free.get(controlPlane) ?? 0, Date.now() - CATCH_UP_MS);
+    const at = Math.max(this.#free.get(controlPlane) ?? 0, performance.now() - CATCH_UP_MS);
     this.#free.set(controlPlane, at + APART_MS);
     return at;
   }
@@ -25,7 +25,7 @@ export class RequestRates {
   /** Pauses requests to a control plane that asks for it or cannot be reached. */
   rest(controlPlane: string, { code, retryAfterMs }: ServiceError): void {
     if (retryAfterMs === undefined && !UNAVAILABLE.has(code)) return;
-    const until = Date.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);
+    const until = performance.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);
     this.#free.set(controlPlane, Math.max(this.#free.get(controlPlane) ?? 0, until));
   }
 }

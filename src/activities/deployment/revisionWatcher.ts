@@ -39,9 +39,9 @@ const KEPT_MS = 15_000;
 
 interface Watched extends WatchedRevision {
   readonly listeners: Set<OnStatus>;
-  /** When the next read is due, in milliseconds since 1970. */
+  /** When the next read is due, by `performance.now()`. */
   due: number;
-  /** When its last listener left, in milliseconds since 1970. */
+  /** When its last listener left, by `performance.now()`. */
   leftAt: number;
   status?: string;
   /** The deployment's state in the last list. */
@@ -88,7 +88,7 @@ export class RevisionWatcher {
     const key = `${revision.deploymentId} ${revision.revisionId}`;
     let watched = this.#watched.get(key);
     if (watched === undefined) {
-      watched = { ...revision, listeners: new Set(), due: Date.now(), leftAt: 0, isAskedFor: false };
+      watched = { ...revision, listeners: new Set(), due: performance.now(), leftAt: 0, isAskedFor: false };
       this.#watched.set(key, watched);
       this.#enqueue(watched);
     }
@@ -99,7 +99,7 @@ export class RevisionWatcher {
     return (isDone) => {
       listeners.delete(onStatus);
       if (listeners.size > 0) return;
-      watched.leftAt = Date.now();
+      watched.leftAt = performance.now();
       if (isDone) this.#forget(watched);
     };
   }
@@ -113,7 +113,7 @@ export class RevisionWatcher {
         await this.#sleep(dueInMs > 0 ? dueInMs : Infinity);
         continue;
       }
-      const waitMs = this.#rates.reserve(this.#controlPlane) - Date.now();
+      const waitMs = this.#rates.reserve(this.#controlPlane) - performance.now();
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
       this.#send();
     }
@@ -121,7 +121,7 @@ export class RevisionWatcher {
   }
 
   #dueInMs(): number {
-    return (this.#queue[0]?.due ?? Infinity) - Date.now();
+    return (this.#queue[0]?.due ?? Infinity) - performance.now();
   }
 
   /** Sends the next request. Lists and reads of revisions alternate. */
@@ -147,12 +147,11 @@ export class RevisionWatcher {
 
   async #look(watched: Watched): Promise<void> {
     const { deploymentId, revisionId, listeners } = watched;
-    if (listeners.size === 0 && Date.now() - watched.leftAt > KEPT_MS) {
+    if (listeners.size === 0 && performance.now() - watched.leftAt > KEPT_MS) {
       this.#forget(watched);
       return;
     }
-    const from = Date.now();
-    watched.due = from + this.#pauseAfter(from - watched.since);
+    watched.due = performance.now() + this.#pauseAfter(Date.now() - watched.since);
     const options = { timeoutMs: LONGEST_CALL_MS };
     watched.isAskedFor = true;
     try {
@@ -160,7 +159,7 @@ export class RevisionWatcher {
     } catch (error) {
       if (error instanceof ServiceError && isRetryable(error.code)) {
         this.#rates.rest(this.#controlPlane, error);
-        watched.due = Date.now() + SHORTEST_PAUSE_MS;
+        watched.due = performance.now() + SHORTEST_PAUSE_MS;
       } else {
         watched.status = UNREADABLE;
       }
@@ -183,8 +182,8 @@ export class RevisionWatcher {
   /** Plans the lists of all deployments, at intervals. The first list request finds out whether lists are offered. */
   #beginRound(): void {
     const isWanted = this.#offersLists !== false && this.#watched.size >= LISTED_FROM;
-    if (!isWanted || Date.now() < this.#nextRound) return;
-    this.#nextRound = Date.now() + LIST_EVERY_MS;
+    if (!isWanted || performance.now() < this.#nextRound) return;
+    this.#nextRound = performance.now() + LIST_EVERY_MS;
     const all = [...this.#watched.values()];
     this.#lists = [];
     for (let from = 0; from < all.length; from += LIST_IDS_MAX) {
@@ -248,7 +247,7 @@ export class RevisionWatcher {
   /** Sleeps until something changes, at most until the next round of lists. */
   async #sleep(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const longest = this.#readsLists() ? this.#nextRound - Date.now() : LONGEST_PAUSE_MS;
+      const longest = this.#readsLists() ? this.#nextRound - performance.now() : LONGEST_PAUSE_MS;
       const timer = setTimeout(resolve, Math.min(milliseconds, longest));
       timer.unref();
       this.#wake = () => {
