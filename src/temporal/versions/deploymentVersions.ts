@@ -26,15 +26,20 @@ export async function describeRouting(temporal: TemporalConnection): Promise<Des
   const { workerDeploymentInfo: info, conflictToken } = described;
   const routing = info?.routingConfig;
   const ramping = routing?.rampingDeploymentVersion?.buildId ?? '';
+  const current = nonEmpty(routing?.currentDeploymentVersion?.buildId);
   const versions = (info?.versionSummaries ?? []).map((summary): RoutedVersion => ({
     buildId: summary.deploymentVersion?.buildId ?? '',
-    status: STATUSES[Number(summary.status)] ?? 'inactive',
+    // Servers call the current version draining if it was made current again.
+    status:
+      summary.deploymentVersion?.buildId === current
+        ? 'current'
+        : (STATUSES[Number(summary.status)] ?? 'inactive'),
     createdAt: milliseconds(summary.createTime) ?? 0,
     // Servers up to 1.29 do not report when a version was last current.
     lastActiveAt: milliseconds(summary.lastCurrentTime) ?? milliseconds(summary.lastDeactivationTime),
   }));
   return {
-    current: nonEmpty(routing?.currentDeploymentVersion?.buildId),
+    current,
     wasEverCurrent: milliseconds(routing?.currentVersionChangedTime) !== undefined,
     ramping:
       ramping === '' ? undefined : { buildId: ramping, percentage: routing?.rampingVersionPercentage ?? 0 },
