@@ -26,6 +26,9 @@ const BREAKS_RELEASES: readonly Change[] = [
 ];
 const BREAKS_TARGETS: readonly Change[] = [{ from: '.upsertMemo)(', to: '.isCancellation)(' }];
 
+/** Temporal shows the polls of a killed worker for so long. */
+const GONE_WITHIN_MS = 100_000;
+
 const EXAMPLE = { says: 'Hello Ada!' };
 
 let stack: Stack;
@@ -136,7 +139,8 @@ it('a version that targets cannot replay on is rejected, and nothing is changed'
   const refused = await next.ran('worker', 'rollout', '--current');
   expect(refused.text).toContain('would be stuck');
   expect(refused.code).toBe(3);
-  const shown = await project.ran('worker', 'rollout', '--json');
+  // Also if it is made current once more, which Temporal lists as draining.
+  const shown = await project.ran('worker', 'rollout', '--current', '--json');
   expect(shown.process.lines).toContainEqual(
     expect.objectContaining({ event: 'worker_version', buildId: first, status: 'current' }),
   );
@@ -184,6 +188,11 @@ it('a version that only adds: messages and results pass between the two, and str
   expect((await project.ran('worker', 'rollout', '--back')).code).toBe(0);
   await next.worker.kill();
   stack.proxy.rule = PASS;
+  const alone = `no worker of version ${second} polls the task queue`;
+  await eventually(async () => expect((await project.ran('doctor')).text).toContain(alone), GONE_WITHIN_MS);
+  const refused = await next.ran('worker', 'rollout', '--current');
+  expect(refused.text).toContain(alone);
+  expect(refused.code).toBe(6);
   const moved = await project.ran('worker', 'rollout', '--move-from', second, first);
   expect(moved.text).toContain(`continues on ${first}`);
   expect(moved.code).toBe(0);

@@ -14,14 +14,18 @@ const RETRY_MS = 100;
 const LOOK_MS = 10;
 
 /**
- * The identities of the workers that poll the task queue and also the queues of waiting activities. If a worker version
- * is current, only workers of that version, or of the one that ramps, get work.
+ * The identities of the workers that poll the task queue and also the queues of waiting activities.
+ * @param version - only its workers count. Default: those that get work. If a worker version is current, these are
+ * its workers, and those of the one that ramps.
  */
-export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
+export async function pollingWorkers(
+  temporal: TemporalConnection,
+  version?: string,
+): Promise<readonly string[]> {
   const { taskQueue } = temporal.settings;
   const queues = await Promise.all([
-    describePollers(temporal, taskQueue, WORKFLOWS),
-    ...pollQueues(taskQueue).map((queue) => describePollers(temporal, queue, ACTIVITIES)),
+    describePollers(temporal, taskQueue, WORKFLOWS, version),
+    ...pollQueues(taskQueue).map((queue) => describePollers(temporal, queue, ACTIVITIES, version)),
   ]);
   const workers = pollingAt(Date.now(), queues);
   if (workers.length > 0 || queues.some(({ pollers }) => pollers.length === 0)) return workers;
@@ -32,14 +36,10 @@ export async function pollingWorkers(temporal: TemporalConnection): Promise<read
 /** Those that polled all the queues lately. `now`: milliseconds since 1970. */
 function pollingAt(now: number, queues: readonly PolledQueue[]): readonly string[] {
   const [all = new Set<string>(), ...others] = queues.map(
-    ({ pollers, versions }) =>
+    (queue) =>
       new Set(
-        pollers
-          .filter(
-            (poller) =>
-              now - polledAt(poller) < SEEN_WITHIN_MS &&
-              (versions.length === 0 || versions.includes(poller.deploymentOptions?.buildId ?? '')),
-          )
+        counted(queue)
+          .filter((poller) => now - polledAt(poller) < SEEN_WITHIN_MS)
           .map(({ identity }) => identity ?? 'unknown'),
       ),
   );
@@ -54,9 +54,9 @@ const ACTIVITIES: object = { taskQueueType: 2 };
  * When a worker last polled for workflow tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps
  * polling even if it is busy. One that hangs does not.
  */
-export async function lastPoll(temporal: TemporalConnection): Promise<number> {
-  const { pollers: seen } = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
-  return Math.max(0, ...seen.map(polledAt));
+export async function lastPoll(temporal: TemporalConnection, version?: string): Promise<number> {
+  const polled = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS, version);
+  return Math.max(0, ...counted(polled).map(polledAt));
 }
 
 /**
@@ -88,12 +88,14 @@ async function temporalTime(temporal: TemporalConnection): Promise<number> {
   }
 }
 
-async function describePollers(temporal: TemporalConnection, name: string, type: object) {
+/** @param version - counted instead of those that get work. */
+async function describePollers(temporal: TemporalConnection, name: string, type: object, version?: string) {
   const { namespace } = temporal.settings;
   const describe = () =>
     temporal.connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, ...type });
   const { pollers, versioningInfo } = await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS);
   const { currentDeploymentVersion: current, rampingDeploymentVersion: ramping } = versioningInfo ?? {};
+  if (version !== undefined) return { pollers, versions: [version] };
   // Without a current version, unversioned workers get work too.
   const routed = current?.buildId ? [current.buildId, ramping?.buildId ?? current.buildId] : [];
   return { pollers, versions: routed };
@@ -102,41 +104,70 @@ async function describePollers(temporal: TemporalConnection, name: string, type:
 type PolledQueue = Awaited<ReturnType<typeof describePollers>>;
 type Poller = PolledQueue['pollers'][number];
 
+function counted({ pollers, versions }: PolledQueue): readonly Poller[] {
+  if (versions.length === 0) return pollers;
+  return pollers.filter(({ deploymentOptions }) => versions.includes(deploymentOptions?.buildId ?? ''));
+}
+
 function polledAt({ lastAccessTime }: Poller): number {
   return Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1_000_000;
 }
 
+/** The versions that get new work; none if unversioned workers do. */
+export async function routedVersions(temporal: TemporalConnection): Promise<readonly string[]> {
+  const { versions } = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
+  return versions;
+}
+
 /**
  * @param patienceMs - how long to wait for a worker. Default: 4,000.
+ * @param version - see {@link pollingWorkers}.
  * @returns the {@link pollingWorkers}.
  * @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue.
  */
 export async function requireWorker(
   temporal: TemporalConnection,
   patienceMs = PATIENCE_MS,
+  version?: string,
 ): Promise<readonly string[]> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const workers = await pollingWorkers(temporal);
+    const workers = await pollingWorkers(temporal, version);
     if (workers.length > 0) return workers;
     if (Date.now() >= deadline) {
-      const { taskQueue } = temporal.settings;
-      const [current] = (await describePollers(temporal, taskQueue, WORKFLOWS)).versions;
-      const of = current === undefined ? '' : ` of version ${current}, which is current,`;
-      const what = `no worker${of} polls the task queue "${taskQueue}"`;
-      const at = await lastPoll(temporal);
+      const [current] = await routedVersions(temporal);
+      const wanted = version ?? current;
+      const isCurrent = wanted === current ? ', which is current,' : '';
+      const of = wanted === undefined ? '' : ` of version ${wanted}${isCurrent}`;
+      const what = `no worker${of} polls the task queue "${temporal.settings.taskQueue}"`;
+      const at = await lastPoll(temporal, version);
       const agoMs = at === 0 ? 0 : (await temporalTime(temporal)) - at;
       const last = agoMs < SEEN_WITHIN_MS ? '' : `; one did ${formatDuration(agoMs)} ago`;
-      throw noWorker(temporal.settings, `${what}${last}`);
+      throw noWorker(
+        temporal.settings,
+        `${what}${last}`,
+        undefined,
+        wanted === undefined ? START : START_VERSION,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {
+const START =
+  'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE';
+const START_VERSION =
+  'start one from that version’s installation with SLIPWAY_WORKER_VERSIONING=1, or see which versions run what: slipway worker rollout';
+
+export function noWorker(
+  settings: TemporalSettings,
+  what: string,
+  cause?: unknown,
+  hint = START,
+): SlipwayError {
   return new SlipwayError('SLIPWAY_NO_WORKER', what, {
     place: `task queue "${settings.taskQueue}" at ${settings.address}, namespace "${settings.namespace}"`,
-    hint: 'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE',
+    hint,
     cause,
   });
 }

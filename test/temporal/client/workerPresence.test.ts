@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { pollingWorkers, requireWorker } from '../../../src/temporal/client/workerPresence.ts';
+import { lastPoll, pollingWorkers, requireWorker } from '../../../src/temporal/client/workerPresence.ts';
 
 interface Clocks {
   /** When the workers polled, by Temporal's clock. Default: now. */
@@ -75,6 +75,11 @@ it('counts only workers of the versions that get work, and names the current one
   await expect(requireWorker(polled('unversioned', 'v1'), 0)).rejects.toMatchObject({
     code: 'SLIPWAY_NO_WORKER',
     message: 'no worker of version v2, which is current, polls the task queue "slipway"',
+  });
+  expect(await lastPoll(polled('unversioned', 'v1'))).toBe(0);
+  expect(await requireWorker(polled('v1'), 0, 'v1')).toEqual(['v1']);
+  await expect(requireWorker(polled('v2', 'v3'), 0, 'v1')).rejects.toMatchObject({
+    message: 'no worker of version v1 polls the task queue "slipway"',
   });
 });
 

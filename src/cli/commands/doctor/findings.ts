@@ -18,7 +18,8 @@ import {
 } from '../../../temporal/client/searchAttributes.ts';
 import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
-import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { requireWorker, routedVersions } from '../../../temporal/client/workerPresence.ts';
+import { runningPinned } from '../../../temporal/versions/runningWork.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
@@ -139,11 +140,15 @@ async function* keysFinding(
 
 const SHOWN = 5;
 
+/** Each version that gets new work, or that a running release is pinned to, needs a worker. */
 async function* workerFinding(
   temporal: TemporalConnection,
   taskQueue: string,
 ): AsyncGenerator<Finding, void> {
   const workers = await requireWorker(temporal, 0);
+  const pinned = (await runningPinned(temporal)).flatMap(({ buildId }) => buildId ?? []);
+  for (const version of new Set([...(await routedVersions(temporal)), ...pinned]))
+    await requireWorker(temporal, 0, version);
   yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }
 

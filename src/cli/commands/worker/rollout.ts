@@ -1,5 +1,6 @@
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import {
   type DescribedRouting,
   describeRouting,
@@ -38,7 +39,7 @@ export interface RolloutOptions {
  * `slipway worker rollout [VERSION]`: shows the worker versions, and changes which one gets new work. VERSION is a
  * build id or its first characters. Default: the version of this installation.
  * @returns the exit code: 3 if a release could not be moved.
- * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
+ * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_NO_WORKER, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
  * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function runRolloutCommand(
@@ -80,6 +81,7 @@ function goBack(rollout: Rollout, { replay }: RolloutOptions): Promise<void> {
 async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: RolloutOptions): Promise<void> {
   const { temporal, routing, output } = rollout;
   const takesWork = ramp !== 0;
+  if (takesWork) await requireWorker(temporal, 0, to);
   if (takesWork && replay) await requireReplay(rollout, to);
   await routeTo(temporal, routing, to, ramp);
   const what =
@@ -107,6 +109,7 @@ async function requireReplay({ temporal, own, output }: Rollout, to: string): Pr
 /** Moves each release that replays on the version; the others stay on theirs. */
 async function move({ temporal, own, output }: Rollout, from: string, to: string): Promise<number> {
   requireBundle(own, to);
+  await requireWorker(temporal, 0, to);
   const stranded = (await runningPinned(temporal)).filter(({ buildId }) => buildId === from);
   logOnStderr('ERROR');
   const failures = await replayFailures(temporal, stranded, BUNDLE_PATH);
