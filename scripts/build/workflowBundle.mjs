@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-const INTERCEPTORS = ['taskBoundaries', 'malformedStart', 'target/doorway', 'traces'];
+/** The outermost first: a reset target drops a message that arrives again before the message waits for anything else. */
+const INTERCEPTORS = ['target/doorway', 'taskBoundaries', 'malformedStart', 'traces'];
 
 /**
  * The SDK requires a source map, which nothing reads, because the workflows' errors have no stack traces. The bundler's

@@ -145,6 +145,35 @@ describeWorkflows('a target that gets queries and messages while it reads its ea
     await target.idle();
     await expectReplay(target);
   });
+
+  /** In a few, a query ends the first task in the middle of the read, and the reset replays that task. */
+  it.concurrent.each(rounds.slice(0, 40))(
+    'and is reset to a task within it, handles no signal twice: round %i',
+    async (round) => {
+      const target = harness.newTarget();
+      await target.release('a');
+      await target.handle.terminate('by hand');
+      target.world.next('recallTarget', async (perform) => {
+        await after(300);
+        return perform();
+      });
+      await target.startOnly();
+      let isTold = false;
+      const ask = async (): Promise<void> => {
+        while (!isTold) await target.handle.query(viewQuery).catch(() => undefined);
+      };
+      const asking = Promise.all([ask(), ask(), ask()]);
+      await after(4 * round);
+      await target.signal('quarantine', 'garbage');
+      await target.viewOnce(({ state }) => state.ignored.length === 1);
+      isTold = true;
+      await asking;
+      await target.reset('middle');
+      await target.viewOnce(({ state, recovering }) => recovering !== true && state.history.length === 1);
+      await target.release('b');
+      expect((await target.idle()).state.ignored).toHaveLength(1);
+    },
+  );
 });
 
 const slow: Fault = async (perform) => {
