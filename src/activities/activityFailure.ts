@@ -4,6 +4,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 
 import { ServiceError } from '../clients/serviceError.ts';
 import { cutText } from '../domain/bounds.ts';
+import type { Spent } from '../domain/check/budget.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import { type FailureDetail, PASSING } from '../domain/failure.ts';
 import { backoffMs, grantedPauseMs } from '../domain/step.ts';
@@ -26,8 +27,9 @@ export function isRetryable(code: ErrorCode): boolean {
  * Converts an error to the failure that an activity throws: an `ApplicationFailure` whose type is the error's code
  * and whose detail is a {@link FailureDetail}. The error is no cause of it, because its stack does not belong in a
  * history.
+ * @param spent - what a check had used of its budget.
  */
-export function toActivityFailure(error: unknown): Error {
+export function toActivityFailure(error: unknown, spent?: Spent): Error {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   if (Context.current().cancellationSignal.aborted) return new CancelledFailure('canceled');
   const { attempt } = Context.current().info;
@@ -39,10 +41,11 @@ export function toActivityFailure(error: unknown): Error {
       attempt,
       status,
       retryAfterMs: error.retryAfterMs,
+      spent,
     });
   }
   if (error instanceof SlipwayError) {
-    return failure(withHint(error), { code: error.code, mayHaveBeenTaken: false, attempt });
+    return failure(withHint(error), { code: error.code, mayHaveBeenTaken: false, attempt, spent });
   }
   const message = errorText(error);
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });

@@ -20,7 +20,7 @@ import { clopperPearson } from '../judge/statistics/compare.ts';
 import { type Answered, askAgent, type CheckedAgent } from './askAgent.ts';
 import type { CarriedOut } from './carryOut.ts';
 import { type DatasetRow, rowCheck } from './datasetRows.ts';
-import { evaluate, type Evaluated, type Evaluating } from './evaluate.ts';
+import { evaluate, type Evaluating } from './evaluate.ts';
 
 /** What asking the rows of a dataset needs. */
 export interface AskDataset {
@@ -38,6 +38,8 @@ export interface AskDataset {
   readonly onResult: (result: RowResult, progress: DatasetProgress) => Promise<void>;
   /** Ask all rows, also if failing is certain before. */
   readonly toTheEnd: boolean;
+  /** Called at the end with what was used, also of a check that is not decided. */
+  readonly onSpent: (spent: Spent) => void;
   readonly signal: AbortSignal;
 }
 
@@ -53,19 +55,16 @@ export interface AskedDataset extends CarriedOut {
 export async function askDataset(options: AskDataset): Promise<{
   readonly verdict: AskedDataset;
   readonly rows: readonly RowResult[];
-  readonly spent: Spent;
 }> {
-  const { check, dataset, rows, begun, budget, toTheEnd, signal } = options;
+  const { check, dataset, rows, begun, budget, evaluating, toTheEnd, signal } = options;
   const began = performance.now();
   const known = new Map(begun.rows.map((row) => [row.id, row]));
   const results = new Map(rows.flatMap(({ id }) => known.get(id) ?? []).map((row) => [row.id, row]));
   let underWay = 0;
+  let runs = results.size;
+  let tokens = sumOf(results.values(), (row) => row.tokens);
   let over: string | undefined;
-  const spent = (): Spent => ({
-    timeMs: begun.timeMs + performance.now() - began,
-    runs: results.size,
-    tokens: sumOf(results.values(), ({ tokens }) => tokens),
-  });
+  const spent = (): Spent => ({ timeMs: begun.timeMs + performance.now() - began, runs, tokens });
   const soFar = (): SoFar => datasetDecision(tallyOf(results, rows.length), dataset.passRate);
   const left = rows.filter(({ id }) => !results.has(id));
   await inParallel(left, dataset.concurrency, signal, async (row, ended) => {
@@ -76,14 +75,17 @@ export async function askDataset(options: AskDataset): Promise<{
       budget === undefined ? undefined : overBudget(budget, { ...taken, runs: taken.runs + underWay }, asked);
     if (over !== undefined) return;
     underWay += 1;
-    const { answered, scores = [] } = await askRow(options, asked, ended);
+    const run = await askRow(options, asked, ended);
+    underWay -= 1;
+    runs += run.runs;
+    tokens += run.tokens;
+    const { answered, scores = [] } = await evaluate(asked, run, { made: 0 }, evaluating, ended);
     const shown = await options.onAnswered(answered);
     const noScore = scores.find((score) => score.noScore !== null)?.noScore ?? undefined;
     const result = { id: row.id, line: row.line, ...shown, tokens: answered.tokens, noScore };
     await options.onResult(result, { rows: [...results.values(), result], timeMs: spent().timeMs });
-    underWay -= 1;
     results.set(row.id, result);
-  });
+  }).finally(() => options.onSpent(spent()));
   const { decision, bounds } = soFar();
   const inOrder = rows.flatMap(({ id }) => results.get(id) ?? []);
   if (decision === 'open') throw budgetSpent(check, over ?? 'more runs', inOrder);
@@ -101,7 +103,7 @@ export async function askDataset(options: AskDataset): Promise<{
     bounds,
     unscored: unscoredOf(inOrder),
   };
-  return { verdict: verdictOf(found, dataset, inOrder), rows: inOrder, spent: spent() };
+  return { verdict: verdictOf(found, dataset, inOrder), rows: inOrder };
 }
 
 function unscoredOf(rows: readonly RowResult[]): DatasetVerdict['unscored'] {
@@ -133,15 +135,10 @@ const PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
 
 /** Asks one row. An agent that cannot be asked is asked again, so that one lost run does not end a long dataset's attempt. */
-async function askRow(
-  { agent, evaluating }: AskDataset,
-  check: Check,
-  signal: AbortSignal,
-): Promise<Evaluated> {
+async function askRow({ agent }: AskDataset, check: Check, signal: AbortSignal): Promise<Answered> {
   for (let tries = 1; ; tries++) {
     try {
-      const run = await askAgent(agent, check, NO_THREAD, signal);
-      return await evaluate(check, run, { made: 0 }, evaluating, signal);
+      return await askAgent(agent, check, NO_THREAD, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (tries === TRIES || !(error instanceof SlipwayError) || !PASSING.has(error.code)) throw error;

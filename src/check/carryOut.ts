@@ -45,6 +45,8 @@ export interface CarryOutOptions {
   /** Stores the result of a repetition, and returns what its verdict shows. */
   readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
   readonly onProgress: (progress: CheckProgress) => void;
+  /** Called at the end with what was used, also of a check that is not decided. */
+  readonly onSpent: (spent: Spent) => void;
   readonly signal: AbortSignal;
 }
 
@@ -52,36 +54,39 @@ export interface CarryOutOptions {
  * Repeats a check until its verdict is decided.
  * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} and {@link evaluate} throw.
  */
-export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & { readonly spent: Spent }> {
-  const { agent, check, budget, evaluating, thread, onAnswered, onProgress, signal } = options;
+export async function carryOut(options: CarryOutOptions): Promise<CarriedOut> {
+  const { agent, check, begun, budget, evaluating, thread, onAnswered, onProgress, onSpent, signal } =
+    options;
   const { planned, needed } = repetitionsOf(check);
-  let progress = options.begun;
-  for (;;) {
-    const repetitions = { passed: progress.passed, made: progress.made, planned, needed };
-    const decision = decisionOf(repetitions);
-    if (decision !== 'open' && progress.shown !== null) {
-      const { shown, scores, spent } = progress;
-      const verdict = verdictOf(decision, shown, repetitions);
-      return { ...verdict, scores, spent };
+  const began = performance.now();
+  let progress = begun;
+  let { runs, tokens } = begun.spent;
+  const spent = (): Spent => ({ timeMs: begun.spent.timeMs + performance.now() - began, runs, tokens });
+  try {
+    for (;;) {
+      const repetitions = { passed: progress.passed, made: progress.made, planned, needed };
+      const decision = decisionOf(repetitions);
+      if (decision !== 'open' && progress.shown !== null) {
+        return { ...verdictOf(decision, progress.shown, repetitions), scores: progress.scores };
+      }
+      const over = budget === undefined ? undefined : overBudget(budget, spent(), check);
+      if (over !== undefined) throw budgetSpent(check, over, repetitions);
+      const asked = await askAgent(agent, check, thread(progress.made), signal);
+      runs += asked.runs;
+      tokens += asked.tokens;
+      const { answered, scores } = await evaluate(check, asked, progress, evaluating, signal);
+      const shown = await onAnswered(answered);
+      progress = {
+        passed: progress.passed + (shown.passed ? 1 : 0),
+        made: progress.made + 1,
+        spent: spent(),
+        shown: progress.shown?.passed === false ? progress.shown : shown,
+        scores,
+      };
+      onProgress(progress);
     }
-    const over = budget === undefined ? undefined : overBudget(budget, progress.spent, check);
-    if (over !== undefined) throw budgetSpent(check, over, repetitions);
-    const began = performance.now();
-    const asked = await askAgent(agent, check, thread(progress.made), signal);
-    const { answered, scores } = await evaluate(check, asked, progress, evaluating, signal);
-    const shown = await onAnswered(answered);
-    progress = {
-      passed: progress.passed + (shown.passed ? 1 : 0),
-      made: progress.made + 1,
-      spent: {
-        timeMs: progress.spent.timeMs + performance.now() - began,
-        runs: progress.spent.runs + answered.runs,
-        tokens: progress.spent.tokens + answered.tokens,
-      },
-      shown: progress.shown?.passed === false ? progress.shown : shown,
-      scores,
-    };
-    onProgress(progress);
+  } finally {
+    onSpent(spent());
   }
 }
 

@@ -1,3 +1,4 @@
+import { isSpent, type Spent } from './check/budget.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from './errors.ts';
 import { isRecord } from './scalars.ts';
 
@@ -12,6 +13,8 @@ export interface FailureDetail {
   readonly attempt: number;
   /** The service's `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** What a check had used when it failed. Absent without a budget. */
+  readonly spent?: Spent;
 }
 
 /** Failures after which the service may answer the next call. */
@@ -55,12 +58,13 @@ export function failureDetail(details: readonly unknown[] | null | undefined): F
 
 function isFailureDetail(detail: unknown): detail is FailureDetail {
   if (!isRecord(detail)) return false;
-  const { code, mayHaveBeenTaken, attempt, retryAfterMs } = detail;
+  const { code, mayHaveBeenTaken, attempt, retryAfterMs, spent } = detail;
   return (
     typeof code === 'string' &&
     Object.hasOwn(ERROR_CATALOGUE, code) &&
     typeof mayHaveBeenTaken === 'boolean' &&
     typeof attempt === 'number' &&
-    (retryAfterMs === undefined || typeof retryAfterMs === 'number')
+    (retryAfterMs === undefined || typeof retryAfterMs === 'number') &&
+    (spent === undefined || isSpent(spent))
   );
 }

@@ -1,6 +1,7 @@
 import { errorText } from '@slipway/contract/codedError';
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 
+import type { Spent } from '../domain/check/budget.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
 import { failureDetail, type FailureDetail } from '../domain/failure.ts';
 import { readHeartbeat } from '../domain/heartbeat.ts';
@@ -14,6 +15,8 @@ export interface StepFailure {
   readonly mayHaveBeenTaken: boolean;
   /** The service's `Retry-After`, in milliseconds, if it sent one. */
   readonly retryAfterMs: number | undefined;
+  /** What a check had used of its budget. */
+  readonly spent?: Spent | undefined;
   readonly canceled: boolean;
   readonly attempts: number;
 }
@@ -30,6 +33,7 @@ export function explain(error: unknown): StepFailure {
       // Without details (such as the failure of an activity that was reset), assume that the request was sent.
       mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? true,
       retryAfterMs: detail?.retryAfterMs,
+      spent: detail?.spent,
       canceled: false,
       attempts: detail?.attempt ?? 1,
     };

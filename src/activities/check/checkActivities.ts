@@ -11,11 +11,13 @@ import {
 import { isSilence } from '../../clients/serviceError.ts';
 import { carryOut, type CheckProgress, NOTHING_MADE } from '../../check/carryOut.ts';
 import { cutText } from '../../domain/bounds.ts';
+import type { Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { repetitionsOf, repetitionsText } from '../../domain/check/repetition.ts';
 import type { ShownRun } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
+import { toActivityFailure } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownBefore, knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
@@ -36,39 +38,49 @@ export function checkActivities(
       const agent = outside.agent(revision.target, agentUrl);
       const { revisionId } = revision;
       const evaluating = { pool: outside.evaluators(), revisionId, passesWithoutScore: restoring };
-      if (check.dataset !== undefined) {
-        const { verdict, spent } = await runDatasetCheck({
+      let spent: Spent | undefined;
+      const onSpent = (taken: Spent): void => {
+        if (budget !== undefined) spent = taken;
+      };
+      try {
+        if (check.dataset !== undefined) {
+          const verdict = await runDatasetCheck({
+            agent,
+            check,
+            budget,
+            evaluating,
+            dataset: restoring ? { ...check.dataset, undecided: 'pass' } : check.dataset,
+            store: outside.openStore(store),
+            resultsId: resumes()
+              ? executionUuid(begunAt ?? Context.current().info.activityId, check.name)
+              : null,
+            confirm: () => requireActive(outside, revision),
+            onAnswered: (answered) => shownRun(outside, store, check, answered),
+            onSpent,
+          });
+          return { verdict: { check: check.name, revisionId, ...verdict }, spent };
+        }
+        const begun = begunBefore(check);
+        await removeLeftThreads(agent, check, begun);
+        const verdict = await carryOut({
           agent,
           check,
+          begun,
           budget,
           evaluating,
-          dataset: restoring ? { ...check.dataset, undecided: 'pass' } : check.dataset,
-          store: outside.openStore(store),
-          resultsId: resumes()
-            ? executionUuid(begunAt ?? Context.current().info.activityId, check.name)
-            : null,
-          confirm: () => requireActive(outside, revision),
-          onAnswered: (answered) => shownRun(outside, store, check, answered),
+          thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
+          onAnswered: async (answered) => {
+            await requireActive(outside, revision);
+            return shownRun(outside, store, check, answered);
+          },
+          onProgress: (progress) => reportRepetition(check, progress),
+          onSpent,
+          signal: Context.current().cancellationSignal,
         });
-        return { verdict: { check: check.name, revisionId, ...verdict }, spent: budget && spent };
+        return { verdict: { check: check.name, revisionId, ...verdict }, spent };
+      } catch (error) {
+        throw toActivityFailure(error, spent);
       }
-      const begun = begunBefore(check);
-      await removeLeftThreads(agent, check, begun);
-      const { spent, ...verdict } = await carryOut({
-        agent,
-        check,
-        begun,
-        budget,
-        evaluating,
-        thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
-        onAnswered: async (answered) => {
-          await requireActive(outside, revision);
-          return shownRun(outside, store, check, answered);
-        },
-        onProgress: (progress) => reportRepetition(check, progress),
-        signal: Context.current().cancellationSignal,
-      });
-      return { verdict: { check: check.name, revisionId, ...verdict }, spent: budget && spent };
     },
   };
 }

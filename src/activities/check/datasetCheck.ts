@@ -36,6 +36,7 @@ export interface DatasetCheck {
   /** Throws SLIPWAY_NOT_SERVING if another revision serves: then no answer since the last call counts. */
   readonly confirm: () => Promise<void>;
   readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
+  readonly onSpent: (spent: Spent) => void;
 }
 
 /**
@@ -43,11 +44,9 @@ export interface DatasetCheck {
  * attempt asks only the rows again that were under way.
  * @throws SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_CORRUPT; what `askDataset` throws.
  */
-export async function runDatasetCheck(options: DatasetCheck): Promise<{
-  readonly verdict: AskedDataset;
-  readonly spent: Spent;
-}> {
-  const { agent, check, dataset, budget, evaluating, store, resultsId, confirm, onAnswered } = options;
+export async function runDatasetCheck(options: DatasetCheck): Promise<AskedDataset> {
+  const { agent, check, dataset, budget, evaluating, store, resultsId, confirm, onAnswered, onSpent } =
+    options;
   const rows = await rowsOf(store, check, dataset);
   const kept = await KeptRows.open(store, resultsId, confirm);
   // Loaded only if there is a dataset to decide, because the statistics are WebAssembly.
@@ -59,6 +58,7 @@ export async function runDatasetCheck(options: DatasetCheck): Promise<{
     begun: kept.begun,
     budget,
     onAnswered,
+    onSpent,
     agent,
     evaluating,
     onResult: async (result, progress) => {
@@ -79,7 +79,7 @@ export async function runDatasetCheck(options: DatasetCheck): Promise<{
   });
   const record = await kept.conclude(results, asked.verdict.dataset.decision);
   const found = { ...asked.verdict.dataset, results: record };
-  return { verdict: { ...asked.verdict, dataset: found }, spent: asked.spent };
+  return { ...asked.verdict, dataset: found };
 }
 
 async function rowsOf(

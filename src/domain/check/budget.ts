@@ -1,5 +1,5 @@
 import { formatDuration } from '../duration.ts';
-import type { WholeNumber } from '../scalars.ts';
+import { isRecord, type WholeNumber } from '../scalars.ts';
 import { type Check, runsOfOne } from './check.ts';
 import type { Dataset } from './dataset.ts';
 import { repetitionsOf } from './repetition.ts';
@@ -14,6 +14,10 @@ export interface ChecksBudget {
 }
 
 export type Spent = Required<ChecksBudget>;
+
+export function isSpent(value: unknown): value is Spent {
+  return isRecord(value) && ['timeMs', 'runs', 'tokens'].every((of) => typeof value[of] === 'number');
+}
 
 export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
   const left = (of: keyof ChecksBudget): number | undefined =>

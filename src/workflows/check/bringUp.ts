@@ -49,12 +49,17 @@ export class Asked {
   /** @param spent - what the check used; absent without a budget. */
   answers(spent?: Spent): void {
     this.#answered = true;
-    if (this.budget !== undefined && spent !== undefined) this.budget = budgetLeft(this.budget, spent);
+    this.#takes(spent);
   }
 
   fails(check: Check, error: unknown): void {
-    const { code, canceled } = explain(error);
+    const { code, canceled, spent } = explain(error);
+    this.#takes(spent);
     if (!canceled && !SAYS_NOTHING.has(code)) this.#failedCheck = checkIdentity(check);
+  }
+
+  #takes(spent: Spent | undefined): void {
+    if (this.budget !== undefined && spent !== undefined) this.budget = budgetLeft(this.budget, spent);
   }
 }
 

@@ -232,7 +232,11 @@ describe('a check over a dataset', () => {
     expect(spent).toMatchObject({ runs: 10 });
     await expect(
       activitiesUnderTest().runCheck({ ...input(stack, checkOver()), budget: { runs: 12 } }),
-    ).rejects.toMatchObject({ type: 'SLIPWAY_CHECKS_BUDGET_SPENT', nonRetryable: true });
+    ).rejects.toMatchObject({
+      type: 'SLIPWAY_CHECKS_BUDGET_SPENT',
+      nonRetryable: true,
+      details: [{ spent: { runs: 12 } }],
+    });
     expect(askedBy(stack)).toHaveLength(22);
   });
 

@@ -59,6 +59,18 @@ describeWorkflows('checks with evaluators', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
+  it('take from the budget for the runs without a score, too', async (test) => {
+    const target = harness.newTarget();
+    const checks = [await scoredWith(test, [null, 0.9]), { ...GREETS, name: 'second' }];
+    const releaseId = await waitingFor('decision', target, 'a', {
+      checks,
+      checksBudget: { runs: 2 },
+      onError: { then: 'wait', waitMs: 60_000 },
+    });
+    await target.say(releaseId, 'retry', {});
+    expect(await target.result(releaseId)).toMatchObject({ code: 'SLIPWAY_CHECKS_BUDGET_SPENT' });
+  });
+
   it('verify a restored revision without a score, because their outage must not stop a restore', async (test) => {
     const target = harness.newTarget();
     const checks = [await scoredWith(test, [0.9, null])];

@@ -153,7 +153,7 @@ async function askAll(
   for (const check of checks.filter(isAlone)) await ask(check);
 }
 
-/** @param onSpent - called with what the check has used so far, after each run. */
+/** @param onSpent - called with what the check has used, also if it was not decided. */
 async function askOne(
   asking: Asking,
   { feedbackKey: _unused, ...check }: Check,
@@ -177,10 +177,8 @@ async function askOne(
         begun,
         thread: () => ({ id: randomUUID(), onLeft }),
         onAnswered: shownRun,
-        onProgress: (progress) => {
-          begun = progress;
-          onSpent(progress.spent);
-        },
+        onProgress: (progress) => (begun = progress),
+        onSpent,
       });
     const carried = await retryBusy(asking, goOn, signal);
     const seen = pick(carried, 'passed', 'reasons', 'answer', 'runId', 'latencyMs', 'repetitions', 'scores');
@@ -227,7 +225,6 @@ async function askRows(
   const { askDataset } = await import('../../../check/askDataset.ts');
   const all = datasetRows(await source.open(), source.name, check);
   const rows = await chosenRows(all, dataset.rows, dataset.seed);
-  let [runs, tokens] = [0, 0];
   const asked = await askDataset({
     agent,
     check,
@@ -239,11 +236,9 @@ async function askRows(
     begun: NO_ROWS,
     toTheEnd: true,
     onAnswered: shownRun,
-    onResult: (result, { timeMs }) => {
-      runs += 1;
-      tokens += result.tokens;
-      onRows(`${check.name}: ${runs} of ${rows.length} rows`);
-      onSpent({ timeMs, runs, tokens });
+    onSpent,
+    onResult: (_, progress) => {
+      onRows(`${check.name}: ${progress.rows.length} of ${rows.length} rows`);
       return Promise.resolve();
     },
   }).finally(() => onRows(''));
