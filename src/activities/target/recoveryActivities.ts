@@ -19,7 +19,7 @@ import {
 import { workflowResult } from '../../domain/workflowResult.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { Activities } from '../activities.ts';
-import { askTemporal } from '../askTemporal.ts';
+import { askTemporal, ifThere } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import {
@@ -85,8 +85,10 @@ export function recoveryActivities(
       result: await pollUntil<ReleaseResult>('SLIPWAY_STEP_TIMED_OUT', () =>
         askTemporal(async (client) => {
           const handle = client.workflow.getHandle(workflowId);
-          const { status } = await handle.describe();
-          if (status.name === 'RUNNING') return { insteadOf: `${workflowId} runs` };
+          const described = await ifThere(handle.describe());
+          if (described === undefined)
+            throw new SlipwayError('SLIPWAY_INTERNAL', `${workflowId} was deleted from Temporal`);
+          if (described.status.name === 'RUNNING') return { insteadOf: `${workflowId} runs` };
           try {
             return { found: await workflowResult<ReleaseResult>(handle) };
           } catch (error) {

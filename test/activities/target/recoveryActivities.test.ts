@@ -1,16 +1,18 @@
 import { status } from '@grpc/grpc-js';
-import { ServiceError } from '@temporalio/client';
+import { ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeEach, expect, it, vi } from 'vitest';
 
 import { recoveryActivities } from '../../../src/activities/target/recoveryActivities.ts';
+import type { PollUntil } from '../../../src/activities/polling.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 
 const ATTEMPT_MS = 10_000;
 const TARGET = 'target:http://plane.test:agent';
 
 const temporal = vi.hoisted((): { client: unknown } => ({ client: undefined }));
-vi.mock('../../../src/activities/askTemporal.ts', () => ({
+vi.mock('../../../src/activities/askTemporal.ts', async (original) => ({
+  ...(await original<object>()),
   askTemporal: (ask: (client: unknown) => unknown) => ask(temporal.client),
 }));
 
@@ -98,4 +100,15 @@ it('a state of the record store is marked as such, with its time and reason', as
     ),
   );
   expect(Object.keys(state ?? {}).sort()).toEqual(Object.keys(EMPTY_TARGET).sort());
+});
+
+it('a release that was deleted is not awaited', async () => {
+  const describe = () => Promise.reject(new WorkflowNotFoundError('not found', 'release-1', undefined));
+  temporal.client = { workflow: { getHandle: () => ({ describe }) } };
+  const look: PollUntil = async (_, once) => (await once()) as never;
+  const { awaitWork } = recoveryActivities(() => ({}) as never, look);
+  await expect(awaitWork({ workflowId: 'release-1' })).rejects.toMatchObject({
+    code: 'SLIPWAY_INTERNAL',
+    message: 'release-1 was deleted from Temporal',
+  });
 });
