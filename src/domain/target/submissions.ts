@@ -31,7 +31,10 @@ export interface Withdrawal {
   readonly note: string;
 }
 
-/** Withdraws a submission that has arrived or will. Its release ends, unless another submission joined it. */
+/**
+ * Withdraws a submission that has arrived or will, with those of the runs after a reset, whose ids continue its id. Their
+ * release ends, unless another submission joined it.
+ */
 export function withdrawSubmission(
   state: TargetState,
   running: Running | null,
@@ -39,9 +42,10 @@ export function withdrawSubmission(
   by: Actor,
   now: string,
 ): Withdrawal {
-  const before = find(state, id);
-  const noted = note(state, { ...before, id, withdrawnBy: before?.withdrawnBy ?? by });
-  const releaseId = before?.answer?.releaseId;
+  const own = find(state, id) ?? { id };
+  const all = [own, ...state.submissions.filter((other) => other.id.startsWith(`${id} `))];
+  const noted = all.reduce((so, each) => note(so, { withdrawnBy: by, ...each }), state);
+  const releaseId = all.findLast(({ answer }) => answer !== undefined)?.answer?.releaseId;
   if (releaseId === undefined) {
     return { state: noted, releaseId: null, stops: false, note: 'it will be rejected when it arrives' };
   }

@@ -135,7 +135,7 @@ export async function withdraw(
 ): Promise<HistoryRow | null> {
   let releaseId = await withdrawOne(run, submission, why);
   if (run.releaseId !== null && (releaseId === null || run.joined)) {
-    // It was reset, and the release is that of the submission of its original run.
+    // It was reset, and the release is that of the submissions of its earlier runs.
     await withdrawOne(run, submissionOf(workflowInfo().originalExecutionRunId), why);
     ({ releaseId } = run);
   }
@@ -155,9 +155,13 @@ function withdrawOne(
   });
 }
 
-/** The id of the submission of a promotion's run: the same for every attempt, so that the target accepts it once. */
+/**
+ * The id of the submission of a promotion's run: the same for every attempt, so that the target accepts it once. That of
+ * a run after a reset continues the id of the original run, so that both can be withdrawn by the latter.
+ */
 function submissionOf(runId: string): string {
-  return `${workflowInfo().workflowId} ${runId}`;
+  const { workflowId, originalExecutionRunId: original } = workflowInfo();
+  return `${workflowId} ${original}${runId === original ? '' : ` ${runId}`}`;
 }
 
 export function describeRelease(

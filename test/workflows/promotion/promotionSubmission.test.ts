@@ -79,6 +79,24 @@ describePromotions('a promotion’s submission', (under) => {
     expect(production.world.active).toBe(good);
   });
 
+  it('is withdrawn by a promotion that was reset before it was sent, and again after it', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const gate = production.world.gate('runCheck');
+    const promotion = await under.promotions.start(canary, production);
+    await production.world.called('runCheck');
+    for (const called of ['submitToTarget', 'awaitRelease']) {
+      await promotion.reset(called);
+      await promotion.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-1');
+    }
+    await promotion.say('abort', BO);
+    const ended = promotion.result();
+    expect(await production.ended('release-1')).toMatchObject({ outcome: 'aborted' });
+    gate.open();
+    expect(await ended).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(production.world.active).toBe(good);
+  });
+
   it.each(['released', 'aborted'] as const)(
     'is joined by a promotion that was reset to before it was sent: %s',
     async (outcome) => {
