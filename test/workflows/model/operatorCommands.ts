@@ -61,7 +61,7 @@ export function cancelRelease(): Command {
   );
 }
 
-/** A person terminates the running release with Temporal's own tools: what it did stays, and nobody knows it. */
+/** A person terminates the running release by hand. What it changed stays, unknown to the target. */
 export function terminateRelease(): Command {
   const possible = ({ running }: TargetModel): boolean =>
     running !== null && !['upload', 'patch'].includes(running.stage);
