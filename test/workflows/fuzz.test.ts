@@ -7,7 +7,7 @@ import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import { type Garbage, someGarbage } from './garbage.ts';
 import type { Harness } from './harness.ts';
-import { endAll, waitingFor } from './moments.ts';
+import { endAll, heldIn, waitingFor } from './moments.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
@@ -32,9 +32,7 @@ function releasing(step: Parameters<TargetUnderTest['world']['gate']>[0], isBad 
   return async (harness) => {
     const { target } = harness.newServingTarget();
     if (isBad) target.world.bad.add(identity('b'));
-    target.world.gate(step);
-    await target.submit('b');
-    await target.world.called(step);
+    await heldIn(step, target);
     return target;
   };
 }

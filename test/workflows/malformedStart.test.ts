@@ -5,17 +5,16 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { WORKFLOW_TYPES, type WorkflowName } from '../../src/messages/workflowTypes.ts';
 import { createClient } from '../../src/temporal/client/connection.ts';
-import { openHarness } from './harness.ts';
+import { openOwnHarness } from './projectHarness.ts';
 
 /** They start without an input. */
 const NEED_NONE: readonly string[] = ['target', 'deployment', 'promotionPlaces'] satisfies WorkflowName[];
 
 it('a workflow that was started without the input that it needs fails at once, and says so', async () => {
-  const address = inject('temporalAddress');
-  const taskQueue = `queue-${randomUUID()}`;
-  const workflowBundle = inject('workflowBundle');
-  const harness = await openHarness({ address, taskQueue, workflowBundle, nameWorld: () => taskQueue });
-  const { connection, workflow } = createClient(await Connection.connect({ address }));
+  const { harness, taskQueue } = await openOwnHarness();
+  const { connection, workflow } = createClient(
+    await Connection.connect({ address: inject('temporalAddress') }),
+  );
   onTestFinished(async () => {
     await harness.close();
     await connection.close();

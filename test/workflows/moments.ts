@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { ReleaseRequest, Waiting } from '../../src/domain/release/release.ts';
 import { identity, QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { ActivityName } from './world.ts';
 
 /** Submits a release, and waits until it polls its revision, which stays `BUILDING`. */
 export async function polling(target: TargetUnderTest, artifact = 'b'): Promise<string> {
@@ -11,6 +12,20 @@ export async function polling(target: TargetUnderTest, artifact = 'b'): Promise<
   const { releaseId } = await target.submit(artifact);
   await target.world.called('awaitDeployed', before + 1);
   return releaseId;
+}
+
+/** Submits a release, and waits until it calls an activity. The gate holds that call. */
+export async function heldIn(
+  activity: ActivityName,
+  target: TargetUnderTest,
+  artifact = 'b',
+  changes: Partial<ReleaseRequest> = {},
+) {
+  const gate = target.world.gate(activity);
+  const before = target.world.count(activity);
+  const { releaseId } = await target.submit(artifact, changes);
+  await target.world.called(activity, before + 1);
+  return { releaseId, gate };
 }
 
 /** Submits a release, and waits until it waits for an approval, a decision or a freeze. */

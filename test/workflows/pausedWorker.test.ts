@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 
-import { type Harness, openHarness } from './harness.ts';
+import type { Harness } from './harness.ts';
+import { openOwnHarness } from './projectHarness.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import { useFolder } from '../support/temporaryFolder.ts';
 
@@ -24,13 +24,7 @@ beforeAll(async () => {
   expect(pausing).not.toBe(code);
   const workflowBundle = join(folder, 'pausing.js');
   await writeFile(workflowBundle, pausing);
-  const world = randomUUID();
-  harness = await openHarness({
-    address: inject('temporalAddress'),
-    workflowBundle,
-    taskQueue: `queue-${world}`,
-    nameWorld: (number) => `world-${world}-${number}`,
-  });
+  ({ harness } = await openOwnHarness({ workflowBundle }));
 });
 
 afterAll(() => harness.close());

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { describeWorkflows } from './describeWorkflows.ts';
-import { type Harness, openHarness } from './harness.ts';
+import type { Harness } from './harness.ts';
+import { openOwnHarness } from './projectHarness.ts';
 import { identity, QUICK } from './requests.ts';
 
 const SLOTS = 2;
@@ -10,15 +11,7 @@ describe('a worker whose slots are all occupied by waits', () => {
   let harness: Harness;
 
   beforeAll(async () => {
-    const id = `slots-${process.pid}-${Date.now().toString(36)}`;
-    harness = await openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle: inject('workflowBundle'),
-      taskQueue: `queue-${id}`,
-      nameWorld: (number) => `world-${id}-${number}`,
-      slots: SLOTS,
-      debugMode: true,
-    });
+    ({ harness } = await openOwnHarness({ slots: SLOTS, debugMode: true }));
   });
 
   afterAll(async () => {

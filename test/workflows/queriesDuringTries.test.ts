@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 
 import { WorkflowNotFoundError } from '@temporalio/client';
@@ -10,9 +9,10 @@ import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import { holdSignal, unholdUpdate, viewQuery } from '../../src/messages/target.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused, unansweredAndLost } from './faults.ts';
-import { type Harness, openHarness, replayFailures } from './harness.ts';
+import { type Harness, replayFailures } from './harness.ts';
 import { BO } from './lives/life.ts';
 import { waitingFor } from './moments.ts';
+import { openOwnHarness } from './projectHarness.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName, Fault } from './world.ts';
@@ -75,14 +75,7 @@ describe.concurrent('a release in which an activity ends while another one runs 
   let harness: Harness;
 
   beforeAll(async () => {
-    const id = randomUUID();
-    harness = await openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle: inject('workflowBundle'),
-      taskQueue: `queue-${id}`,
-      nameWorld: (number) => `world-${id}-${number}`,
-      delayMs,
-    });
+    ({ harness } = await openOwnHarness({ delayMs }));
   });
 
   afterAll(() => harness.close());

@@ -7,7 +7,7 @@ import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { overtaken, unansweredButTaken } from '../faults.ts';
-import { waitingFor } from '../moments.ts';
+import { heldIn, waitingFor } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { Fault } from '../world.ts';
 
@@ -103,9 +103,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
   it('waits for a freeze that began while it was paused', async () => {
     const { target } = harness.newServingTarget();
     target.world.unfrozenMs = 100;
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b', { freezes: FREEZES });
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'b', { freezes: FREEZES });
     await target.say(releaseId, 'pause');
     target.world.frozen = frozen('wait', 60_000);
     gate.open();

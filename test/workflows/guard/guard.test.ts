@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { GuardInput, GuardResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const ERRORS: GuardMetric = {
@@ -141,9 +142,7 @@ describeWorkflows('a guard', (harness) => {
       const { target } = harness.newServingTarget();
       const { releaseId, revisionId } = await target.release('b', guardedBy({ afterMs: 60_000 }));
       target.world.slow.add('c');
-      const gate = target.world.gate('patchDeployment');
-      const next = await target.submit('c');
-      await target.world.called('patchDeployment', 2);
+      const { releaseId: next, gate } = await heldIn('patchDeployment', target, 'c');
       const late = await target.rollback({
         who: 'guard',
         requestId: 'late',
@@ -153,7 +152,7 @@ describeWorkflows('a guard', (harness) => {
       expect(late).toMatchObject({ disposition: 'ignored', onHold: false });
       expect(late.reason).toContain('has begun since');
       gate.open();
-      expect((await target.result(next.releaseId)).outcome).toBe('released');
+      expect((await target.result(next)).outcome).toBe('released');
     });
 
     test('goes on after its worker was lost, with the time and the hour before that it had', async () => {

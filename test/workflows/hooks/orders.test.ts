@@ -8,6 +8,7 @@ import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
 import { describeHooks } from './describeHooks.ts';
+import { heldIn } from '../moments.ts';
 
 const HOUR_MS = 3_600_000;
 const ALWAYS_ASKS = 'approvalBetween: { from: "00:00", until: "00:00", within: 1h }';
@@ -48,9 +49,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
   test('leaves no old revision because the next release has begun and does not serve yet', async () => {
     const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
     const { activeRevisionId } = (await target.view()).state;
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('c');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'c');
     const { events } = await hook.send([{}]);
     const decision = await hook.decided(events[0]!.id);
     expect(decision).toMatchObject({ state: 'not_met' });
@@ -171,9 +170,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
 
   test('aborts one release, even if its answer is lost and the next release has begun', async () => {
     const { target, hook } = await released(`${ABORT} }`);
-    const gate = target.world.gate('uploadArtifact');
-    const first = await target.submit('c');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'c');
     const next = await target.submit('d', { queue: 'all', soakMs: HOUR_MS });
     target.world.next('carryOutOrder', async (perform) => {
       await perform();
@@ -184,8 +181,8 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     const { events } = await hook.send([{}]);
     const { state, note } = await hook.decided(events[0]!.id);
     expect(state).toBe('carried_out');
-    expect(note).toContain(first.releaseId);
-    expect((await target.ended(first.releaseId)).outcome).toBe('aborted');
+    expect(note).toContain(releaseId);
+    expect((await target.ended(releaseId)).outcome).toBe('aborted');
     expect((await target.view()).running?.releaseId).toBe(next.releaseId);
   });
 
@@ -209,9 +206,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
 
   test('is not met if the worker died before it asked, and the release has ended by itself', async () => {
     const { target, hook } = await released(`${ABORT} }`);
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('c');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'c');
     target.world.next('carryOutOrder', async () => {
       reportProgress('', { releaseId });
       gate.open();
@@ -225,9 +220,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
 
   test('aborts no release that began after its rule had acted, if the worker died before it asked', async () => {
     const { target, hook } = await released(`${ABORT} }`);
-    const gate = target.world.gate('uploadArtifact');
-    const first = await target.submit('c');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'c');
     const next = await target.submit('d', { queue: 'all', soakMs: HOUR_MS });
     target.world.next('carryOutOrder', async () => {
       gate.open();
@@ -236,7 +229,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     });
     const { events } = await hook.send([{}]);
     expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'not_met' });
-    expect((await target.ended(first.releaseId)).outcome).toBe('released');
+    expect((await target.ended(releaseId)).outcome).toBe('released');
     expect((await target.view()).running?.releaseId).toBe(next.releaseId);
   });
 

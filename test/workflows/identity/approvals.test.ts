@@ -9,6 +9,7 @@ import type { InterventionMessage } from '../../../src/messages/release.ts';
 import type { Proof } from '../../../src/identity/proof.ts';
 import { peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { keep } from './keep.ts';
 
@@ -256,9 +257,7 @@ describeWorkflows('rollbacks with proof of identity', (harness) => {
 
   it('records the verified person in the release that makes way', async () => {
     const { target } = harness.newServingTarget();
-    const checking = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate: checking } = await heldIn('runCheck', target);
     const restoring = target.world.gate('redeployRevision');
     await target.rollback(rollback(target, 'cy', 'first'));
     await target.world.called('proveIdentity');

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, inject, it } from 'vitest';
 
-import { openHarness, replayFailures } from '../harness.ts';
+import { replayFailures } from '../harness.ts';
+import { openOwnHarness } from '../projectHarness.ts';
 import { runSequences } from './sequences.ts';
 
 /** `npm run test:model` runs thousands of new sequences. The normal tests always run the same few. */
@@ -43,14 +44,7 @@ it(
     const { mode, first, runs, ...workerMode } = MODE;
     // Printed first, so that an interrupted long run can be repeated.
     if (LONG) process.stdout.write(`model, ${mode}: seed ${SEED}, ${runs} sequences to run\n`);
-    const workflowBundle = inject('workflowBundle');
-    const harness = await openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle,
-      taskQueue: `model-${randomUUID()}`,
-      nameWorld: () => randomUUID(),
-      ...workerMode,
-    });
+    const { harness } = await openOwnHarness({ nameWorld: () => randomUUID(), ...workerMode });
     try {
       const ran = await runSequences(harness, {
         runs,
@@ -71,7 +65,7 @@ it(
       );
       if (LONG) process.stdout.write(`${situations.lines.join('\n')}\n`);
       if (sequences >= COMES_BY_ALL) expect(situations.missing).toEqual([]);
-      expect(await replayFailures(workflowBundle, histories)).toEqual([]);
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
     } finally {
       await harness.close();
     }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { type Harness, openHarness } from '../harness.ts';
+import { openOwnHarness } from '../projectHarness.ts';
 import { QUICK } from '../requests.ts';
 import { failure, World } from '../world.ts';
 
@@ -34,14 +34,8 @@ describeWorkflows('a step whose deadline passes while an attempt hangs', (harnes
 
 it('a check whose deadline passes while no worker runs is begun again by the next worker', async () => {
   const world = new World(`world-${randomUUID()}`);
-  const startWorker = (): Promise<Harness> =>
-    openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle: inject('workflowBundle'),
-      taskQueue: `queue-${world.id}`,
-      nameWorld: () => world.id,
-      debugMode: true,
-    });
+  const taskQueue = `queue-${world.id}`;
+  const startWorker = async () => (await openOwnHarness({ taskQueue, debugMode: true })).harness;
   const first = await startWorker();
   world.gate('runCheck', () => {
     throw failure('SLIPWAY_UNREACHABLE', { taken: false });

@@ -5,7 +5,7 @@ import { preemptSignal } from '../../../src/messages/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { unansweredButTaken } from '../faults.ts';
 import type { Harness } from '../harness.ts';
-import { polling } from '../moments.ts';
+import { heldIn, polling } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -46,9 +46,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('while checking does not wait for the check', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     await target.rollback();
     const result = await target.result(releaseId);
     gate.open();
@@ -58,9 +56,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('before the PATCH, to the serving revision, ends it aborted: nothing is sent and nothing redeployed', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     const { requestId } = await target.rollback({ to: good });
     const result = await target.result(releaseId);
     gate.open();
@@ -88,9 +84,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     const { target } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.end(older, 'DEPLOYED');
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     const { requestId } = await target.rollback({ to: older });
     const result = await target.result(releaseId);
     gate.open();
@@ -101,9 +95,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('during the PATCH waits for its answer, then restores', async () => {
     const { target, good } = servingTheSecond(harness);
-    const gate = target.world.gate('patchDeployment');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('patchDeployment');
+    const { releaseId, gate } = await heldIn('patchDeployment', target);
     await target.rollback();
     expect(target.world.redeployed).toEqual([]);
     gate.open();
@@ -128,9 +120,9 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('during its restore, without a name, changes nothing more', async () => {
     const { target, good } = harness.newServingTarget();
-    const { releaseId, open } = await restoring(target);
+    const { releaseId, gate } = await restoring(target);
     const { requestId } = await target.rollback();
-    open();
+    gate.open();
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, preemptedBy: null });
     expect((await target.ended(requestId)).releaseId).toBe(releaseId);
@@ -140,9 +132,9 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('during its restore, to the same revision, is the same rollback', async () => {
     const { target, good } = harness.newServingTarget();
-    const { releaseId, open } = await restoring(target);
+    const { releaseId, gate } = await restoring(target);
     const { requestId } = await target.rollback({ to: good });
-    open();
+    gate.open();
     expect((await target.ended(requestId)).releaseId).toBe(releaseId);
     await target.idle();
     expect(target.world.redeployed).toEqual([good]);
@@ -152,9 +144,9 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     const { target, good } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.end(older, 'DEPLOYED');
-    const { releaseId, open } = await restoring(target);
+    const { releaseId, gate } = await restoring(target);
     const { requestId } = await target.rollback({ to: older });
-    open();
+    gate.open();
     expect((await target.result(releaseId)).servingRevisionId).toBe(good);
     const row = await target.ended(requestId);
     expect(row).toMatchObject({ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: older });
@@ -181,9 +173,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('just after the release has completed: a rollback follows it', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('recordRelease');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('recordRelease');
+    const { releaseId, gate } = await heldIn('recordRelease', target);
     const { requestId, disposition } = await target.rollback();
     expect(disposition).toBe('preempting');
     gate.open();
@@ -195,9 +185,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
 
   it('is not disturbed by garbage that is sent to the release itself', async () => {
     const { target } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     const child = target.child(releaseId);
     for (const garbage of [
       undefined,
@@ -231,10 +219,7 @@ function servingTheSecond(harness: Harness): { readonly target: TargetUnderTest;
 }
 
 /** Submits a release and waits until it has failed and restores. A gate holds the redeploy. */
-async function restoring(target: TargetUnderTest): Promise<{ releaseId: string; open: () => void }> {
+function restoring(target: TargetUnderTest): ReturnType<typeof heldIn> {
   target.world.bad.add(identity('b'));
-  const gate = target.world.gate('redeployRevision');
-  const { releaseId } = await target.submit('b');
-  await target.world.called('redeployRevision');
-  return { releaseId, open: () => gate.open() };
+  return heldIn('redeployRevision', target);
 }

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { Check } from '../../../src/domain/check/check.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import { GREETS, identity, stepNames } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -137,9 +138,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   it('skips the checks that a person skipped in its release', async () => {
     const target = harness.newTarget();
     target.world.knownOnlyTo.set('lilac', new Set());
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('a', { checks: [GREETS, NAMES_LILAC] });
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target, 'a', { checks: [GREETS, NAMES_LILAC] });
     await target.say(releaseId, 'skip', { what: 'names lilac' });
     gate.open();
     const skipped = await target.result(releaseId);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { polling, waitingFor } from '../moments.ts';
+import { heldIn, polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -11,9 +11,7 @@ describeWorkflows(
     it('while a release uploads: the release is aborted, and the revision before the serving one is restored', async () => {
       const { target, good } = harness.newServingTarget();
       const bad = await target.release('a');
-      const gate = target.world.gate('uploadArtifact');
-      const { releaseId } = await target.submit('b');
-      await target.world.called('uploadArtifact', 2);
+      const { releaseId, gate } = await heldIn('uploadArtifact', target);
       const answer = await target.rollback({ reason: 'errors' });
       expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
       expect(await target.result(releaseId)).toMatchObject({
@@ -62,9 +60,7 @@ describeWorkflows(
     it('that a running release has just replaced: the release continues, and never restores it', async () => {
       const { target, good } = harness.newServingTarget();
       const serving = (await target.release('a')).revisionId ?? '';
-      const gate = target.world.gate('runCheck');
-      const { releaseId } = await target.submit('b');
-      await target.world.called('runCheck', 2);
+      const { releaseId, gate } = await heldIn('runCheck', target);
       const answer = await target.rollback({ serving });
       expect(answer).toMatchObject({ disposition: 'done' });
       target.world.bad.add(identity('b'));
@@ -94,9 +90,7 @@ describeWorkflows(
       const { target, good } = harness.newServingTarget();
       const bad = (await target.release('a')).revisionId ?? '';
       target.world.bringUp(good);
-      const gate = target.world.gate('runCheck');
-      const { releaseId } = await target.submit('b');
-      await target.world.called('runCheck', 2);
+      const { releaseId, gate } = await heldIn('runCheck', target);
       await target.rollback({ serving: target.world.active ?? '', hold: false });
       gate.open();
       expect(await target.result(releaseId)).toMatchObject({

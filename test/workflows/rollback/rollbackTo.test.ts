@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { waitingFor } from '../moments.ts';
+import { heldIn, waitingFor } from '../moments.ts';
 
 describeWorkflows('a manual rollback to a named revision', (harness) => {
   it('that cannot be deployed reports that it was not reached, and what serves instead', async () => {
@@ -66,9 +66,7 @@ describeWorkflows('a manual rollback to a named revision', (harness) => {
   ])('that is %s is rejected before anything is held or stopped', async (_, to, because) => {
     const { target } = harness.newServingTarget();
     const first = await target.release('a');
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     const refused: unknown = await target.rollback({ to }).catch((error: unknown) => (error as Error).cause);
     expect(refused).toMatchObject({ message: expect.stringContaining(because) });
     if (to.length < 36)

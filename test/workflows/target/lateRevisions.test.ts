@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { landsLate, refused, unansweredAndLost } from '../faults.ts';
-import { abandoned, waitingFor } from '../moments.ts';
+import { abandoned, heldIn, waitingFor } from '../moments.ts';
 import { identity, QUICK, tarball } from '../requests.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -67,9 +67,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
   it('while the next release goes forward does not stop that: its own revision replaces the late one', async () => {
     const { target, good } = harness.newServingTarget();
     const late = await abandoned(target);
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('c');
-    await target.world.called('uploadArtifact', 2);
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'c');
     target.world.bringUp(late);
     await isTold(target, releaseId);
     gate.open();

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { jsonBytes, STATE_MAX_BYTES } from '../../../src/domain/bounds.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import { identity, releaseRequest } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -49,9 +50,7 @@ describeWorkflows('a target with 5,000 earlier releases', (harness) => {
     }));
     const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
     target.startWith({ continueAsNewAfterEvents: 10, state });
-    const gate = target.world.gate('uploadArtifact');
-    await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { gate } = await heldIn('uploadArtifact', target);
     const asked = await Promise.all(elsewhere.map((to) => target.rollback({ to })));
     gate.open();
     await Promise.all(asked.map(({ requestId }) => target.ended(requestId)));

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import { identity } from '../requests.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
@@ -70,9 +71,7 @@ describeWorkflows('a quarantine', (harness) => {
 
   it('rejects waiting releases of the artifact', async () => {
     const { target } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const running = await target.submit('b', { queue: 'all' });
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'b', { queue: 'all' });
     const waiting = await target.submit('c', { queue: 'all' });
     const other = await target.submit('d', { queue: 'all' });
     await target.signal('quarantine', { ...BO, artifact: identity('c') });
@@ -81,18 +80,16 @@ describeWorkflows('a quarantine', (harness) => {
       reason: 'rejected by a quarantine, by bo: a reason',
     });
     gate.open();
-    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
     expect(await target.result(other.releaseId)).toMatchObject({ outcome: 'released' });
   });
 
   it('of a running release’s artifact applies to its revision, which is not restored automatically', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const running = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
     gate.open();
-    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
     target.world.bad.add(identity('c'));
     expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });

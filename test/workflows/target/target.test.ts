@@ -3,17 +3,18 @@ import { describe, expect, it, vi } from 'vitest';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { heldIn } from '../moments.ts';
 import { tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
   it('under queue: all runs each in order, one at a time', async () => {
     const target = harness.newTarget();
-    const { open, first } = await busy(target, 'all');
-    const ids = [first];
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'a', { queue: 'all' });
+    const ids = [releaseId];
     for (const artifact of ['b', 'c', 'd'])
       ids.push((await target.submit(artifact, { queue: 'all' })).releaseId);
-    open();
+    gate.open();
     await target.ended(ids.at(-1) ?? '');
     const { state } = await target.idle();
     expect(state.history.map(({ releaseId }) => releaseId)).toEqual(ids);
@@ -47,9 +48,7 @@ describeWorkflows('a target', (harness) => {
 
   it('continues after a release that was terminated: errored, and what serves is unknown', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     await target.child(releaseId).terminate('by hand');
     const row = await target.ended(releaseId);
     gate.open();
@@ -135,9 +134,7 @@ describeWorkflows('a target', (harness) => {
 
     it('follows the signal "renew", after the running release', async () => {
       const target = harness.newTarget();
-      const gate = target.world.gate('uploadArtifact');
-      const { releaseId } = await target.submit('a');
-      await target.world.called('uploadArtifact');
+      const { releaseId, gate } = await heldIn('uploadArtifact', target, 'a');
       await target.signal('renew');
       gate.open();
       expect((await target.result(releaseId)).outcome).toBe('released');
@@ -206,16 +203,6 @@ const GARBAGE: readonly unknown[] = [
 ];
 
 /** A target whose first release is held in its upload. */
-async function busy(
-  target: TargetUnderTest,
-  queue: 'latest' | 'all' = 'latest',
-): Promise<{ open: () => void; first: string }> {
-  const gate = target.world.gate('uploadArtifact');
-  const { releaseId } = await target.submit('a', { queue });
-  await target.world.called('uploadArtifact');
-  return { open: () => gate.open(), first: releaseId };
-}
-
 const FREEZE = { who: 'ada', reason: 'release day' };
 
 function hold(target: TargetUnderTest, holding: boolean): Promise<boolean> {

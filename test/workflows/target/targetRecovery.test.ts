@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { type Harness, openHarness } from '../harness.ts';
+import type { Harness } from '../harness.ts';
 import { BO } from '../lives/life.ts';
+import { heldIn } from '../moments.ts';
+import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
 import { triedIn } from '../recordedHistory.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -221,15 +221,7 @@ describe.concurrent('a new target whose worker is slow to start activities', () 
   let harness: Harness;
 
   beforeAll(async () => {
-    const id = randomUUID();
-    harness = await openHarness({
-      address: inject('temporalAddress'),
-      workflowBundle: inject('workflowBundle'),
-      taskQueue: `queue-${id}`,
-      nameWorld: (number) => `world-${id}-${number}`,
-      slots: 1,
-      debugMode: true,
-    });
+    ({ harness } = await openOwnHarness({ slots: 1, debugMode: true }));
   });
 
   afterAll(async () => {
@@ -239,9 +231,7 @@ describe.concurrent('a new target whose worker is slow to start activities', () 
 
   it('waits for it, and rejects nothing', async () => {
     const { target: busy } = harness.newServingTarget();
-    const gate = busy.world.gate('findDeployment');
-    await busy.submit('a');
-    await busy.world.called('findDeployment');
+    const { gate } = await heldIn('findDeployment', busy, 'a');
     const target = harness.newTarget();
     const submitted = target.submit('a');
     await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
