@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused, unansweredButTaken } from '../faults.ts';
-import { polling, waitingFor } from '../moments.ts';
+import { heldIn, polling, waitingFor } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -34,9 +34,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('abort before the PATCH: nothing is sent', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     await target.say(releaseId, 'abort', BO);
     gate.open();
     const result = await target.result(releaseId);
@@ -46,9 +44,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('pause prevents the next step until resume', async () => {
     const { target } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     await target.say(releaseId, 'pause', BO);
     gate.open();
     const { waiting } = await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
@@ -60,9 +56,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('pause during the last check delays the release’s end until resume', async () => {
     const { target } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     await target.say(releaseId, 'pause', BO);
     gate.open();
     const { waiting } = await target.progressOnce(
@@ -76,9 +70,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('an unresumed pause ends at its deadline: the release is aborted, and nothing was changed', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b', { pauseMs: 50 });
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'b', { pauseMs: 50 });
     await target.say(releaseId, 'pause', BO);
     gate.open();
     const result = await target.result(releaseId);
@@ -89,9 +81,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('a paused release makes way for a rollback', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('awaitDeployed');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('awaitDeployed');
+    const { releaseId, gate } = await heldIn('awaitDeployed', target);
     await target.say(releaseId, 'pause', BO);
     gate.open();
     await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
@@ -167,9 +157,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('skip of a check that hangs: it is released, unverified', async () => {
     const { target } = harness.newServingTarget();
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck');
+    const { releaseId, gate } = await heldIn('runCheck', target);
     await target.say(releaseId, 'skip', { ...BO, what: 'greets' });
     const result = await target.result(releaseId);
     gate.open();
@@ -252,9 +240,6 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(interventions.every(({ taken }) => !taken)).toBe(true);
     target.world.slow.clear();
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
-    await target.signal('pause', BO);
-    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length > 0);
-    expect(state.ignored.at(-1)).toMatchObject({ message: 'pause', reason: 'no release runs' });
   });
 
   it('signals to the target reach the release in the order of their arrival', async () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused } from '../faults.ts';
-import { polling } from '../moments.ts';
+import { heldIn, polling } from '../moments.ts';
 import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
 
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
@@ -176,19 +176,6 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('ends rollback_failed with instructions if a first release is bad and serves', async () => {
-    const target = harness.newTarget();
-    target.world.bad.add(identity('a'));
-    const result = await target.release('a');
-    expect(result).toMatchObject({
-      outcome: 'rollback_failed',
-      servingRevisionId: result.revisionId,
-      servingVerified: false,
-    });
-    expect(result.instructions).toContain('needs a person');
-    expect(result.instructions).toContain('release a good artifact');
-  });
-
   it('restores the baseline if a check fails only after the soak', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('runCheck', async (perform, world) => {
@@ -241,9 +228,7 @@ describeWorkflows('a release', (harness) => {
 
   it('canceled before a change ends aborted without a change', async () => {
     const { target, good } = harness.newServingTarget();
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact');
+    const { releaseId, gate } = await heldIn('uploadArtifact', target);
     await target.child(releaseId).cancel();
     const result = await target.result(releaseId);
     gate.open();
@@ -278,9 +263,7 @@ describeWorkflows('a release', (harness) => {
   it('canceled again while it restores, restores to the end', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
-    const gate = target.world.gate('redeployRevision');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('redeployRevision');
+    const { releaseId, gate } = await heldIn('redeployRevision', target);
     await target.child(releaseId).cancel();
     gate.open();
     const result = await target.result(releaseId);

@@ -140,17 +140,22 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(instructions).toContain(`Restore revision ${good}, which failed before`);
   });
 
-  it('that cannot even read the deployment ends rollback_failed, and the next release does not join', async () => {
+  it('that cannot even read the deployment ends rollback_failed, Failed in Temporal, and the next release does not join', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     const { requestId } = await target.rollback({ to: good });
     const row = await target.ended(requestId);
-    expect(row.outcome).toBe('rollback_failed');
-    const { instructions } = await target.result(row.releaseId);
+    const result = await target.result(row.releaseId);
+    const { instructions } = result;
+    expect(row).toMatchObject({ outcome: 'rollback_failed', reason: result.reason });
     expect(instructions).toContain('The worker has no key that the control plane takes');
     expect(instructions).toContain('deployments?name_contains=agent');
-    expect((await target.view()).state.activeRevisionId).toBeNull();
+    const { state } = await target.view();
+    expect(state).toMatchObject({ activeRevisionId: null, needsPerson: { instructions } });
+    const ended = target.child(row.releaseId);
+    await expect(ended.result()).rejects.toMatchObject({ cause: { details: [result] } });
+    expect((await ended.describe()).status.name).toBe('FAILED');
     const again = await target.submit('b', { overrideHold: true });
     expect(again.disposition).toBe('queued');
     expect((await target.result(again.releaseId)).outcome).toBe('released');
