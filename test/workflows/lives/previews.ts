@@ -1,4 +1,3 @@
-import { LONG_MS } from '../preview/previewUnderTest.ts';
 import { identity } from '../requests.ts';
 import { failure } from '../world.ts';
 import type { Life } from './life.ts';
@@ -10,10 +9,10 @@ export const PREVIEWS: Readonly<Record<string, Life>> = {
     const { world } = target;
     const preview = previews.of(target, { continueAsNewAfterEvents: 60 });
     world.slow.add(identity('a'));
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await world.called('awaitDeployed');
-    await preview.push('a', LONG_MS);
-    await preview.push('b', LONG_MS);
+    await preview.push('a');
+    await preview.push('b');
     await preview.stateOnce(({ last }) => last?.releaseId === 'release-2');
     const away = () => Promise.reject(failure('SLIPWAY_SERVICE_ERROR', { taken: true, status: 503 }));
     world.next('deleteDeployment', away);
@@ -26,7 +25,7 @@ export const PREVIEWS: Readonly<Record<string, Life>> = {
     const target = harness.newTarget();
     target.world.controlPlane.offersDelete = false;
     const preview = previews.of(target);
-    await preview.push('a', 3_000);
+    await preview.push('a', { ttlMs: 3_000 });
     await preview.result();
     return target;
   },

@@ -25,7 +25,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('releases a push, reports it in one comment, and shows its address', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    const { releaseId, disposition } = await preview.push('a', LONG_MS);
+    const { releaseId, disposition } = await preview.push('a');
     expect({ releaseId, disposition }).toEqual({ releaseId: 'release-1', disposition: 'queued' });
     await preview.stateOnce(({ last }) => last !== null);
     await world.until(() => [...world.comments.values()].some((text) => text.includes('released')));
@@ -43,9 +43,8 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('removes its deployment, its lock and its target at the deadline, without a CI job', async () => {
     const preview = newPreview();
     const { target } = preview;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
-    await preview.push('a', 500);
+    await preview.release('a');
+    await preview.push('a', { ttlMs: 500 });
     const { removed, reason } = await preview.result();
     expect({ removed, reason }).toEqual({
       removed: 'deleted',
@@ -60,9 +59,9 @@ describePreviews('a preview', ({ harness, newPreview }) => {
 
   test('is renewed by each push', async () => {
     const preview = newPreview();
-    const first = await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
-    const second = await preview.push('b', 2 * LONG_MS);
+    await preview.release('a');
+    const first = await preview.summary();
+    const second = await preview.push('b', { ttlMs: 2 * LONG_MS });
     expect(Date.parse(second.expiresAt)).toBeGreaterThan(Date.parse(first.expiresAt) + LONG_MS / 2);
     await preview.stateOnce(({ last }) => last?.releaseId === 'release-2');
     expect((await preview.summary()).expiresAt).toBe(second.expiresAt);
@@ -72,9 +71,9 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const preview = newPreview();
     const { world } = preview.target;
     world.slow.add(identity('a'));
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await world.called('awaitDeployed');
-    await preview.push('b', LONG_MS);
+    await preview.push('b');
     const { last } = await preview.stateOnce((state) => state.last !== null);
     expect(last).toMatchObject({ releaseId: 'release-2', outcome: 'released', commit: 'commit-b' });
     const first = await preview.target.ended('release-1');
@@ -88,9 +87,9 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const preview = newPreview();
     const { world } = preview.target;
     const gate = world.gate('patchDeployment');
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await world.called('patchDeployment');
-    expect(await preview.push('a', LONG_MS)).toMatchObject({
+    expect(await preview.push('a')).toMatchObject({
       releaseId: 'release-1',
       disposition: 'joined',
     });
@@ -103,7 +102,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const preview = newPreview();
     const { world } = preview.target;
     world.slow.add(identity('a'));
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await world.called('awaitDeployed');
     await preview.remove('merged');
     const { removed, reason } = await preview.result();
@@ -118,8 +117,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('retries its removal until it succeeds, and shows why it failed', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     const down = () => Promise.reject(failure('SLIPWAY_SERVICE_ERROR', { taken: true, status: 503 }));
     world.next('deleteDeployment', down, down);
     await preview.remove('merged');
@@ -132,8 +130,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
 
   test('was deleted, even if the answer to the deletion was lost', async () => {
     const preview = newPreview();
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     preview.target.world.next('deleteDeployment', unansweredButTaken);
     await preview.remove('merged');
     expect(await preview.result()).toMatchObject({ removed: 'deleted' });
@@ -150,7 +147,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
         expect(removal?.problem).toContain('was not answered; looking for it until');
       };
       world.next('createDeployment', landsLate(isSought));
-      await preview.push('a', LONG_MS, { steps: sentOnce });
+      await preview.push('a', { steps: sentOnce });
       await preview.stateOnce(({ last }) => last?.outcome === 'failed');
       await preview.remove('merged');
       expect(await preview.result()).toMatchObject({ removed: 'deleted' });
@@ -161,7 +158,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
       const preview = newPreview();
       preview.target.world.next('createDeployment', unansweredAndLost);
       const steps = { ...sentOnce, watch: { scheduleToCloseMs: 1_000 } };
-      await preview.push('a', LONG_MS, { steps });
+      await preview.push('a', { steps });
       await preview.stateOnce(({ last }) => last?.outcome === 'failed');
       await preview.remove('merged');
       expect(await preview.result()).toMatchObject({ removed: 'never_made' });
@@ -171,12 +168,11 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('is recreated by a push while its removal runs', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     const gate = world.gate('deleteDeployment');
     await preview.remove('closed');
     await world.called('deleteDeployment');
-    const pushed = preview.push('b', LONG_MS);
+    const pushed = preview.push('b');
     gate.open();
     const { disposition } = await pushed;
     expect(disposition).toBe('queued');
@@ -191,12 +187,11 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('is recreated by a push, even if it cannot be read after its deletion', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     world.next('findDeployment', (perform) => perform(), refused('SLIPWAY_UNAUTHORIZED', 401));
     await preview.remove('closed');
     await world.called('deleteDeployment');
-    expect(await preview.push('b', LONG_MS)).toMatchObject({ disposition: 'queued' });
+    expect(await preview.push('b')).toMatchObject({ disposition: 'queued' });
     const { last } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
     expect(last?.outcome).toBe('released');
     // The target and its lock were ended with the deployment that was deleted.
@@ -207,13 +202,12 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   test('is kept by a push if the control plane refuses its deletion', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     // Of each attempt that begins before the push arrives.
     world.next('deleteDeployment', ...Array.from({ length: 6 }, () => refused('SLIPWAY_UNAUTHORIZED', 403)));
     await preview.remove('closed');
     await preview.stateOnce(({ removal }) => (removal?.attempts ?? 0) > 0);
-    await preview.push('b', LONG_MS);
+    await preview.push('b');
     const { last, removal } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
     expect({ outcome: last?.outcome, removal }).toEqual({ outcome: 'released', removal: null });
     expect((await preview.target.view()).state.known).toHaveLength(2);
@@ -225,12 +219,11 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     world.controlPlane.offersDelete = false;
     const image = { artifact: { kind: 'image', uri: 'registry.test/agent:1' } } as const;
     const { target } = preview.target.request('a');
-    await preview.push('a', LONG_MS, {
+    await preview.release('a', {
       ...image,
       graphConfigPath: null,
       target: { ...target, source: 'external_image' },
     });
-    await preview.stateOnce(({ last }) => last !== null);
     await preview.remove('closed');
     const { removed, reason } = await preview.result();
     expect(removed).toBe('parked');
@@ -244,7 +237,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const { world } = preview.target;
     const missing = () => Promise.reject(failure('SLIPWAY_SECRET_MISSING', { taken: false, final: true }));
     world.next('writeComment', missing, missing);
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await world.called('writeComment', 2);
     const { last } = await preview.stateOnce((state) => state.last !== null && state.commentProblem !== null);
     expect(last?.outcome).toBe('released');
@@ -268,7 +261,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
       const preview = await comparedPreview();
       const { world } = preview.target;
       harness.judge.says(world, 'failed');
-      await preview.push('b', LONG_MS);
+      await preview.push('b');
       await world.until(() => [...world.comments.values()].some((text) => text.includes(comparison)));
       expect(commentOf(preview)).toContain('**failed**');
       const [{ sides } = { sides: undefined }] = harness.judge.askedFor(world);
@@ -282,9 +275,9 @@ describePreviews('a preview', ({ harness, newPreview }) => {
       const preview = await comparedPreview();
       const { world } = preview.target;
       harness.judge.says(world, 'never');
-      await preview.push('b', LONG_MS);
+      await preview.push('b');
       await comparing(world);
-      await preview.push('c', LONG_MS);
+      await preview.push('c');
       const { last } = await preview.stateOnce((state) => state.last?.judgement !== undefined);
       expect(last).toMatchObject({ releaseId: 'release-2', judgement: { verdict: 'passed' } });
     });
@@ -293,7 +286,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
       const preview = await comparedPreview();
       const { world } = preview.target;
       harness.judge.says(world, 'never');
-      await preview.push('b', LONG_MS);
+      await preview.push('b');
       await comparing(world);
       await preview.remove('closed');
       expect(await preview.result()).toMatchObject({ removed: 'deleted' });
@@ -302,7 +295,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     test('says that nothing serves to compare with', async () => {
       const preview = newPreview();
       preview.judge = comparedWith(harness.newTarget().request('a').target);
-      await preview.push('b', LONG_MS);
+      await preview.push('b');
       const { last } = await preview.stateOnce((state) => state.last?.judgement !== undefined);
       expect(last?.judgement).toMatchObject({
         verdict: null,
@@ -313,19 +306,19 @@ describePreviews('a preview', ({ harness, newPreview }) => {
 
   test('keeps its deadline over the loss of its worker, and over Continue-As-New', async () => {
     const preview = newPreview(10);
-    const { expiresAt } = await preview.push('a', LONG_MS);
+    const { expiresAt } = await preview.push('a');
     await preview.loseWorker();
     await preview.stateOnce(({ last }) => last !== null);
     await preview.carriedOn();
     await preview.loseWorker();
     expect((await preview.summary()).expiresAt).toBe(expiresAt);
-    await preview.push('a', 500);
+    await preview.push('a', { ttlMs: 500 });
     expect(await preview.result()).toMatchObject({ removed: 'deleted' });
   });
 
   test('is removed if its workflow is canceled by hand', async () => {
     const preview = newPreview();
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     await preview.handle.cancel();
     expect((await preview.result()).reason).toContain('its workflow was canceled');
     expect(preview.target.world.controlPlane.deployments).toEqual([]);
@@ -341,7 +334,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
 
   test('rejects a push to another deployment than its own', async () => {
     const preview = newPreview();
-    await preview.push('a', LONG_MS);
+    await preview.push('a');
     const { target } = preview.target.request('a');
     const other = { target: { ...target, deployment: 'other' } };
     const { handle } = preview;

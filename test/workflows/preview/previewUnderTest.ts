@@ -87,12 +87,21 @@ export class PreviewUnderTest {
   }
 
   /** Pushes an artifact, named by one letter. */
-  push(artifact: string, ttlMs: number, changes: Partial<ReleaseRequest> = {}): Promise<PreviewAnswer> {
+  push(
+    artifact: string,
+    { ttlMs = LONG_MS, ...changes }: { ttlMs?: number } & Partial<ReleaseRequest> = {},
+  ): Promise<PreviewAnswer> {
     const request = this.target.request(artifact, { commit: `commit-${artifact}`, ...changes });
     return this.#client.workflow.executeUpdateWithStart(pushPreviewUpdate, {
       startWorkflowOperation: new WithStartWorkflowOperation('preview', this.#start(request, ttlMs)),
       args: [{ terms: this.#terms(ttlMs), request }],
     });
+  }
+
+  /** Pushes its first artifact, and waits for the outcome. */
+  async release(artifact: string, changes: Partial<ReleaseRequest> = {}): Promise<PreviewState> {
+    await this.push(artifact, changes);
+    return this.stateOnce(({ last }) => last !== null);
   }
 
   /** Asks for the removal, and starts the preview where it does not run. */

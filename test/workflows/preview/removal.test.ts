@@ -2,18 +2,16 @@ import { expect, test } from 'vitest';
 
 import { refused } from '../faults.ts';
 import { describePreviews } from './describePreviews.ts';
-import { LONG_MS } from './previewUnderTest.ts';
 
 describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }) => {
   test('ends a push that waits for an earlier removal, if it is requested after the push', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     const gate = world.gate('deleteDeployment');
     await preview.remove('room for another');
     await world.called('deleteDeployment');
-    const pushed = preview.push('b', LONG_MS);
+    const pushed = preview.push('b');
     const ended = expect(pushed).rejects.toMatchObject({
       cause: { message: expect.stringContaining('was removed while the push waited') as string },
     });
@@ -28,8 +26,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   test('reports that a person has deleted the deployment already', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     const [made] = world.controlPlane.deployments.splice(0);
     await preview.remove('closed');
     expect(await preview.result()).toEqual({
@@ -49,8 +46,10 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
     );
     // The file of the preview knows that its target is one.
     const { target } = owner.request('b');
-    await preview.push('b', LONG_MS, spelling === undefined ? { target: { ...target, preview: true } } : {});
-    const { last } = await preview.stateOnce((state) => state.last !== null);
+    const { last } = await preview.release(
+      'b',
+      spelling === undefined ? { target: { ...target, preview: true } } : {},
+    );
     expect(last).toMatchObject({ outcome: 'failed' });
     await preview.remove('closed');
     const { removed, reason } = await preview.result();
@@ -63,14 +62,13 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   test('at its deadline makes way for a push if it cannot begin, and the push renews the deadline', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     const down = Array.from({ length: 200 }, () => refused('SLIPWAY_UNAUTHORIZED', 403));
     world.next('deleteDeployment', ...down);
     // The same push again, with a short deadline.
-    await preview.push('a', 100);
+    await preview.push('a', { ttlMs: 100 });
     await preview.stateOnce(({ removal }) => (removal?.attempts ?? 0) > 0);
-    await preview.push('b', LONG_MS);
+    await preview.push('b');
     const { last, removal } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
     expect({ outcome: last?.outcome, removal }).toEqual({ outcome: 'released', removal: null });
     expect((await preview.target.view()).state.known).toHaveLength(2);
@@ -79,11 +77,10 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   test('says that its target does not answer, and goes on once it does', async () => {
     const preview = newPreview();
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     let answer: () => void = () => undefined;
     world.next('submitToTarget', (perform) => new Promise<void>((open) => (answer = open)).then(perform));
-    const pushed = preview.push('b', LONG_MS);
+    const pushed = preview.push('b');
     await preview.accepted(2);
     await preview.remove('closed');
     const { removal } = await preview.stateOnce((state) => (state.removal?.problem ?? null) !== null);
@@ -96,13 +93,12 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   test('goes on while a push waits for it, however long its history is', async () => {
     const preview = newPreview(10);
     const { world } = preview.target;
-    await preview.push('a', LONG_MS);
-    await preview.stateOnce(({ last }) => last !== null);
+    await preview.release('a');
     await preview.carriedOn();
     const gate = world.gate('deleteDeployment');
     await preview.remove('closed');
     await world.called('deleteDeployment');
-    const pushed = preview.push('b', LONG_MS);
+    const pushed = preview.push('b');
     await preview.accepted(1);
     world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     gate.open();
