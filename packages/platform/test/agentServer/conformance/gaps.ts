@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 
 import { has, isText } from './judging.ts';
-import type { Row, ServerUnderTest } from './row.ts';
+import type { Row } from './row.ts';
+import { leaving } from './states.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
@@ -105,14 +106,11 @@ export const GAP_ROWS: readonly Row[] = [
     await response.text();
     assert.match(response.headers.get('content-location') ?? '', /\/runs\/[\da-f-]{36}$/);
   }),
-  ...[
-    ['cancel_on_disconnect=cancel', true],
-    ['on_disconnect=cancel', true],
-    ['cancel_on_disconnect=0', false],
-    ['', false],
-  ].flatMap(([query, cancels]) =>
-    (['join', 'stream'] as const).map((what) => leaving(what, String(query), cancels === true)),
-  ),
+  ...['join', 'stream'].flatMap((what) => [
+    leaving('Gaps', `${what}?on_disconnect=cancel`, 'interrupted'),
+    leaving('Gaps', `${what}?cancel_on_disconnect=0`, 'running'),
+    leaving('Gaps', what, 'running'),
+  ]),
 ];
 
 const FAILED = { status: 200, body: { __error__: { error: 'RangeError', message: 'out of luck' } } };
@@ -125,25 +123,4 @@ function isDetail(value: unknown): boolean {
 
 function gap(row: string, check: Row['check']): Row {
   return { section: 'Gaps', row, check };
-}
-
-/** A client that follows a run disconnects: its `on_disconnect` applies. */
-function leaving(what: 'join' | 'stream', query: string, cancels: boolean): Row {
-  return gap(
-    `${what}?${query}: the run ${cancels ? 'is cancelled' : 'goes on'}`,
-    async (server: ServerUnderTest) => {
-      const { thread, run, path } = await server.busy();
-      await server.leave('GET', `${path}/${what}?${query}`, undefined, () => server.api.json('GET', path));
-      try {
-        if (cancels) await server.api.untilStatus(thread, run.run_id, 'interrupted');
-        else {
-          // The other client's request is answered after the server has noticed the disconnect.
-          await server.api.wait(undefined, odd('x'));
-          has(await server.api.json('GET', path), { status: 'running' });
-        }
-      } finally {
-        await server.end(path);
-      }
-    },
-  );
 }

@@ -6,6 +6,8 @@ import { has } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 import { overAlready } from './rules.ts';
 
+const SECTION = 'States and transitions';
+
 /** Contract 001, "States and transitions". */
 export const STATE_ROWS: readonly Row[] = [
   state('create run: pending, in the list of its thread; a new thread has an empty list', async (server) => {
@@ -51,21 +53,13 @@ export const STATE_ROWS: readonly Row[] = [
     });
     has(await server.api.threadOf(thread), { status: 'idle' });
   }),
-  disconnect('wait, in the body', (thread) => ['POST', `/threads/${thread}/runs/wait`, 'cancel']),
-  disconnect('wait, in the query', (thread) => ['POST', `/threads/${thread}/runs/wait?on_disconnect=cancel`]),
-  disconnect('stream, in the body', (thread) => ['POST', `/threads/${thread}/runs/stream`, 'cancel']),
-  disconnect('stream, in the query', (thread) => [
-    'POST',
-    `/threads/${thread}/runs/stream?on_disconnect=cancel`,
-  ]),
-  disconnect('join', (thread, run) => [
-    'GET',
-    `/threads/${thread}/runs/${run}/join?cancel_on_disconnect=cancel`,
-  ]),
-  disconnect('join-stream', (thread, run) => [
-    'GET',
-    `/threads/${thread}/runs/${run}/stream?cancel_on_disconnect=cancel`,
-  ]),
+  disconnect('wait', 'interrupted', { on_disconnect: 'cancel' }),
+  disconnect('wait?on_disconnect=cancel', 'interrupted'),
+  disconnect('wait', 'running'),
+  disconnect('stream', 'interrupted', { on_disconnect: 'cancel' }),
+  disconnect('stream?on_disconnect=cancel', 'interrupted'),
+  leaving(SECTION, 'join?cancel_on_disconnect=cancel', 'interrupted'),
+  leaving(SECTION, 'stream?cancel_on_disconnect=cancel', 'interrupted'),
   state('cancel in any other status: unchanged, and the request fails', overAlready),
   state('without wait the cancel answers before it is over, with wait after', async (server) => {
     const one = await server.busy();
@@ -120,27 +114,45 @@ export const STATE_ROWS: readonly Row[] = [
 const ECHO = { assistant_id: 'echo', input: { text: 'second' } };
 
 function state(row: string, check: Row['check']): Row {
-  return { section: 'States and transitions', row, check };
+  return { section: SECTION, row, check };
 }
 
-/** A client with `on_disconnect=cancel` disconnects from its run (POST), or from one that it follows (GET). */
-function disconnect(
-  what: string,
-  request: (thread: string, run: string) => [string, string, ('cancel' | undefined)?],
-): Row {
-  return state(`client disconnect with cancel: ${what}`, async (server: ServerUnderTest) => {
+/** A client disconnects from the run that it created. */
+function disconnect(what: string, then: AfterDisconnect, how: object = {}): Row {
+  return state(`client disconnect: ${what} ${JSON.stringify(how)}, the run is ${then}`, async (server) => {
     const thread = await server.api.thread();
-    const steps = { assistant_id: 'steps', input: { text: '60000' } };
-    const [firstMethod] = request(thread, '');
-    const followed = firstMethod === 'GET' ? await server.create(thread, steps) : undefined;
-    const [method, path, mode] = request(thread, followed?.run_id ?? '');
-    const body = method === 'GET' ? undefined : { ...steps, on_disconnect: mode };
-    await server.leave(method, path, body, () => server.api.untilLogged(thread, 1));
+    const body = { assistant_id: 'steps', input: { text: '60000' }, ...how };
+    await server.leave('POST', `/threads/${thread}/runs/${what}`, body, () =>
+      server.api.untilLogged(thread, 1),
+    );
     const [run] = await server.api.runs(thread);
-    try {
-      await server.api.untilStatus(thread, run.run_id, 'interrupted');
-    } finally {
-      await server.end(`/threads/${thread}/runs/${run.run_id}`);
-    }
+    await becomes(then, server, { thread, run });
   });
 }
+
+/** A client disconnects from a run that it follows. */
+export function leaving(section: string, what: string, then: AfterDisconnect): Row {
+  const row = `client disconnect: ${what} of another client's run, which is ${then}`;
+  const check = async (server: ServerUnderTest): Promise<void> => {
+    const busy = await server.busy();
+    await server.leave('GET', `${busy.path}/${what}`, undefined, () => server.api.json('GET', busy.path));
+    await becomes(then, server, busy);
+  };
+  return { section, row, check };
+}
+
+async function becomes(
+  then: AfterDisconnect,
+  server: ServerUnderTest,
+  { thread, run }: { thread: string; run: { run_id: string } },
+): Promise<void> {
+  try {
+    // The other client's request is answered after the server has noticed the disconnect.
+    if (then === 'running') await server.api.wait(undefined, ECHO);
+    await server.api.untilStatus(thread, run.run_id, then);
+  } finally {
+    await server.end(`/threads/${thread}/runs/${run.run_id}`);
+  }
+}
+
+type AfterDisconnect = 'interrupted' | 'running';
