@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 
 import { ApplicationFailure, type Info } from '@temporalio/activity';
@@ -10,7 +9,7 @@ import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
 import { readHeartbeat } from '../../src/domain/heartbeat.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
-import { type FaultyService, json, type SeenRequest, startService } from '../clients/faultyService.ts';
+import { type FaultyService, type Handler, json, startService } from '../clients/faultyService.ts';
 
 export const DEPLOYMENT_ID = '11111111-1111-4111-8111-111111111111';
 export const REVISION_ID = '22222222-2222-4222-8222-222222222222';
@@ -76,14 +75,14 @@ export function revisionAnswer(status: string): Record<string, unknown> {
 }
 
 /** The handlers of a service, by `METHOD /path` without query. */
-export type Routes = Readonly<Record<string, (response: ServerResponse, request: SeenRequest) => void>>;
+export type Routes = Readonly<Record<string, Handler>>;
 
 /** Starts a service with these routes; all other requests get a 404. Stopped after the test. */
 export function startRoutes(routes: Routes): Promise<FaultyService> {
   return startService((request, response) => {
     const route = routes[`${request.method} ${request.url.split('?')[0]}`];
     if (route === undefined) json(response, 404, { detail: 'Not Found' });
-    else route(response, request);
+    else route(request, response);
   });
 }
 

@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest';
 
 import { toActivityFailure } from '../../src/activities/activityFailure.ts';
 import { ERROR_CATALOGUE, type ErrorCode, SlipwayError } from '../../src/domain/errors.ts';
-import { closedPort, json, startService, startSocketService, until } from '../clients/faultyService.ts';
+import {
+  answers,
+  closedPort,
+  json,
+  startService,
+  startSocketService,
+  until,
+} from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   API_KEY,
@@ -56,7 +63,7 @@ describe('a service that fails', () => {
   });
 
   it('by asking to wait is retried after that time', async () => {
-    const plane = await startService((_, response) => json(response, 503, {}, { 'retry-after': '7' }));
+    const plane = await startService(answers(503, {}, { 'retry-after': '7' }));
     const target = targetOn(plane.url);
     const failure = await failureOf(
       activitiesUnderTest().readDeployment({ target, deploymentId: DEPLOYMENT_ID }),
@@ -66,7 +73,7 @@ describe('a service that fails', () => {
   });
 
   it('by asking to wait for less than the step’s own pause is retried after that pause', async () => {
-    const plane = await startService((_, response) => json(response, 503, {}, { 'retry-after': '1' }));
+    const plane = await startService(answers(503, {}, { 'retry-after': '1' }));
     const retryPolicy = { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 15_000 };
     const activities = activitiesUnderTest({ attempt: 4, retryPolicy });
     const input = { target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID };
@@ -74,7 +81,7 @@ describe('a service that fails', () => {
   });
 
   it('by asking to wait past the step’s deadline is retried once before it', async () => {
-    const plane = await startService((_, response) => json(response, 429, {}, { 'retry-after': '3600' }));
+    const plane = await startService(answers(429, {}, { 'retry-after': '3600' }));
     const target = targetOn(plane.url);
     // The worker's clock is behind Temporal's.
     const due = Date.now() + 600_000;
@@ -161,9 +168,7 @@ describe('an activity’s failure', () => {
 
 describe('an activity’s result', () => {
   it('carries the attempt that gave it', async () => {
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ [`GET ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer()) });
     const input = { target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID };
     expect(await activitiesUnderTest({ attempt: 4 }).readDeployment(input)).toMatchObject({ attempt: 4 });
   });

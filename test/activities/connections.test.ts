@@ -7,7 +7,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { Connections } from '../../src/activities/connections.ts';
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { json, startService } from '../clients/faultyService.ts';
+import { answers, json, startService } from '../clients/faultyService.ts';
 import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activitiesUnderTest.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 
@@ -41,8 +41,8 @@ it.each([
 });
 
 it('a request that names its own address gets no key of the worker', async () => {
-  const plane = await startService((_, response) => json(response, 200, deploymentAnswer()));
-  const elsewhere = await startService((_, response) => json(response, 200, deploymentAnswer()));
+  const plane = await startService(answers(200, deploymentAnswer()));
+  const elsewhere = await startService(answers(200, deploymentAnswer()));
   const file = join(await temporaryFolder(), 'origins.yaml');
   const target = targetOn(plane.url);
   writeFileSync(file, JSON.stringify({ [target.apiKey.from]: [new URL(plane.url).origin] }));

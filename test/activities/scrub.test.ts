@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { describe, expect, it } from 'vitest';
 
-import { json } from '../clients/faultyService.ts';
+import { answers, type FaultyService } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   AGENT_KEY,
@@ -26,6 +26,12 @@ const fields = {
   agentApiKey: { from: 'env:SLIPWAY_TEST_AGENT_KEY' },
 };
 
+/** A control plane whose deployment has this agent. */
+function planeOf({ url }: FaultyService): Promise<FaultyService> {
+  const deployment = deploymentAnswer({ source_config: { custom_url: url } });
+  return startRoutes({ [`GET ${DEPLOYMENT_PATH}`]: answers(200, deployment) });
+}
+
 function writeEvents(response: ServerResponse, events: readonly { event: string; data: unknown }[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(
@@ -36,11 +42,10 @@ function writeEvents(response: ServerResponse, events: readonly { event: string;
 describe('a secret of the target is removed from external texts', () => {
   it('in the reason of a failed revision', async () => {
     const plane = await startRoutes({
-      [`GET ${REVISION_PATH}`]: (response) =>
-        json(response, 200, {
-          ...revisionAnswer('DEPLOY_FAILED'),
-          status_message: `MODEL_KEY=${SECRET} is refused`,
-        }),
+      [`GET ${REVISION_PATH}`]: answers(200, {
+        ...revisionAnswer('DEPLOY_FAILED'),
+        status_message: `MODEL_KEY=${SECRET} is refused`,
+      }),
     });
     const { revision } = await activitiesUnderTest().awaitDeployed(awaitedOn(plane.url, fields));
     expect(revision.reason).toBe('MODEL_KEY=[removed] is refused');
@@ -48,7 +53,7 @@ describe('a secret of the target is removed from external texts', () => {
 
   it('in an error with one that the request did not contain', async () => {
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 500, { detail: `cannot decrypt ${SECRET}` }),
+      [`GET ${DEPLOYMENT_PATH}`]: answers(500, { detail: `cannot decrypt ${SECRET}` }),
     });
     const reading = activitiesUnderTest().readDeployment({
       target: targetOn(plane.url, fields),
@@ -60,16 +65,13 @@ describe('a secret of the target is removed from external texts', () => {
 
   it('in an agent’s answer and in the reasons of its verdict', async () => {
     const agent = await startRoutes({
-      'POST /runs/stream': (response) =>
+      'POST /runs/stream': (_, response) =>
         writeEvents(response, [
           { event: 'metadata', data: { run_id: '1', attempt: 1 } },
           { event: 'values', data: { messages: [{ type: 'ai', content: `I run with ${AGENT_KEY}` }] } },
         ]),
     });
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
-    });
+    const plane = await planeOf(agent);
     const { verdict } = await activitiesUnderTest().runCheck({
       ...revisionOn(plane.url, fields),
       agentUrl: agent.url,
@@ -81,22 +83,15 @@ describe('a secret of the target is removed from external texts', () => {
   });
 
   it('in the error of an agent that does not answer', async () => {
-    const agent = await startRoutes({
-      'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
-    });
+    const agent = await startRoutes({ 'GET /ok': answers(503, { detail: `${SECRET} is not accepted` }) });
     const target = targetOn('http://control.example', fields);
     const { silent } = await activitiesUnderTest().askAgent({ target, agentUrl: agent.url });
     expect(silent).toContain('[removed] is not accepted');
   });
 
   it('in what a poll reports while it waits', async () => {
-    const agent = await startRoutes({
-      'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
-    });
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
-    });
+    const agent = await startRoutes({ 'GET /ok': answers(503, { detail: `${SECRET} is not accepted` }) });
+    const plane = await planeOf(agent);
     const ending = new AbortController();
     const activities = activitiesUnderTest({}, ending.signal);
     const serving = failureOf(activities.confirmServing(revisionOn(plane.url, fields)));
@@ -109,11 +104,8 @@ describe('a secret of the target is removed from external texts', () => {
 
 describe('the control plane’s key is sent only to its allowed origins', () => {
   const keyAt = async (settings: (agentUrl: string) => Parameters<typeof targetOn>[1]) => {
-    const agent = await startRoutes({ 'GET /ok': (response) => json(response, 200, { ok: true }) });
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
-    });
+    const agent = await startRoutes({ 'GET /ok': answers(200, { ok: true }) });
+    const plane = await planeOf(agent);
     await activitiesUnderTest().confirmServing(revisionOn(plane.url, settings(agent.url)));
     return agent.requests[0]?.headers['x-api-key'];
   };
@@ -135,13 +127,8 @@ describe('the control plane’s key is sent only to its allowed origins', () => 
   });
 
   it('so an agent that requires a key is rejected with the setting to make', async () => {
-    const agent = await startRoutes({
-      'POST /runs/stream': (response) => json(response, 401, { detail: 'no key' }),
-    });
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
-    });
+    const agent = await startRoutes({ 'POST /runs/stream': answers(401, { detail: 'no key' }) });
+    const plane = await planeOf(agent);
     const checking = activitiesUnderTest().runCheck({
       ...revisionOn(plane.url),
       agentUrl: agent.url,

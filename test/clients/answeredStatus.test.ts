@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { client, ID, REVISION } from './controlPlaneUnderTest.ts';
-import { errorOf, json, startService, startSocketService, until } from './faultyService.ts';
+import { answers, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
 
 describe('An answered status', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('An answered status', () => {
     [503, 'SLIPWAY_SERVICE_ERROR', true],
     [504, 'SLIPWAY_SERVICE_ERROR', true],
   ])('%i is %s and may have been taken: %s', async (status, code, mayHaveBeenTaken) => {
-    const service = await startService((_, response) => json(response, status, { detail: 'Said why.' }));
+    const service = await startService(answers(status, { detail: 'Said why.' }));
     const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
     expect(error).toMatchObject({ code, status, mayHaveBeenTaken, detail: 'Said why.', method: 'POST' });
     expect(error.path).toBe(`/v2/deployments/${ID}/revisions/${REVISION}/redeploy`);
@@ -45,7 +45,7 @@ describe('An answered status', () => {
       type: 'string_type',
       input: 'hunter2secret',
     };
-    const service = await startService((_, response) => json(response, 422, { detail: [issue] }));
+    const service = await startService(answers(422, { detail: [issue] }));
     const error = await errorOf(client(service.url).patchDeployment(ID, {}));
     expect(error.detail).toEqual([{ loc: ['body', 'secrets', 0, 'value'], msg: 'Bad', type: 'string_type' }]);
     expect(error.message).toContain('body.secrets.0.value: Bad');
@@ -57,7 +57,7 @@ describe('An answered status', () => {
     [{ error: { code: 404, message: 'Said why.' } }, 'Said why.'],
     [{ detail: ['One.', 'Two.'] }, 'One.; Two.'],
   ])('keeps the detail of services with another form: %j', async (body, words) => {
-    const service = await startService((_, response) => json(response, 404, body));
+    const service = await startService(answers(404, body));
     const error = await errorOf(client(service.url).getDeployment(ID));
     expect(error.message).toContain(`was answered with 404: ${words}`);
   });
@@ -114,8 +114,8 @@ describe('An answered status', () => {
   });
 
   it('is never a followed redirect, especially not to another origin', async () => {
-    const other = await startService((_, response) => json(response, 200, {}));
-    const service = await startService((_, response) => json(response, 307, {}, { location: other.url }));
+    const other = await startService(answers(200, {}));
+    const service = await startService(answers(307, {}, { location: other.url }));
     const error = await errorOf(client(service.url).getDeployment(ID));
     expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', status: 307 });
     expect(other.requests).toEqual([]);

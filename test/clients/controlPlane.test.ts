@@ -5,7 +5,7 @@ import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoint
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
-import { json, type SeenRequest, startService } from './faultyService.ts';
+import { answers, json, type SeenRequest, startService } from './faultyService.ts';
 import { CREATES } from '../../packages/contract/test/controlPlane/requests.ts';
 
 const DEPLOYMENT = {
@@ -149,14 +149,14 @@ describe('The control plane client', () => {
   });
 
   it('keeps the path of its base URL', async () => {
-    const service = await startService((_, response) => json(response, 200, DEPLOYMENT));
+    const service = await startService(answers(200, DEPLOYMENT));
     await client(`${service.url}/host/api///`, { apiKey: undefined }).getDeployment(ID);
     expect(service.requests[0]?.url).toBe(`/host/api/v2/deployments/${ID}`);
     expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
   });
 
   it('sends additional headers for services that require other credentials', async () => {
-    const service = await startService((_, response) => json(response, 200, DEPLOYMENT));
+    const service = await startService(answers(200, DEPLOYMENT));
     await client(service.url, { headers: { 'X-Tenant-Id': 'tenant' } }).getDeployment(ID);
     expect(service.requests[0]?.headers['x-tenant-id']).toBe('tenant');
   });
@@ -221,9 +221,7 @@ describe('The upload URL', () => {
   });
 
   it('is not requested again if the deployment itself is not found', async () => {
-    const service = await startService((_, response) =>
-      json(response, 404, { detail: `Deployment ID ${ID} not found.` }),
-    );
+    const service = await startService(answers(404, { detail: `Deployment ID ${ID} not found.` }));
     await expect(client(service.url).createUploadUrl(ID)).rejects.toMatchObject({
       code: 'SLIPWAY_NOT_FOUND',
       path: `/deployments/${ID}/upload-url`,
@@ -232,7 +230,7 @@ describe('The upload URL', () => {
   });
 
   it.each([401, 500])('is not requested again after a %i', async (status) => {
-    const service = await startService((_, response) => json(response, status, { detail: 'No.' }));
+    const service = await startService(answers(status, { detail: 'No.' }));
     await expect(client(service.url).createUploadUrl(ID)).rejects.toMatchObject({ status });
     expect(service.requests).toHaveLength(1);
   });

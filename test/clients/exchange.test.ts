@@ -8,7 +8,15 @@ import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { Exchange } from '../../src/clients/exchange.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
-import { closedPort, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
+import {
+  answers,
+  closedPort,
+  errorOf,
+  json,
+  startService,
+  startSocketService,
+  until,
+} from './faultyService.ts';
 
 describe('A request that was certainly not taken', () => {
   it('had its connection rejected', async () => {
@@ -53,7 +61,7 @@ describe('A request that was certainly not taken', () => {
   });
 
   it('was aborted before it was sent', async () => {
-    const service = await startService((_, response) => json(response, 200, {}));
+    const service = await startService(answers(200, {}));
     const error = await errorOf(
       client(service.url).redeployRevision(ID, REVISION, { signal: AbortSignal.abort() }),
     );
@@ -87,7 +95,7 @@ describe('A request that was certainly not taken', () => {
   });
 
   it('has an id that would lead to another path', async () => {
-    const service = await startService((_, response) => json(response, 200, {}));
+    const service = await startService(answers(200, {}));
     for (const id of ['', '..', '../secrets', 'x/y', 'not-a-uuid']) {
       const error = await errorOf(client(service.url).getDeployment(id));
       expect(error).toMatchObject({ code: 'SLIPWAY_REFUSED', mayHaveBeenTaken: false });
@@ -168,7 +176,7 @@ describe('A request that may have been taken', () => {
 
 describe('A kept-alive connection', () => {
   it('is reused: the pool opens at most a second one for sequential calls', async () => {
-    const service = await startService((_, response) => json(response, 404, { detail: 'Gone.' }));
+    const service = await startService(answers(404, { detail: 'Gone.' }));
     const plane = client(service.url);
     for (let call = 0; call < 20; call += 1) await errorOf(plane.getDeployment(ID));
     expect(service.connections()).toBeLessThanOrEqual(2);
@@ -176,7 +184,7 @@ describe('A kept-alive connection', () => {
   });
 
   it('never exceeds the limit of the pool', async () => {
-    const service = await startService((_, response) => json(response, 404, { detail: 'Gone.' }));
+    const service = await startService(answers(404, { detail: 'Gone.' }));
     const plane = client(service.url, { connections: 3 });
     await Promise.all(Array.from({ length: 20 }, () => errorOf(plane.getDeployment(ID))));
     expect(service.connections()).toBeLessThanOrEqual(3);
@@ -236,7 +244,7 @@ describe('An error', () => {
   });
 
   it('has a path without the query', async () => {
-    const service = await startService((_, response) => json(response, 500, {}));
+    const service = await startService(answers(500, {}));
     const error = await errorOf(client(service.url).listDeployments({ name_contains: 'private-name' }));
     expect(error.path).toBe('/v2/deployments');
     expect(error.place).toBe(`${service.url}/v2/deployments`);
@@ -265,7 +273,7 @@ describe('A client', () => {
   );
 
   it('removes its listener from the caller’s signal after each call', async () => {
-    const service = await startService((_, response) => json(response, 404, {}));
+    const service = await startService(answers(404, {}));
     const plane = client(service.url);
     const { signal } = new AbortController();
     let listeners = 0;

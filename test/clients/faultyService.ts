@@ -22,9 +22,11 @@ export interface FaultyService {
   open(): number;
 }
 
+export type Handler = (request: SeenRequest, response: ServerResponse) => void;
+
 /** Starts an HTTP service that reads each request, then calls the test's handler. Stopped after the test. */
 export async function startService(
-  answer: (request: SeenRequest, response: ServerResponse) => void,
+  answer: Handler,
   onTestFinished: AfterTest = afterTest,
 ): Promise<FaultyService> {
   const requests: SeenRequest[] = [];
@@ -67,6 +69,11 @@ export function json(
 ): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(value));
+}
+
+/** A handler that answers each request with this JSON. */
+export function answers(status: number, value: unknown, headers: Record<string, string> = {}): Handler {
+  return (_, response) => json(response, status, value, headers);
 }
 
 /** Gives the items one after the other, and then the last one again and again. */

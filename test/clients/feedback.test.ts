@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createFeedbackClient, type FeedbackClient } from '../../src/clients/feedback.ts';
-import { json, startService } from './faultyService.ts';
+import { answers, json, startService } from './faultyService.ts';
 
 function client(): FeedbackClient {
   const made = createFeedbackClient();
@@ -15,7 +15,7 @@ const TOKEN = 'tok-93fa-secret';
 
 describe('A feedback link', () => {
   it('accepts every field with POST, without a key', async () => {
-    const service = await startService((_, response) => json(response, 200, {}));
+    const service = await startService(answers(200, {}));
     const feedback = {
       score: 1,
       value: 'good',

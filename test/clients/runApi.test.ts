@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createRunApiClient, type RunApiClient } from '../../src/clients/runApi.ts';
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { type FaultyService, json, startService } from './faultyService.ts';
+import { answers, type FaultyService, json, startService } from './faultyService.ts';
 
 const THREAD = '33333333-3333-4333-8333-333333333333';
 const RUN = '44444444-4444-4444-8444-444444444444';
@@ -123,7 +123,7 @@ describe('The Run API client', () => {
 
   it('reads threads of the public servers, whose values may be absent', async () => {
     const { values: _, ...thread } = THREAD_BODY;
-    const service = await startService((_request, response) => json(response, 200, [thread]));
+    const service = await startService(answers(200, [thread]));
     expect(await client(service).searchThreads({})).toMatchObject([{ values: null }]);
   });
 });

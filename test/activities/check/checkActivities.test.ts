@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
-import { json, until } from '../../clients/faultyService.ts';
+import { answers, type Handler, json, type SeenRequest, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_PATH,
@@ -15,7 +15,6 @@ import {
   failureOf,
   OTHER_REVISION_ID,
   REVISION_ID,
-  type Routes,
 } from '../activitiesUnderTest.ts';
 import { CHECK, GREETED, inputOn, METADATA, runOf, runsOf, send, startStack, STORE } from './checkedStack.ts';
 
@@ -92,7 +91,7 @@ describe('a check’s verdict', () => {
   it('waits within one attempt for a control plane that does not answer', async () => {
     let looks = 0;
     const stack = await startStack(runOf(GREETED), {
-      [`GET ${DEPLOYMENT_PATH}`]: (response: ServerResponse) =>
+      [`GET ${DEPLOYMENT_PATH}`]: (_: SeenRequest, response: ServerResponse) =>
         json(response, looks++ < 3 ? 503 : 200, deploymentAnswer()),
     });
     const { verdict, attempt } = await activitiesUnderTest().runCheck(inputOn(stack));
@@ -109,7 +108,7 @@ describe('a check’s verdict', () => {
   });
 
   it.each([
-    ['does not end in time', (response: ServerResponse) => send(response, METADATA, GREETED)],
+    ['does not end in time', (_: SeenRequest, response: ServerResponse) => send(response, METADATA, GREETED)],
     ['does not begin in time', () => undefined],
   ])('counts a run that %s as not passed', async (_, run) => {
     const stack = await startStack(run);
@@ -120,7 +119,7 @@ describe('a check’s verdict', () => {
   });
 
   it('is none where a gateway refuses the run, also if it does not end its answer', async () => {
-    const stack = await startStack((response) => response.writeHead(503).write('<html>'));
+    const stack = await startStack((_, response) => response.writeHead(503).write('<html>'));
     const run = activitiesUnderTest().runCheck(inputOn(stack, { ...CHECK, timeoutMs: 300 }));
     await expect(run).rejects.toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
   });
@@ -128,7 +127,7 @@ describe('a check’s verdict', () => {
 
 describe('a check’s feedback', () => {
   /** An agent that gives a link to itself. */
-  const run: Routes[string] = (response, { headers }) => {
+  const run: Handler = ({ headers }, response) => {
     const link = `http://${headers.host}/api/v1/feedback/tokens/signature=1`;
     send(response, METADATA, ['feedback', { smoke: link }], ['values', { greeting: 'Go away' }]);
     response.end();
@@ -136,7 +135,7 @@ describe('a check’s feedback', () => {
   const LINK = 'POST /api/v1/feedback/tokens/signature=1';
 
   it('is recorded through the run’s own link, with score and reasons', async () => {
-    const stack = await startStack(run, { [LINK]: (response: ServerResponse) => json(response, 200, {}) });
+    const stack = await startStack(run, { [LINK]: answers(200, {}) });
     const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK));
     expect(verdict.feedbackRecorded).toBe(true);
     expect(runsOf(stack)).toMatchObject([{ feedback_keys: ['smoke'] }]);
@@ -146,7 +145,7 @@ describe('a check’s feedback', () => {
   });
 
   it('leaves the verdict as it is where the link fails', async () => {
-    const stack = await startStack(run, { [LINK]: (response: ServerResponse) => json(response, 500, {}) });
+    const stack = await startStack(run, { [LINK]: answers(500, {}) });
     const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK));
     expect(verdict).toMatchObject({ passed: false, feedbackRecorded: false });
   });
@@ -186,7 +185,7 @@ describe('a check that does not count', () => {
   });
 
   it('is tried again where its stream breaks', async () => {
-    const stack = await startStack((response) => {
+    const stack = await startStack((_, response) => {
       send(response, METADATA, GREETED);
       response.socket?.end();
     });
@@ -198,7 +197,7 @@ describe('a check that does not count', () => {
 describe('a check under way', () => {
   it('heartbeats its name, and cancels its run by leaving when it is canceled', async () => {
     let left = false;
-    const stack = await startStack((response) => {
+    const stack = await startStack((_, response) => {
       response.on('close', () => (left = true));
       send(response, METADATA);
     });

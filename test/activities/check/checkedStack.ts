@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Check } from '../../../src/domain/check/check.ts';
-import { type FaultyService, inTurn, json } from '../../clients/faultyService.ts';
+import { type FaultyService, type Handler, inTurn, json } from '../../clients/faultyService.ts';
 import {
   DEPLOYMENT_PATH,
   deploymentAnswer,
@@ -32,7 +32,7 @@ export function send(response: ServerResponse, ...events: readonly Event[]): voi
 
 /** A control plane and its agent in one; `active` are the active revisions, one at each look, then the last. */
 export function startStack(
-  run: Routes[string],
+  run: Handler,
   {
     active = [REVISION_ID],
     ...routes
@@ -40,7 +40,7 @@ export function startStack(
 ): Promise<FaultyService> {
   const activeNow = inTurn(active);
   return startRoutes({
-    [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+    [`GET ${DEPLOYMENT_PATH}`]: (_, response) =>
       json(response, 200, deploymentAnswer({ active_revision_id: activeNow() })),
     'POST /runs/stream': run,
     ...(routes as Routes),
@@ -55,8 +55,8 @@ export function inputOn(stack: FaultyService, check: Check = CHECK) {
 }
 
 /** An agent's run with these events, ended as it should be. */
-export function runOf(...events: readonly Event[]): Routes[string] {
-  return (response) => {
+export function runOf(...events: readonly Event[]): Handler {
+  return (_, response) => {
     send(response, METADATA, ...events);
     response.end();
   };

@@ -9,7 +9,7 @@ import { folderStore } from '../../../src/artifact/folderStore.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import type { Dataset, DatasetResults } from '../../../src/domain/check/dataset.ts';
-import { json, startService } from '../../clients/faultyService.ts';
+import { type Handler, json, startService } from '../../clients/faultyService.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import {
   activitiesUnderTest,
@@ -17,7 +17,6 @@ import {
   deploymentAnswer,
   OTHER_REVISION_ID,
   REVISION_ID,
-  type Routes,
 } from '../activitiesUnderTest.ts';
 import { inputOn, METADATA, runsOf, send, startStack } from './checkedStack.ts';
 
@@ -54,7 +53,7 @@ function checkOver(fields: Partial<Dataset> = {}): Check {
 
 /** An agent that squares, except for these numbers. `onRun` is called before it answers. */
 function squarer(wrong: readonly number[] = [], onRun: (n: number) => 'lost' | undefined = () => undefined) {
-  const run: Routes[string] = (response, { body }) => {
+  const run: Handler = ({ body }, response) => {
     const { n } = (JSON.parse(body) as { input: { n: number } }).input;
     if (onRun(n) === 'lost') {
       response.destroy();
@@ -133,8 +132,8 @@ describe('a check over a dataset', () => {
         return undefined;
       }),
       {
-        [`GET ${DEPLOYMENT_PATH}`]: ((response) =>
-          json(response, 200, deploymentAnswer({ active_revision_id: active }))) satisfies Routes[string],
+        [`GET ${DEPLOYMENT_PATH}`]: ((_, response) =>
+          json(response, 200, deploymentAnswer({ active_revision_id: active }))) satisfies Handler,
       },
     );
     const first = activitiesUnderTest({ activityType: 'runCheck', workflowExecution });

@@ -105,7 +105,7 @@ describe('the evaluators of a check', () => {
   it('get all inputs of a conversation, and the values at its end', async () => {
     const evaluator = await evaluatorThat(scores(true));
     const agent = await startService((request, response) => {
-      if (request.url.endsWith('/runs/stream')) runOf(GREETED)(response, request);
+      if (request.url.endsWith('/runs/stream')) runOf(GREETED)(request, response);
       else json(response, 200, threadAnswer(request.body));
     });
     const check = { ...scoredBy(of(evaluator)), turns: [{ input: { name: 'Ada' }, expect: {} }] };

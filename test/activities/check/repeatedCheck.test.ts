@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Check } from '../../../src/domain/check/check.ts';
-import { activitiesUnderTest, OTHER_REVISION_ID, REVISION_ID, type Routes } from '../activitiesUnderTest.ts';
+import type { Handler } from '../../clients/faultyService.ts';
+import { activitiesUnderTest, OTHER_REVISION_ID, REVISION_ID } from '../activitiesUnderTest.ts';
 import { CHECK, type Event, GREETED, inputOn, METADATA, runsOf, send, startStack } from './checkedStack.ts';
 
 describe('a check that is repeated', () => {
@@ -9,9 +10,9 @@ describe('a check that is repeated', () => {
   const WRONG = ['values', { greeting: 'Go away' }] as const;
 
   /** An agent whose runs have these events, one run after the other; then the last ones. */
-  function runsLike(...runs: readonly (readonly Event[])[]): Routes[string] {
+  function runsLike(...runs: readonly (readonly Event[])[]): Handler {
     let made = 0;
-    return (response) => {
+    return (_, response) => {
       send(response, METADATA, ...(runs[Math.min(made, runs.length - 1)] ?? []));
       made += 1;
       response.end();

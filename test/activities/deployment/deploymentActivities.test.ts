@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
-import { json, startService } from '../../clients/faultyService.ts';
+import { answers, json, startService } from '../../clients/faultyService.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../../support/s3/s3Server.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
@@ -72,9 +72,7 @@ function bodiesOf(requests: readonly { readonly body: string }[]): unknown[] {
 
 describe('findDeployment', () => {
   it('reads a deployment with a known id', async () => {
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ [`GET ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer()) });
     const target = targetOn(plane.url, { deploymentId: DEPLOYMENT_ID });
     expect(await activitiesUnderTest().findDeployment({ target })).toEqual({
       deployment: SNAPSHOT,
@@ -100,7 +98,7 @@ describe('findDeployment', () => {
   });
 
   it.each([404, 405, 501])('gives advice if a control plane answers %i to a list', async (status) => {
-    const plane = await startService((_, response) => json(response, status, { detail: 'Not here' }));
+    const plane = await startService(answers(status, { detail: 'Not here' }));
     const failure = await failureOf(activitiesUnderTest().findDeployment({ target: targetOn(plane.url) }));
     expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: true });
     expect(failure.message).toContain('set targets.production.deploymentId');
@@ -109,9 +107,7 @@ describe('findDeployment', () => {
 
 describe('createDeployment', () => {
   it('sends name, source, configuration, artifact, and the secrets’ values', async () => {
-    const plane = await startRoutes({
-      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ 'POST /v2/deployments': answers(201, deploymentAnswer()) });
     const sourceConfig = { deployment_type: 'dev', repo_url: 'https://git.example/greeter' };
     const target = targetOn(plane.url, { source: 'repo_host', sourceConfig, secrets: SECRETS });
     const input = { target, artifact: { kind: 'git', ref: 'main' }, graphConfigPath: 'graph.json' } as const;
@@ -128,9 +124,7 @@ describe('createDeployment', () => {
   });
 
   it('sends no secrets if the target has none, and no path of a tarball before its upload', async () => {
-    const plane = await startRoutes({
-      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ 'POST /v2/deployments': answers(201, deploymentAnswer()) });
     const input = { target: targetOn(plane.url), artifact: TARBALL, graphConfigPath: 'graph.json' };
     await activitiesUnderTest().createDeployment(input);
     expect(bodiesOf(plane.requests)).toMatchObject([
@@ -179,9 +173,7 @@ describe('createDeployment', () => {
 
 describe('the Idempotency-Key of createDeployment', () => {
   const keysOf = async (releases: readonly { workflowId: string; runId: string }[]): Promise<unknown[]> => {
-    const plane = await startRoutes({
-      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ 'POST /v2/deployments': answers(201, deploymentAnswer()) });
     const input = { target: targetOn(plane.url), artifact: TARBALL, graphConfigPath: 'graph.json' };
     for (const workflowExecution of releases)
       await activitiesUnderTest({ workflowExecution }).createDeployment(input);
@@ -213,9 +205,7 @@ describe('patchDeployment', () => {
   ])(
     'sends a $artifact.kind as its own field, and no secrets if none are given',
     async ({ artifact, objectPath, sent }) => {
-      const plane = await startRoutes({
-        [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
-      });
+      const plane = await startRoutes({ [`PATCH ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer()) });
       const { target, deploymentId } = revisionOn(plane.url);
       const input = { target, deploymentId, artifact, objectPath, graphConfigPath: null };
       expect(await activitiesUnderTest().patchDeployment(input)).toEqual({
@@ -227,9 +217,7 @@ describe('patchDeployment', () => {
   );
 
   it('omits immutable fields, and resolves the secrets', async () => {
-    const plane = await startRoutes({
-      [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ [`PATCH ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer()) });
     const sourceConfig = {
       integration_id: DEPLOYMENT_ID,
       repo_url: 'https://git.example/greeter',
@@ -290,8 +278,10 @@ describe('a revision', () => {
 
   it('is read with its status, its tarball and its error', async () => {
     const plane = await startRoutes({
-      [`GET ${REVISION_PATH}`]: (response) =>
-        json(response, 200, { ...revisionAnswer('BUILD_FAILED'), status_message: 'the build failed' }),
+      [`GET ${REVISION_PATH}`]: answers(200, {
+        ...revisionAnswer('BUILD_FAILED'),
+        status_message: 'the build failed',
+      }),
     });
     expect((await activitiesUnderTest().readRevision(revisionOn(plane.url))).revision).toEqual({
       revisionId: REVISION_ID,
@@ -304,9 +294,7 @@ describe('a revision', () => {
   });
 
   it('is redeployed with one request', async () => {
-    const plane = await startRoutes({
-      [`POST ${REVISION_PATH}/redeploy`]: (response) => json(response, 200, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ [`POST ${REVISION_PATH}/redeploy`]: answers(200, deploymentAnswer()) });
     const { deployment } = await activitiesUnderTest().redeployRevision(revisionOn(plane.url));
     expect(deployment).toEqual(SNAPSHOT);
     expect(plane.requests).toHaveLength(1);
@@ -315,9 +303,7 @@ describe('a revision', () => {
 
 describe('deleting a deployment', () => {
   const answered = async (status: number, detail: string) => {
-    const service = await startRoutes({
-      [`DELETE ${DEPLOYMENT_PATH}`]: (response) => json(response, status, { detail }),
-    });
+    const service = await startRoutes({ [`DELETE ${DEPLOYMENT_PATH}`]: answers(status, { detail }) });
     return { service, deleted: activitiesUnderTest().deleteDeployment(revisionOn(service.url)) };
   };
 

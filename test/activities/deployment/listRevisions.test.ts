@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import { json, startService } from '../../clients/faultyService.ts';
+import { answers, json, startService } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_PATH,
@@ -16,8 +16,10 @@ import {
 describe('listRevisions', () => {
   it('returns the newest revisions', async () => {
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) =>
-        json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 }),
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: answers(200, {
+        resources: [revisionAnswer('DEPLOYED')],
+        offset: 1,
+      }),
     });
     const { revisions } = await activitiesUnderTest().listRevisions(revisionOn(plane.url));
     expect(revisions).toMatchObject([{ revisionId: REVISION_ID, status: 'DEPLOYED' }]);
@@ -26,7 +28,7 @@ describe('listRevisions', () => {
   it('reads pages until it finds an earlier revision', async () => {
     const all = Array.from({ length: 130 }, () => ({ ...revisionAnswer('DEPLOYED'), id: randomUUID() }));
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response, request) => {
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (request, response) => {
         const query = new URL(request.url, 'http://control.plane').searchParams;
         const offset = Number(query.get('offset'));
         const resources = all.slice(offset, offset + Number(query.get('limit')));
@@ -53,7 +55,7 @@ describe('listRevisions', () => {
       created_at: `2026-11-21T10:00:0${second}Z`,
     }));
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 0 }),
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: answers(200, { resources, offset: 0 }),
     });
     const input = { ...revisionOn(plane.url), since: ids[earlier]! };
     const { revisions } = await activitiesUnderTest().listRevisions(input);
@@ -62,7 +64,7 @@ describe('listRevisions', () => {
 
   it('gives up on a list that is too long', async () => {
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (_, response) => {
         const resources = Array.from({ length: 100 }, () => ({
           ...revisionAnswer('DEPLOYED'),
           id: randomUUID(),
@@ -83,7 +85,7 @@ describe('listRevisions', () => {
   });
 
   it('fails if a control plane fails', async () => {
-    const plane = await startService((_, response) => json(response, 500, {}));
+    const plane = await startService(answers(500, {}));
     const failure = await failureOf(activitiesUnderTest().listRevisions(revisionOn(plane.url)));
     expect(failure.type).toBe('SLIPWAY_SERVICE_ERROR');
   });

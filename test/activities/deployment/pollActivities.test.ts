@@ -5,7 +5,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
 import { pausesUntil, pollsUntilShutdown } from '../../../src/activities/polling.ts';
-import { closedPort, type FaultyService, inTurn, json, until } from '../../clients/faultyService.ts';
+import { answers, closedPort, type FaultyService, inTurn, json, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   AGENT_KEY,
@@ -25,9 +25,8 @@ import {
 function planeWithStatuses(...statuses: readonly string[]): Promise<FaultyService> {
   const status = inTurn(statuses);
   return startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer(status() ?? '')),
-    [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-      json(response, 200, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
+    [`GET ${REVISION_PATH}`]: (_, response) => json(response, 200, revisionAnswer(status() ?? '')),
+    [`GET ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
   });
 }
 
@@ -38,18 +37,18 @@ function planeWithActive(
 ): Promise<FaultyService> {
   const activeNow = inTurn(active);
   return startRoutes({
-    [`GET ${DEPLOYMENT_PATH}`]: (response) => {
+    [`GET ${DEPLOYMENT_PATH}`]: (_, response) => {
       const config = { source_config: { custom_url: agentUrl } };
       json(response, 200, deploymentAnswer({ ...config, active_revision_id: activeNow() }));
     },
-    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer('DEPLOYING')),
+    [`GET ${REVISION_PATH}`]: answers(200, revisionAnswer('DEPLOYING')),
   });
 }
 
 /** An agent whose `GET /ok` answers these statuses in turn, and then repeats the last. */
 function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService> {
   const status = inTurn(statuses);
-  return startRoutes({ 'GET /ok': (response) => json(response, status() ?? 0, { ok: true }) });
+  return startRoutes({ 'GET /ok': (_, response) => json(response, status() ?? 0, { ok: true }) });
 }
 
 const { revisionId: REVISION } = revisionOn('http://plane.example');
@@ -118,7 +117,7 @@ describe('awaitDeployed', () => {
   it('heartbeats while the control plane is slow to answer', async () => {
     const activities = activitiesUnderTest();
     const plane = await startRoutes({
-      [`GET ${REVISION_PATH}`]: (response) =>
+      [`GET ${REVISION_PATH}`]: (_, response) =>
         void until(() => activities.heartbeats.length > 0).then(() =>
           json(response, 200, revisionAnswer('DEPLOYED')),
         ),
@@ -156,7 +155,7 @@ describe('awaitDeployed', () => {
   });
 
   it('fails for a retry if the control plane fails', async () => {
-    const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: (response) => json(response, 502, {}) });
+    const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: answers(502, {}) });
     const activities = activitiesUnderTest();
     const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });

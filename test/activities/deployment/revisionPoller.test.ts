@@ -8,7 +8,7 @@ import { RequestRates } from '../../../src/activities/deployment/requestRates.ts
 import { revisionPollerActivities } from '../../../src/activities/deployment/revisionPoller.ts';
 import { pausesUntil } from '../../../src/activities/polling.ts';
 import { UNREADABLE, type WaitingRevision, waitingKey } from '../../../src/messages/revisionPoller.ts';
-import { inTurn, json, until } from '../../clients/faultyService.ts';
+import { answers, inTurn, json, until } from '../../clients/faultyService.ts';
 import {
   DEPLOYMENT_ID,
   failureOf,
@@ -30,9 +30,7 @@ it('reports each change of status, and stops at a settled revision', async () =>
 });
 
 it('leaves it to the workflow to find out why a revision cannot be read', async () => {
-  const plane = await startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => json(response, 404, { detail: 'gone' }),
-  });
+  const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: answers(404, { detail: 'gone' }) });
   const { poll, reports } = poller();
   expect((await poll(plane.url, [waiting()])).settled).toHaveLength(1);
   expect(reports).toEqual([UNREADABLE]);
@@ -41,7 +39,7 @@ it('leaves it to the workflow to find out why a revision cannot be read', async 
 it('pauses for all revisions of a control plane that asks to wait', async () => {
   const asked: number[] = [];
   const plane = await startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => {
+    [`GET ${REVISION_PATH}`]: (_, response) => {
       asked.push(Date.now());
       if (asked.length === 1) json(response, 429, {}, { 'retry-after': '3' });
       else json(response, 200, revisionAnswer('DEPLOYED'));
@@ -97,7 +95,7 @@ function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
 function planeThat(statuses: readonly string[]) {
   const status = inTurn(statuses);
   return startRoutes({
-    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer(status() ?? '')),
+    [`GET ${REVISION_PATH}`]: (_, response) => json(response, 200, revisionAnswer(status() ?? '')),
   });
 }
 

@@ -7,12 +7,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
-import { type FaultyService, json, until } from '../../clients/faultyService.ts';
+import { answers, type FaultyService, type Handler, json, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_ID,
   failureOf,
-  type Routes,
   startRoutes,
   targetOn,
 } from '../activitiesUnderTest.ts';
@@ -36,11 +35,11 @@ beforeEach(async () => {
 
 /** A control plane that signs a new URL for every request, and stores uploads unless the test overrides it. */
 async function startPlane(
-  put: Routes[string] = (response) => response.writeHead(200).end(),
+  put: Handler = (_, response) => response.writeHead(200).end(),
 ): Promise<FaultyService> {
   let signed = 0;
   const plane = await startRoutes({
-    [`POST ${UPLOAD_URL_PATH}`]: (response, { headers }) => {
+    [`POST ${UPLOAD_URL_PATH}`]: ({ headers }, response) => {
       signed += 1;
       json(response, 201, {
         upload_url: `http://${headers.host}/store?signature=${signed}`,
@@ -72,7 +71,7 @@ describe('uploadArtifact', () => {
   });
 
   it('requests a fresh URL at every attempt, and discloses none of them if the store rejects it', async () => {
-    const plane = await startPlane((response, { url }) =>
+    const plane = await startPlane(({ url }, response) =>
       json(response, 503, { detail: `no room at ${url}` }),
     );
     const activities = activitiesUnderTest();
@@ -100,9 +99,7 @@ describe('uploadArtifact', () => {
   });
 
   it('leaves no file open if it gets no URL', async () => {
-    const plane = await startRoutes({
-      [`POST ${UPLOAD_URL_PATH}`]: (response) => json(response, 503, {}),
-    });
+    const plane = await startRoutes({ [`POST ${UPLOAD_URL_PATH}`]: answers(503, {}) });
     const activities = activitiesUnderTest();
     await failureOf(activities.uploadArtifact(inputOn(plane)));
     const before = await openFiles();
@@ -113,7 +110,7 @@ describe('uploadArtifact', () => {
 
   it('heartbeats its progress while the store is slow to answer', async () => {
     const activities = activitiesUnderTest();
-    const plane = await startPlane((response) => {
+    const plane = await startPlane((_, response) => {
       const sent = activities.heartbeats.length;
       void until(() => activities.heartbeats.length > sent).then(() => response.writeHead(200).end());
     });

@@ -6,7 +6,7 @@ import type {
   GuardPolicy,
   MetricSource,
 } from '../../../src/domain/guard/guardPolicy.ts';
-import { closedPort, json, startSocketService } from '../../clients/faultyService.ts';
+import { answers, closedPort, type Handler, startSocketService } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_ID,
@@ -59,7 +59,7 @@ async function round(guarded: Guarded) {
   const { routes = {}, source = PROMETHEUS, limits = { max: 0.05 }, policy, times, active } = guarded;
   const deployment = deploymentAnswer(active === undefined ? {} : { active_revision_id: active });
   const service = await startRoutes({
-    [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deployment),
+    [`GET ${DEPLOYMENT_PATH}`]: answers(200, deployment),
     ...routes,
   });
   const now = Date.now();
@@ -90,11 +90,6 @@ async function said(guarded: Guarded): Promise<string> {
   expect(nonRetryable).toBe(false);
   return message;
 }
-
-const answers =
-  (status: number, value: unknown): Routes[string] =>
-  (response) =>
-    json(response, status, value);
 
 const QUERY = 'POST /prom/api/v1/query';
 const RANGE = 'POST /prom/api/v1/query_range';
@@ -168,15 +163,15 @@ describe('a round of a guard, of Prometheus', () => {
   });
 
   it('has no data at a page of HTML, a redirect, a reset, and where nobody listens', async () => {
-    const html: Routes[string] = (response) => {
+    const html: Handler = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>');
     };
     expect(await said({ routes: { [QUERY]: html } })).toContain('not JSON');
-    const moved: Routes[string] = (response) => {
+    const moved: Handler = (_, response) => {
       response.writeHead(302, { location: 'https://elsewhere.example/' }).end();
     };
     expect(await said({ routes: { [QUERY]: moved } })).toContain('302');
-    expect(await said({ routes: { [QUERY]: (response) => response.destroy() } })).toContain(
+    expect(await said({ routes: { [QUERY]: (_, response) => response.destroy() } })).toContain(
       'No complete answer',
     );
     const closed = await closedPort();

@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 
 import { watchActivities } from '../../../src/activities/target/watchActivities.ts';
-import { json } from '../../clients/faultyService.ts';
+import { answers } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_ID,
@@ -36,7 +36,7 @@ describe('awaitLateUpload', () => {
   it('finds a revision that carries the upload and is not recorded', async () => {
     const resources = [carrying(OTHER_REVISION_ID, PATH), carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: answers(200, { resources, offset: 2 }),
     });
     const landed = await activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
     expect(landed.revisionId).toBe(OTHER_REVISION_ID);
@@ -45,7 +45,7 @@ describe('awaitLateUpload', () => {
   it('reports none, and polls again later without occupying a slot', async () => {
     const resources = [carrying(OTHER_REVISION_ID, 'uploads/2.tar.gz'), carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: answers(200, { resources, offset: 2 }),
     });
     const looking = activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
     expect(await failureOf(looking)).toMatchObject({
@@ -57,9 +57,7 @@ describe('awaitLateUpload', () => {
   });
 
   it('polls only the newest revision if the control plane has no list', async () => {
-    const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
-    });
+    const plane = await startRoutes({ [`GET ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer()) });
     const activities = activitiesUnderTest();
     expect((await activities.awaitLateUpload(input(plane.url, []))).revisionId).toBe(REVISION_ID);
     const again = await failureOf(activities.awaitLateUpload(input(plane.url, [REVISION_ID])));
@@ -69,7 +67,7 @@ describe('awaitLateUpload', () => {
   it('polls once if the deadline has passed before it begins', async () => {
     const resources = [carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 1 }),
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: answers(200, { resources, offset: 1 }),
     });
     const look = (known: readonly string[]) =>
       activitiesUnderTest().awaitLateUpload(input(plane.url, known, '2026-01-01T00:00:00.000Z'));
@@ -145,8 +143,7 @@ describe('watchRevision', () => {
 
   it('reports passed checks between two rounds, and no running check', async () => {
     const plane = await startRoutes({
-      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
-        json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID })),
+      [`GET ${DEPLOYMENT_PATH}`]: answers(200, deploymentAnswer({ active_revision_id: REVISION_ID })),
     });
     const activities = activitiesUnderTest();
     const round = activities.watchRevision({

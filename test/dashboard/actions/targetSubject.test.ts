@@ -13,7 +13,7 @@ import {
   REVISION_ID,
   targetOn,
 } from '../../activities/activitiesUnderTest.ts';
-import { json, startService } from '../../clients/faultyService.ts';
+import { answers, startService } from '../../clients/faultyService.ts';
 import { runs, seasoned } from '../../domain/target/targets.ts';
 import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
 
@@ -21,8 +21,8 @@ it.each([
   ['sends what serves now, not what the page last showed', 200, { serving: OTHER_REVISION_ID }],
   ['lets the worker read what serves if it cannot be read from here', 503, {}],
 ])('a rollback from a running release %s', async (_what, status, carried) => {
-  const plane = await startService((_, response) =>
-    json(response, status, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
+  const plane = await startService(
+    answers(status, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
   );
   const spec = targetOn(plane.url, { apiKey: { from: 'env:KEY' }, deploymentId: DEPLOYMENT_ID });
   const view = { state: seasoned({ spec, activeRevisionId: REVISION_ID }), running: runs('release-2') };

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { newestBuildLines } from '../../../src/inspection/deployment/newestBuildLines.ts';
 import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
-import { json, startService } from '../../clients/faultyService.ts';
+import { answers, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../../cli/testOutput.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
 
@@ -16,7 +16,7 @@ it('the newest lines of a build contain no secret of the target', async () => {
     message: 'TOKEN=sk-very-secret',
     timestamp: '2026-11-21T12:00:00.000Z',
   };
-  const plane = await startService((_, response) => json(response, 200, { logs: [line], next_offset: null }));
+  const plane = await startService(answers(200, { logs: [line], next_offset: null }));
   const target = targetOn(plane.url, {
     apiKey: { from: 'env:KEY' },
     secrets: [{ name: 'TOKEN', from: 'env:TOKEN' }],

@@ -12,7 +12,7 @@ import {
   REVISION_ID,
   targetOn,
 } from '../../activities/activitiesUnderTest.ts';
-import { json, startService } from '../../clients/faultyService.ts';
+import { answers, startService } from '../../clients/faultyService.ts';
 
 /** The timeout of other calls to a control plane. */
 const CALL_MS = 15_000;
@@ -29,14 +29,14 @@ describe('the serving revision in a person’s rollback request', () => {
   }
 
   it('is the active revision', async () => {
-    expect(await read((_, response) => json(response, 200, deploymentAnswer()))).toBe(REVISION_ID);
+    expect(await read(answers(200, deploymentAnswer()))).toBe(REVISION_ID);
   });
 
   it('is omitted if nothing serves, the control plane fails, or the key is not available here', async () => {
     const empty = deploymentAnswer({ active_revision_id: null });
-    expect(await read((_, response) => json(response, 200, empty))).toBeUndefined();
-    expect(await read((_, response) => json(response, 500, { detail: 'no' }))).toBeUndefined();
-    expect(await read((_, response) => json(response, 200, deploymentAnswer()), {})).toBeUndefined();
+    expect(await read(answers(200, empty))).toBeUndefined();
+    expect(await read(answers(500, { detail: 'no' }))).toBeUndefined();
+    expect(await read(answers(200, deploymentAnswer()), {})).toBeUndefined();
   });
 
   it('is omitted after a short timeout if the control plane does not answer', async () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { type CheckOptions, runCheckCommand } from '../../../../src/cli/commands/check/check.ts';
 import { createRunApiClient } from '../../../../src/clients/runApi.ts';
-import { json, startService } from '../../../clients/faultyService.ts';
+import { answers, json, startService } from '../../../clients/faultyService.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
 import { testOutput } from '../../testOutput.ts';
@@ -174,7 +174,7 @@ describe('slipway check, with a real agent', { timeout: TEST_TIMEOUT_MS }, () =>
   });
 
   it('asks nothing if the report could not be written afterwards', async () => {
-    const service = await startService((_, response) => json(response, 500, {}));
+    const service = await startService(answers(500, {}));
     const junit = join(folder, 'no such folder', 'checks.xml');
     await expect(check(service.url, { junit })).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
