@@ -20,9 +20,7 @@ describe('the record of changes', () => {
   it('records who changed what, without the values', async () => {
     const made = await platform.call('POST', '/v1/api-keys', { name: 'release job', scope: 'deploy' });
     const as = { 'x-api-key': made.json.key, 'user-agent': 'curl/8' };
-    const created = await platform.call(
-      'POST',
-      '/v2/deployments',
+    const created = await platform.post(
       {
         ...CREATES.internal_source,
         name: 'audited',
@@ -33,7 +31,7 @@ describe('the record of changes', () => {
       as,
     );
     const { id, latest_revision_id: revision } = created.json;
-    await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] }, as);
+    await platform.patch(id, { secrets: [] }, as);
     await platform.call('DELETE', `/v2/deployments/${id}`, undefined, as);
 
     const { resources } = await audit(`resource_id=${id}`);
@@ -64,8 +62,8 @@ describe('the record of changes', () => {
 
   it('has rejected requests with their responses, and no reads', async () => {
     const id = randomUUID();
-    await platform.call('PATCH', `/v2/deployments/${id}`, {});
-    await platform.call('POST', '/v2/deployments', {});
+    await platform.patch(id, {});
+    await platform.post({});
     await platform.call('GET', `/v2/deployments/${id}`);
     await platform.call('POST', `/v1/projects/${id}/revisions/${id}/build_logs`, {});
     const { resources } = await audit(`resource_id=${id}`);
@@ -105,7 +103,7 @@ describe('the record of changes', () => {
       platform.kysely,
     );
     const { latest_revision_id: before } = await platform.deployment(id);
-    expect((await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] })).status).toBe(500);
+    expect((await platform.patch(id, { secrets: [] })).status).toBe(500);
     expect((await platform.deployment(id)).latest_revision_id).toBe(before);
     await sql`alter table audit_entries drop constraint broken`.execute(platform.kysely);
   });

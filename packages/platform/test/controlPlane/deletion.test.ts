@@ -65,7 +65,7 @@ describe('a deployment that is deleted', () => {
     await platform.call('DELETE', `/v2/deployments/${id}`);
     await gone(id);
     const body = createBody({ name: 'left' });
-    const { status, json } = await platform.call('POST', '/v2/deployments', body);
+    const { status, json } = await platform.post(body);
     const path = `/v2/deployments/${id}?delete_tracing_project=true`;
     expect({ status, json }).toEqual({
       status: 409,
@@ -73,7 +73,7 @@ describe('a deployment that is deleted', () => {
     });
     expect((await platform.call('DELETE', path)).status).toBe(204);
     expect((await platform.call('DELETE', path)).status).toBe(404);
-    expect((await platform.call('POST', '/v2/deployments', body)).status).toBe(201);
+    expect((await platform.post(body)).status).toBe(201);
   });
 
   it('is removed later if that fails at first', async () => {

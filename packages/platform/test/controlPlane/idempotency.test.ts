@@ -41,7 +41,7 @@ describe('the same request under the same key', () => {
     const key = randomUUID();
     const first = await create(key, body);
     expect([first.status, first.replayed]).toEqual([201, null]);
-    await platform.call('PATCH', `/v2/deployments/${first.json.id}`, { secrets: [] });
+    await platform.patch(first.json.id, { secrets: [] });
     const again = await create(key, body);
     expect(again).toEqual({ status: 201, json: first.json, replayed: 'true' });
     expect(await countOf(body['name'])).toBe(1);

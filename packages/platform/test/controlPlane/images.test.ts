@@ -56,7 +56,7 @@ async function logOf(id: string, revision: string): Promise<string[]> {
 }
 
 async function reasonOf(id: string, revision: string): Promise<string | null> {
-  return (await platform.call('GET', `/v2/deployments/${id}/revisions/${revision}`)).json.status_message;
+  return (await platform.revision(id, revision)).status_message;
 }
 
 async function containersOf(id: string): Promise<string[]> {
@@ -92,7 +92,7 @@ it('an image is deployed with a log of ignored settings, replaced, restored, and
     expect(await logOf(id, first)).toEqual(expect.arrayContaining(told));
   }, 15_000);
 
-  const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+  const { json } = await platform.patch(id, {
     source_revision_config: { image_uri: 'registry.example/agent:2' },
   });
   const second = json.latest_revision_id;
@@ -114,7 +114,7 @@ it('an image is deployed with a log of ignored settings, replaced, restored, and
 it('an image that does not start fails its revision, and the earlier one keeps serving', async () => {
   const [id, good] = await deployImage('goes on', IMAGE);
   await platform.reaches(id, good, 'DEPLOYED');
-  const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+  const { json } = await platform.patch(id, {
     source_revision_config: { image_uri: 'registry.example/bad:1' },
   });
   await platform.reaches(id, json.latest_revision_id, 'DEPLOY_FAILED');

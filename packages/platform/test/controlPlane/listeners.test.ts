@@ -18,16 +18,12 @@ function register(computeId: string, more: Record<string, unknown> = {}): Promis
 /** Creates a deployment of an image with this `source_config`. */
 function deploy(sourceConfig: Record<string, unknown>, name: string = crypto.randomUUID()): Promise<Answer> {
   const image = { source: 'external_image', source_revision_config: {} };
-  return platform.call(
-    'POST',
-    '/v2/deployments',
-    createBody({ name, ...image, source_config: sourceConfig }),
-  );
+  return platform.post(createBody({ name, ...image, source_config: sourceConfig }));
 }
 
 /** Sends a deployment's `source_config` back as it was returned, or with a change. */
 async function patchConfig(id: string, sourceConfig: Record<string, unknown>): Promise<Answer> {
-  const answer = await platform.call('PATCH', `/v2/deployments/${id}`, { source_config: sourceConfig });
+  const answer = await platform.patch(id, { source_config: sourceConfig });
   expect(answer.status, JSON.stringify(answer.json)).toBe(200);
   return answer;
 }
@@ -160,7 +156,7 @@ describe('a deployment with a listener', () => {
       const patched = await patchConfig(json.id, { listener_config: config });
       expect(patched.json.source_config).toMatchObject(agents);
     }
-    const moved = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+    const moved = await platform.patch(json.id, {
       source_config: { listener_config: { cluster_namespace: 'elsewhere' } },
     });
     expect(problemsOf(moved)).toEqual([

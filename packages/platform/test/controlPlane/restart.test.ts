@@ -75,9 +75,7 @@ describe('a killed platform', () => {
     const cleaned = gate();
     const containers = { removeLeft: () => cleaned.promise } as unknown as ControlPlaneOptions['containers'];
     const started = platform.start({ containers, isolation: 'container' });
-    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
-      source_revision_config: { source_tarball_path: path },
-    });
+    const { json } = await platform.patch(id, { source_revision_config: { source_tarball_path: path } });
     // A whole deployment needs fewer queries.
     for (let asked = 0; asked < 50; asked++)
       expect(await platform.status(id, json.latest_revision_id)).toBe('CREATING');

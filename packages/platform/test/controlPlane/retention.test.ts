@@ -73,7 +73,7 @@ describe('an uploaded source', () => {
     expect(await platform.status(id, made[0]!.revision)).toBe('DEPLOYED');
     expect((await platform.redeploy(id, made[2]!.revision)).status).toBe(200);
     await platform.reaches(id, made[2]!.revision, 'DEPLOYED');
-    const again = await platform.call('PATCH', `/v2/deployments/${id}`, {
+    const again = await platform.patch(id, {
       source_revision_config: { source_tarball_path: `tarballs/${id}/${made[0]!.source}` },
     });
     expect(again.status).toBe(422);
@@ -100,7 +100,7 @@ describe('an uploaded source', () => {
       await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(revision));
     }
     const change = { secrets: [{ name: 'KEY', value: 'new' }] };
-    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, change);
+    const { json } = await platform.patch(id, change);
     expect(String(json.source_revision_config['source_tarball_path'])).toContain(latest!.source);
     await platform.reaches(id, json.latest_revision_id, 'DEPLOYED');
   });

@@ -50,16 +50,14 @@ describe('a revision', () => {
     const id = await platform.create('resting');
     const first = (await platform.deployment(id)).latest_revision_id;
     await platform.reaches(id, first, 'AWAITING_BUILD');
-    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${first}`);
-    expect(json.status_message).toBe('It has no source yet.');
+    expect((await platform.revision(id, first)).status_message).toBe('It has no source yet.');
   });
 
   it('that cannot be built ends BUILD_FAILED with the reason, and the active one keeps serving', async () => {
     const { id, revision: good } = await platform.deployed('build fails');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1: \0' });
     const bad = await platform.release(id, 'BUILD_FAILED');
-    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${bad}`);
-    expect(json.status_message).toBe('npm ended with 1: \uFFFD');
+    expect((await platform.revision(id, bad)).status_message).toBe('npm ended with 1: \uFFFD');
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
     expect(platform.serving.get(id)).toBe(good);
     expect(platform.agentOf(good).drained).toBe(false);
@@ -140,8 +138,7 @@ describe('a revision', () => {
     const id = await platform.create('builder breaks');
     platform.onBuild = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
     const full = await platform.release(id, 'BUILD_FAILED');
-    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${full}`);
-    expect(json.status_message).toContain('disk');
+    expect((await platform.revision(id, full)).status_message).toContain('disk');
     platform.onBuild = () => Promise.reject(new Error('a bug'));
     await platform.release(id, 'BUILD_FAILED');
   });
@@ -152,9 +149,7 @@ describe('a redeploy', () => {
     const { id, revision: blue } = await platform.deployed('back', {
       secrets: [{ name: 'COLOR', value: 'blue' }],
     });
-    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
-      secrets: [{ name: 'COLOR', value: 'green' }],
-    });
+    const { json } = await platform.patch(id, { secrets: [{ name: 'COLOR', value: 'green' }] });
     const green = json.latest_revision_id;
     await platform.reaches(id, green, 'DEPLOYED');
     expect(platform.agentOf(green).env['COLOR']).toBe('green');

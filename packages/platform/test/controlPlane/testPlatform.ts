@@ -234,9 +234,18 @@ export class TestPlatform {
     };
   }
 
+  /** Requests a new deployment. */
+  post(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call('POST', '/v2/deployments', body, headers);
+  }
+
+  patch(deploymentId: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call('PATCH', `/v2/deployments/${deploymentId}`, body, headers);
+  }
+
   /** Creates a deployment of source `internal_source`. Returns its id. */
   async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
-    const { status, json } = await this.call('POST', '/v2/deployments', createBody({ name, ...more }));
+    const { status, json } = await this.post(createBody({ name, ...more }));
     expect(status, JSON.stringify(json)).toBe(201);
     return json.id;
   }
@@ -262,7 +271,7 @@ export class TestPlatform {
   /** Uploads and patches, and waits until the revision has a status, if given. Returns its id. */
   async release(deploymentId: string, until?: RevisionStatus): Promise<string> {
     const path = await this.upload(deploymentId);
-    const { status, json } = await this.call('PATCH', `/v2/deployments/${deploymentId}`, {
+    const { status, json } = await this.patch(deploymentId, {
       source_revision_config: { source_tarball_path: path },
     });
     expect(status, JSON.stringify(json)).toBe(200);
@@ -274,9 +283,12 @@ export class TestPlatform {
     return this.call('POST', `/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`);
   }
 
+  async revision(deploymentId: string, revisionId: string): Promise<AnswerBody> {
+    return (await this.call('GET', `/v2/deployments/${deploymentId}/revisions/${revisionId}`)).json;
+  }
+
   async status(deploymentId: string, revisionId: string): Promise<RevisionStatus> {
-    const { json } = await this.call('GET', `/v2/deployments/${deploymentId}/revisions/${revisionId}`);
-    return json.status;
+    return (await this.revision(deploymentId, revisionId)).status;
   }
 
   async reaches(deploymentId: string, revisionId: string, status: RevisionStatus): Promise<void> {

@@ -201,7 +201,7 @@ export class Stock {
     const buildable = this.#deployments[3]!;
     const latest = buildable.revisions.at(-1)!;
     if ((await this.#platform.status(buildable.id, latest)) === 'AWAITING_BUILD') return;
-    const { json } = await this.#platform.call('PATCH', `/v2/deployments/${buildable.id}`, {
+    const { json } = await this.#platform.patch(buildable.id, {
       source_revision_config: { source_tarball_path: this.known.objectPaths[0] },
     });
     buildable.revisions = [buildable.revisions[0]!, json.latest_revision_id];

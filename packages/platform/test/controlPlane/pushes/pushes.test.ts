@@ -203,9 +203,7 @@ describe('a push reported by a webhook', () => {
     ).toMatch(/No deployment/);
     expect((await deliver({ zen: '…' }, { event: 'ping' })).json['reason']).toMatch(/works/);
     expect((await deliver({ action: 'opened' }, { event: 'issues' })).status).toBe(200);
-    await platform.call('PATCH', `/v2/deployments/${followed.id}`, {
-      source_config: { build_on_push: false },
-    });
+    await platform.patch(followed.id, { source_config: { build_on_push: false } });
     expect(await said({})).toMatch(/No deployment/);
     expect(await followed.pushed()).toEqual([]);
   });
@@ -307,7 +305,7 @@ describe('a push found by polling', () => {
     const followed = await Followed.create('no-push');
     const { latest_revision_id: earlier } = await platform.deployment(followed.id);
     await followed.repository.commit({ 'new.txt': '' });
-    await platform.call('PATCH', `/v2/deployments/${followed.id}`, { secrets: [] });
+    await platform.patch(followed.id, { secrets: [] });
     const { latest_revision_id: patched } = await platform.deployment(followed.id);
     await platform.reaches(followed.id, patched, 'DEPLOYED');
     await platform.redeploy(followed.id, earlier);
@@ -348,9 +346,7 @@ describe('a push found by polling', () => {
 
   it('is not looked for if no deployment has build_on_push', async () => {
     const followed = await Followed.create('not-asked');
-    await platform.call('PATCH', `/v2/deployments/${followed.id}`, {
-      source_config: { build_on_push: false },
-    });
+    await platform.patch(followed.id, { source_config: { build_on_push: false } });
     const asked = server.requests.length;
     await poll();
     const probe = await Followed.create('probe');

@@ -73,7 +73,7 @@ function wholeOf(source: SourceName): Record<string, Record<string, unknown> | u
 
 async function create(source: SourceName, more: Record<string, unknown> = {}): Promise<AnswerBody> {
   const request = { name: randomUUID(), ...wholeOf(source), ...more };
-  const { status, json } = await platform.call('POST', '/v2/deployments', request);
+  const { status, json } = await platform.post(request);
   expect(status, JSON.stringify(json)).toBe(201);
   return json;
 }
@@ -94,7 +94,7 @@ describe('a deployment', () => {
     async (source) => {
       const { id, source_config: config } = await create(source);
       expect(config['custom_url']).toBe(`http://localhost/agents/${id}`);
-      const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+      const { status, json } = await platform.patch(id, {
         source_config: { custom_url: 'https://elsewhere.example' },
       });
       expect([status, json.detail]).toMatchObject([422, [{ loc: ['body', 'source_config', 'custom_url'] }]]);
@@ -106,7 +106,7 @@ describe('a deployment', () => {
     async (source) => {
       const { custom_url: _, ...config } = wholeOf(source)['source_config'] as Record<string, unknown>;
       const created = await create(source, { source_config: config });
-      const { status } = await platform.call('PATCH', `/v2/deployments/${created.id}`, created);
+      const { status } = await platform.patch(created.id, created);
       expect(status).toBe(200);
       const moved = await platform.app.request(`http://elsewhere.example/v2/deployments/${created.id}`, {
         headers: { 'x-api-key': API_KEY },
@@ -130,7 +130,7 @@ describe('a deployment', () => {
       source_revision_config: { graph_config_path: 'graph.json', repo_commit_sha: 'f'.repeat(40) },
     };
     const created = await create('repo_host', said);
-    const patched = await platform.call('PATCH', `/v2/deployments/${created.id}`, {
+    const patched = await platform.patch(created.id, {
       ...said,
       source_revision_config: { repo_commit_sha: 'f'.repeat(40) },
     });
@@ -164,7 +164,7 @@ describe('a deployment', () => {
       const [outer = '', inner] = path.split('.');
       const patch = async (set: unknown): Promise<AnswerBody> => {
         const body = { [outer]: inner === undefined ? set : { [inner]: set } };
-        const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, body);
+        const { status, json } = await platform.patch(id, body);
         expect(status, JSON.stringify(json)).toBe(200);
         return json;
       };

@@ -28,7 +28,7 @@ const publicImage = (fields: Record<string, unknown> = {}): Record<string, unkno
 });
 
 async function made(body: Record<string, unknown>): Promise<Answer['json']> {
-  const { status, json } = await platform.call('POST', '/v2/deployments', body);
+  const { status, json } = await platform.post(body);
   expect(status, JSON.stringify(json)).toBe(201);
   return json;
 }
@@ -62,7 +62,7 @@ describe('a platform that accepts both vocabularies', () => {
     const { resources } = (await platform.call('GET', `/v2/deployments?deployment_type=${type}`)).json;
     expect(resources.map(({ id }) => id)).toEqual([json.id]);
     const named = { ...createBody(), source: 'repo_host', source_config: { deployment_type: type } };
-    const refused = await platform.call('POST', '/v2/deployments', named);
+    const refused = await platform.post(named);
     expect(issues(refused).map(([loc]) => loc)).toContain('source_config.deployment_type');
     // The published document, which checks other answers, does not have these types yet.
     await platform.call('DELETE', path);
@@ -107,7 +107,7 @@ describe('a platform that accepts both vocabularies', () => {
   it('answers a request in its own vocabulary, even if the deployment’s differs', async () => {
     const { id } = await made(commandCreates());
     const patch = { source_revision_config: { graph_config_path: 'src/graph.json' } };
-    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, patch);
+    const { json } = await platform.patch(id, patch);
     expect(json.source_revision_config).toEqual({ graph_config_path: 'src/graph.json' });
     expect((await platform.deployment(id)).source_revision_config).toEqual({
       langgraph_config_path: 'src/graph.json',
@@ -142,7 +142,7 @@ describe('a platform that accepts both vocabularies', () => {
   it('creates a revision from a public client’s upload and patch', async () => {
     const { id } = await made(commandCreates());
     const path = await platform.upload(id);
-    const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+    const { status, json } = await platform.patch(id, {
       revision_source: 'internal_source',
       source_revision_config: { source_tarball_path: path, langgraph_config_path: 'agents/langgraph.json' },
       secrets: [],
@@ -174,9 +174,7 @@ describe('a platform that accepts both vocabularies', () => {
       'k8s',
     ]);
     expect(publicAnswerProblems('GET', `${path}/${json.id}`, 200, list.json.resources[1])).toEqual([]);
-    const made = await platform.call(
-      'POST',
-      '/v2/deployments',
+    const made = await platform.post(
       publicImage({
         source_config: { listener_id: json.id, listener_config: { k8s_namespace: 'elsewhere' } },
       }),
@@ -187,9 +185,7 @@ describe('a platform that accepts both vocabularies', () => {
   });
 
   it('reports problems of a public request in public names', async () => {
-    const refused = await platform.call(
-      'POST',
-      '/v2/deployments',
+    const refused = await platform.post(
       publicImage({
         source_config: { resource_spec: { redis_cpu: 100 }, listener_config: { k8s_namespace: 'a' } },
         source_revision_config: { langgraph_config_path: 'langgraph.json' },
@@ -209,7 +205,7 @@ describe('a platform that accepts both vocabularies', () => {
 
   it('has one source per deployment: another revision_source is rejected under its own name', async () => {
     const { id } = await made(commandCreates());
-    const refused = await platform.call('PATCH', `/v2/deployments/${id}`, {
+    const refused = await platform.patch(id, {
       revision_source: 'internal_docker',
       source_revision_config: { image_uri: 'registry.example/agent:1' },
     });
@@ -222,7 +218,7 @@ describe('a platform that accepts both vocabularies', () => {
 
   it('rejects a request that mixes the vocabularies', async () => {
     const mixed = publicImage({ source: 'external_image' });
-    const refused = await platform.call('POST', '/v2/deployments', mixed);
+    const refused = await platform.post(mixed);
     expect(refused.status).toBe(422);
     expect(issues(refused).map(([loc, type]) => [loc, type])).toEqual([
       ['source_config.resource_spec.redis_cpu', 'vocabulary_mixed'],
@@ -232,12 +228,12 @@ describe('a platform that accepts both vocabularies', () => {
 
   it('validates a request in the contract’s names against the contract', async () => {
     const { secrets: _, ...withoutSecrets } = createBody();
-    expect((await platform.call('POST', '/v2/deployments', withoutSecrets)).status).toBe(422);
+    expect((await platform.post(withoutSecrets)).status).toBe(422);
     const foreign = { ...createBody(), source_config: { deployment_type: 'dev' } };
-    const refused = await platform.call('POST', '/v2/deployments', foreign);
+    const refused = await platform.post(foreign);
     expect(issues(refused).map(([loc]) => loc)).toEqual(['source_config.deployment_type']);
     const unnamed = { ...createBody(), source_revision_config: {} };
-    expect((await platform.call('POST', '/v2/deployments', unnamed)).status).toBe(422);
+    expect((await platform.post(unnamed)).status).toBe(422);
   });
 });
 
@@ -245,9 +241,9 @@ describe('a platform that accepts one vocabulary', () => {
   it('treats public names as unknown if it accepts the contract’s', async () => {
     await platform.controlPlane.close();
     await platform.start({ vocabulary: 'contract' });
-    const refused = await platform.call('POST', '/v2/deployments', publicImage());
+    const refused = await platform.post(publicImage());
     expect(issues(refused).map(([loc, type]) => [loc, type])).toEqual([['source', 'enum']]);
-    expect((await platform.call('POST', '/v2/deployments', commandCreates())).status).toBe(422);
+    expect((await platform.post(commandCreates())).status).toBe(422);
     const { id } = await made(createBody());
     expect((await platform.deployment(id)).source_revision_config).toEqual({
       graph_config_path: 'graph.json',
@@ -258,7 +254,7 @@ describe('a platform that accepts one vocabulary', () => {
     const { id } = await made(createBody());
     await platform.controlPlane.close();
     await platform.start({ vocabulary: 'public' });
-    const refused = await platform.call('POST', '/v2/deployments', createBody());
+    const refused = await platform.post(createBody());
     expect(issues(refused).map(([loc, type]) => [loc, type])).toEqual([
       ['source_revision_config.graph_config_path', 'vocabulary_unknown'],
     ]);

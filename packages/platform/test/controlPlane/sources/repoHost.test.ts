@@ -171,7 +171,7 @@ describe('a revision of repo_host', () => {
     await platform.settles(id, revision.id);
     expect(built).toEqual([['graph.json', 'old.txt']]);
     // A new revision, however, uses the branch's present commit.
-    await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] });
+    await platform.patch(id, { secrets: [] });
     const { revision: next } = await ended(id);
     expect(next.source_revision_config['repo_commit_sha']).toBe(await moving.head());
     expect(built.at(-1)).toEqual(['graph.json', 'new.txt', 'old.txt']);
