@@ -75,11 +75,21 @@ export const mixedWith =
 
 /** Another client's PATCH follows the call, whether or not the call took effect. */
 export const overtaken =
-  (call: Fault): Fault =>
+  (call: Fault, theirs: (world: World) => void = (world) => void world.patchElsewhere()): Fault =>
   async (perform, world) => {
     try {
       return await call(perform, world);
     } finally {
-      world.patchElsewhere();
+      theirs(world);
     }
   };
+
+/** From now on and for a time, reads name an earlier revision as the latest one. */
+export function readsLag(world: World, latestRevisionId: string, ms: number): void {
+  const until = Date.now() + ms;
+  const lags: Fault = async (perform) => {
+    const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
+    return { ...rest, deployment: Date.now() < until ? { ...deployment, latestRevisionId } : deployment };
+  };
+  world.next('readDeployment', ...Array<Fault>(8).fill(lags));
+}

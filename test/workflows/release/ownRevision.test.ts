@@ -1,12 +1,14 @@
 import { expect, it } from 'vitest';
 
 import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
-import { artifactFields, type DeploymentSnapshot } from '../../../src/domain/deployment/revision.ts';
+import { artifactFields } from '../../../src/domain/deployment/revision.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {
   answeredWithOldLatest,
   mixedWith,
+  overtaken,
+  readsLag,
   refused,
   takenAndRefused,
   unansweredAndLost,
@@ -14,7 +16,7 @@ import {
 } from '../faults.ts';
 import { tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { Fault, World } from '../world.ts';
+import type { World } from '../world.ts';
 
 const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
   ['a tarball', tarball('b')],
@@ -34,17 +36,6 @@ const MANY = 130;
 const manyElsewhere = (world: World): void => {
   for (let number = 0; number < MANY; number++) world.patchElsewhere(`somebody else ${number}`);
 };
-
-/** Other clients' PATCHes follow the call, whether or not the call took effect. */
-const overtaken =
-  (call: Fault): Fault =>
-  async (perform, world) => {
-    try {
-      return await call(perform, world);
-    } finally {
-      manyElsewhere(world);
-    }
-  };
 
 function release(target: TargetUnderTest, artifact: Artifact): Promise<ReleaseResult> {
   return target.release('b', {
@@ -107,17 +98,10 @@ describeWorkflows('the revision of a release', (harness) => {
   it('is looked for a while although the release was asked to stop: reads may lag behind its PATCH', async () => {
     const { target, good } = harness.newServingTarget();
     const { world } = target;
-    let lagsUntil = 0;
-    const lags: Fault = async (perform) => {
-      const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
-      const latestRevisionId = Date.now() < lagsUntil ? good : deployment.latestRevisionId;
-      return { ...rest, deployment: { ...deployment, latestRevisionId } };
-    };
     world.next('patchDeployment', async (perform, by) => {
       const answer = await answeredWithOldLatest(perform, by);
       await target.signal('abort', { who: 'bo', reason: 'not this one' });
-      lagsUntil = Date.now() + 1_200;
-      world.next('readDeployment', ...Array<Fault>(6).fill(lags));
+      readsLag(by, good, 1_200);
       return answer;
     });
     const { outcome, revisionId } = await target.release('b');
@@ -129,7 +113,7 @@ describeWorkflows('the revision of a release', (harness) => {
   it('is looked for behind a page of other clients’ before its PATCH is sent again', async () => {
     const { target } = harness.newServingTarget();
     const { world } = target;
-    world.next('patchDeployment', overtaken(unansweredButTaken));
+    world.next('patchDeployment', overtaken(unansweredButTaken, manyElsewhere));
     const { outcome, revisionId } = await target.release('b');
     expect(outcome).toBe('released');
     expect(world.count('patchDeployment')).toBe(1);
@@ -163,7 +147,7 @@ describeWorkflows('the revision of a release', (harness) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
       world.controlPlane.offersList = false;
-      world.next('patchDeployment', overtaken(call));
+      world.next('patchDeployment', overtaken(call, manyElsewhere));
       const result = await target.release('b');
       expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
       expect(world.count('patchDeployment')).toBe(1);

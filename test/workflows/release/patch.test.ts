@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
-import type { DeploymentSnapshot } from '../../../src/domain/deployment/revision.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {
   followedBy,
   landsLate,
   notTaken,
+  readsLag,
   refused,
   unansweredAndLost,
   unansweredButTaken,
 } from '../faults.ts';
 import { identity, QUICK, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { Fault, World } from '../world.ts';
+import type { World } from '../world.ts';
 
 describeWorkflows('a request that changes the deployment', (harness) => {
   describe('a PATCH', () => {
@@ -64,17 +64,10 @@ describeWorkflows('a request that changes the deployment', (harness) => {
     it('that reads show only later than the first delay is adopted and never sent again', async () => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
-      let lagsUntil = 0;
-      world.next('patchDeployment', async (perform, by) => {
-        lagsUntil = Date.now() + 1_500;
+      world.next('patchDeployment', (perform, by) => {
+        readsLag(by, good, 1_500);
         return unansweredButTaken(perform, by);
       });
-      const lags: Fault = async (perform) => {
-        const { deployment } = (await perform()) as { readonly deployment: DeploymentSnapshot };
-        const latestRevisionId = Date.now() < lagsUntil ? good : deployment.latestRevisionId;
-        return { deployment: { ...deployment, latestRevisionId } };
-      };
-      world.next('readDeployment', ...Array<Fault>(8).fill(lags));
       const patch = { ...QUICK.patch, retry: { initialIntervalMs: 400, maximumAttempts: 3 } };
       const result = await target.release('b', { steps: { ...QUICK, patch } });
       expect(result).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
