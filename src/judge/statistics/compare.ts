@@ -99,18 +99,15 @@ function unscaled(metric: MetricName, shift: Change): Change {
   };
 }
 
-function sideOf(values: readonly number[]): DistributionSide | null {
-  return values.length === 0 ? null : summarize(values);
-}
-
 /** Percentiles from the 0th to the 100th in steps of 5. */
 const QUANTILES = 20;
 const BINS = 20;
 /** The share of values at either end that does not widen a histogram. */
 const TAIL = 0.01;
 
-/** A summary of one side's values, of which there must be at least one. */
-function summarize(values: readonly number[]): DistributionSide {
+/** A summary of one side's values; `null` if there are none. */
+function sideOf(values: readonly number[]): DistributionSide | null {
+  if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();
   return {
     runs: values.length,

@@ -105,20 +105,6 @@ export async function bringUp(
 }
 
 /**
- * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
- * sooner.
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
- */
-export async function runChecks(
-  journal: Journal,
-  asked: Asked,
-  checks: readonly Check[],
-  step: 'check' | 'baseline' = 'check',
-): Promise<void> {
-  for (const check of checks) await runCheck(journal, asked, check, step);
-}
-
-/**
  * Runs one check on a revision, with all its repetitions.
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */

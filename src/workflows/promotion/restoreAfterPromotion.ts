@@ -2,7 +2,7 @@ import { uuid4 } from '@temporalio/workflow';
 
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { isRollbackDone } from '../../domain/release/outcome.ts';
-import { explain, type StepFailure } from '../failure.ts';
+import { explain } from '../failure.ts';
 import {
   awaitRelease,
   describeRelease,
@@ -34,7 +34,7 @@ export async function restoreAfterPromotion(
   try {
     if (run.submission !== null && run.ended === null) await withdraw(run, run.submission, why);
     if (run.ended?.outcome === 'released')
-      return await rollBack(run, run.ended.servingRevisionId, failure, why, stopped);
+      return await rollBack(run, run.ended.servingRevisionId, why, stopped, code);
     const reason = `${why}; ${describeEffect(run)}`;
     if (run.ended !== null && (await holdIfBad(run, run.ended, reason))) {
       return { outcome: run.ended.outcome, reason, code };
@@ -55,15 +55,13 @@ function describeEffect(run: PromotionRun): string {
 async function rollBack(
   run: PromotionRun,
   released: string | null,
-  failure: StepFailure,
   why: string,
   stopped: boolean,
+  code: Ending['code'],
 ): Promise<Ending> {
-  const { journal, request } = run;
+  const { journal, request, before } = run;
   const { to } = request;
-  const code = stopped ? null : failure.code;
   const requestId = uuid4();
-  const { before } = run;
   const message = {
     requestId,
     ...promotionActor(request, why),

@@ -3,7 +3,7 @@ import type { Baseline } from '../../domain/release/release.ts';
 import { baselineInstead } from '../../domain/target/lateRevisions.ts';
 import { isVerified } from '../../domain/restore/restoreDecision.ts';
 import { reachSameAgent, type TargetSpec } from '../../domain/target/targetSpec.ts';
-import { Asked, runChecks } from '../check/bringUp.ts';
+import { Asked, runCheck } from '../check/bringUp.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
@@ -40,7 +40,7 @@ export async function recordBaseline(
     const subject = { target, deploymentId: deployment.deploymentId, revisionId };
     const asked = new Asked(subject, agentUrl, checksBudget);
     try {
-      await runChecks(journal, asked, checks, 'baseline');
+      for (const check of checks) await runCheck(journal, asked, check, 'baseline');
       verified = true;
       passed.push({ revisionId, checks });
     } catch (error) {
