@@ -37,7 +37,6 @@ export interface DeploymentInput {
   readonly deploymentId: string;
 }
 
-/** A revision of a target's deployment. */
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
 }

@@ -25,14 +25,12 @@ import { watchActivities } from './target/watchActivities.ts';
 import type { Clock } from './temporalTime.ts';
 import { track } from './track.ts';
 
-/** Activities with their open connections. */
 export interface OpenActivities {
   readonly activities: Activities;
   /** Call it after the worker has ended. */
   close(): Promise<void>;
 }
 
-/** The observers of activities. */
 export interface Observers {
   readonly onCall?: OnCall;
   /** Called when the number of revisions that the worker polls changes. */

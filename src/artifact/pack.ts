@@ -14,7 +14,6 @@ import { notRead, type SourceEntry, type SourceFile, unreadable } from './source
 /** The largest artifact that a control plane accepts, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
 
-/** The options of {@link packSource}. */
 export interface PackOptions {
   readonly root: string;
   /** What to pack (`sourceFiles`). */

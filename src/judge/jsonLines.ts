@@ -5,7 +5,6 @@ import type { z } from 'zod';
 import { schemaProblems } from '../config/configProblem.ts';
 import { parsedJson, type WholeNumber } from '../domain/scalars.ts';
 
-/** A line of a file of JSON Lines. */
 export interface JsonLine {
   /** From 1. */
   readonly line: WholeNumber;

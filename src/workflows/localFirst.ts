@@ -87,7 +87,6 @@ function isShort(input: Partial<UploadInput & CheckInput>): boolean {
   return artifact === undefined || artifact.sizeBytes <= UPLOAD_MAX_BYTES;
 }
 
-/** Runs an activity through the server. */
 export function throughServer<Name extends keyof Activities>(
   name: Name,
   options: StepActivityOptions,

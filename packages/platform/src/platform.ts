@@ -94,7 +94,6 @@ export interface PlatformOptions extends Pick<
   egressAllow?: readonly string[];
 }
 
-/** A running platform. */
 export interface Platform {
   /** The control plane's base URL: `http://host:port`. */
   readonly url: string;

@@ -43,7 +43,6 @@ export interface GuardOutside extends Pick<Outside, 'controlPlane'> {
   metrics(): Agent;
 }
 
-/** Guards released revisions. */
 export function guardActivities(outside: GuardOutside): Untracked<Pick<Activities, 'guardRevision'>> {
   return {
     /**

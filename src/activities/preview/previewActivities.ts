@@ -28,7 +28,6 @@ export function commentActivities(connections: Connections): Untracked<Pick<Acti
   };
 }
 
-/** Ends the target of a removed preview. */
 export function previewActivities(): Untracked<Pick<Activities, 'endTarget'>> {
   return {
     endTarget: ({ target, deploymentId, isDeleted }) => {

@@ -66,7 +66,6 @@ export async function readPart(plan: UploadPlan, handle: FileHandle, part: Part)
   return bytes;
 }
 
-/** The object to create. */
 export interface ObjectKey {
   readonly Bucket: string;
   readonly Key: string;

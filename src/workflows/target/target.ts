@@ -144,7 +144,6 @@ export class Target implements TargetCore {
     }
   }
 
-  /** Notes that the running release is restoring a revision. */
   noteRestoring(releaseId: string, revisionId: string): void {
     if (this.#running?.releaseId === releaseId) this.#running = { ...this.#running, restores: revisionId };
   }

@@ -13,7 +13,6 @@ import { createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin, setCaller } from './caller.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
-/** The credentials and origin of a request. */
 export interface Credentials extends Origin {
   readonly apiKey: string | undefined;
   /** `Authorization`; a `Bearer` token is an API key. */

@@ -18,7 +18,6 @@ export interface BuildLimits {
   readonly logLineChars: number;
 }
 
-/** The default of each limit. */
 export const DEFAULT_BUILD_LIMITS: BuildLimits = {
   entries: 100_000,
   unpackedBytes: 2 * 1024 ** 3,

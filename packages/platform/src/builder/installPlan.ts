@@ -12,7 +12,6 @@ export interface InstallPlan {
   readonly because: string;
 }
 
-/** Options for planning an installation. */
 export interface PlanContext {
   readonly shell: Shell;
   readonly signal: AbortSignal;

@@ -37,7 +37,6 @@ import { createSecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
 import { createUploads, createUploadTokens } from './uploads.ts';
 
-/** Parts and options of a control plane. */
 export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;

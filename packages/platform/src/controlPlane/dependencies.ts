@@ -11,7 +11,6 @@ export type BuildRevision = (
   },
 ) => Promise<BuildResult>;
 
-/** Limits of an agent's start. */
 export type StartLimits = Pick<AgentStart, 'signal' | 'readyTimeoutMs'>;
 
 /** Starts a built agent and resolves once it answers. @throws an error that says why it did not */

@@ -61,7 +61,6 @@ export function selectDeployments(db: Kysely<Schema>, caller: Caller) {
 export type RevisionToWorkOn = Selectable<RevisionsTable> &
   Pick<Selectable<DeploymentsTable>, 'name' | 'tenant_id' | 'secret_references'>;
 
-/** Selects {@link RevisionToWorkOn}. */
 export function selectRevisionsToWorkOn(db: Kysely<Schema>) {
   return db
     .selectFrom('revisions')

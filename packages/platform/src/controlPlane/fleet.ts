@@ -29,7 +29,6 @@ interface SupervisedAgent {
 /** The serving agents: one per deployment. */
 export type Fleet = ReturnType<typeof createFleet>;
 
-/** Makes a {@link Fleet} without agents. */
 export function createFleet(options: {
   gateway: GatewaySwitch;
   log: Logger;

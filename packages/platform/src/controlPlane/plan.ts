@@ -12,7 +12,6 @@ export interface PlannedRevision {
   readonly hasSource: boolean;
 }
 
-/** The job that runs for a deployment. */
 export interface RunningJob {
   readonly revisionId: string;
   readonly requested: number;
@@ -20,7 +19,6 @@ export interface RunningJob {
   readonly interrupted: boolean;
 }
 
-/** One planned action. */
 export type Action =
   /** CREATING to QUEUED. */
   | { readonly kind: 'queue'; readonly revision: PlannedRevision }

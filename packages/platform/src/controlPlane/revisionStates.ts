@@ -2,12 +2,10 @@ import { RevisionStatus as ContractStatus } from '@slipway/contract/controlPlane
 
 /** The statuses of a revision on this platform: the contract's, without `UNKNOWN`. */
 const Status = ContractStatus.exclude(['UNKNOWN']);
-/** One of {@link REVISION_STATUSES}. */
 export type RevisionStatus = (typeof Status.options)[number];
 /** Every status that a revision can have on this platform. */
 export const REVISION_STATUSES: readonly RevisionStatus[] = Status.options;
 
-/** An event in a revision's life. */
 export type RevisionEvent =
   /** Its row and configuration are stored. */
   | 'created'

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { type Dispatcher, Pool } from 'undici';
 
-/** One request that the gateway forwards. */
 export interface ProxyRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -14,7 +13,6 @@ export interface ProxyRequest {
   readonly agentKey: string;
 }
 
-/** The result of one attempt to forward a request. */
 export type ForwardResult =
   /** Finished: answered, broken off during the answer, or the client disconnected. */
   | { readonly kind: 'over' }

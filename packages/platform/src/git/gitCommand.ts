@@ -10,7 +10,6 @@ import type { Remote } from './gitUrl.ts';
 /** The oldest git with all features used here (protocol 2, `--no-recurse-submodules`, `--template=`). */
 const MIN_GIT_VERSION = '2.30';
 
-/** The surroundings and limits of git. */
 export interface GitContext {
   /** git's home: a directory of this work alone, removed afterwards. */
   readonly scratch: string;
@@ -19,7 +18,6 @@ export interface GitContext {
   readonly signal: AbortSignal;
 }
 
-/** One call of git. */
 export interface GitCall {
   /** The remote repository; null for local work. */
   readonly remote: Remote | null;

@@ -93,7 +93,6 @@ export function repositoryIdentity({ host, path }: GitUrl): string {
     .toLowerCase();
 }
 
-/** A repository and its credential. */
 export interface Remote {
   readonly url: GitUrl;
   /** Null for a public repository, or one on this machine's disk. */

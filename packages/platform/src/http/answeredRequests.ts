@@ -5,7 +5,6 @@ import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Logger } from 'pino';
 
-/** An answered request. */
 export interface AnsweredRequest {
   readonly method: string;
   /** The path with its parameter names; for a request to an agent, `/agents/{deployment_id}/*`. */

@@ -9,7 +9,6 @@ import type { Logger } from 'pino';
 
 import { PlatformError } from '../errors.ts';
 
-/** A listening HTTP server. */
 export interface Listening {
   /** Its address for clients: `http://host:port`, without a trailing slash. */
   readonly url: string;

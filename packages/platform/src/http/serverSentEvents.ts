@@ -41,7 +41,6 @@ export function encodeEvent(event: string, data: string, id?: number | string): 
   return encoder.encode(`event: ${event}\n${idLine}data: ${data}\n\n`);
 }
 
-/** The name of an encoded event. */
 export function eventNameOf(frame: Uint8Array): string {
   return decoder.decode(frame.subarray('event: '.length, frame.indexOf(LINE_END)));
 }
@@ -66,7 +65,6 @@ const KEEP_ALIVE_MS = 15_000;
 const HEARTBEAT = encoder.encode(': heartbeat\n\n');
 const BLANK = encoder.encode('\n');
 
-/** Options of a long answer. */
 export interface LongAnswerOptions {
   /** Called once if the client disconnects before the end. */
   readonly onDisconnect: () => void;

@@ -42,7 +42,6 @@ export interface StartAgentOptions extends AgentStart {
   readonly command?: readonly [string, ...string[]];
 }
 
-/** An agent that runs as a process. */
 export interface AgentProcess extends RunningAgent {
   /** The process's id, which is also its process group's. */
   readonly pid: number;

@@ -86,7 +86,6 @@ function waitForEnd(child: ChildProcess): Promise<CommandEnd> {
   });
 }
 
-/** A shell command and its surroundings. */
 export interface ShellCommand extends Omit<Command, 'command'> {
   readonly command: string;
 }

@@ -5,7 +5,6 @@ export function agentRole(deploymentId: string): string {
   return `${PREFIX}${deploymentId}`;
 }
 
-/** Whether a user name is an agent's role. */
 export function isAgentRole(user: string): boolean {
   return user.startsWith(PREFIX) && /^[0-9a-f-]{36}$/u.test(user.slice(PREFIX.length));
 }

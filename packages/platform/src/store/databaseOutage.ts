@@ -65,7 +65,6 @@ export async function retryDuringOutage<T>(
 /** The longest that a health check waits for the database, in milliseconds. */
 const HEALTH_TIMEOUT_MS = 2_000;
 
-/** Whether the database answers now. */
 export async function isDatabaseReachable<Tables>(db: Kysely<Tables>): Promise<boolean> {
   const requested = sql`select 1`.execute(db).then(
     () => true,

@@ -10,7 +10,6 @@ import { parsedJson } from '@slipway/contract/json';
 import { PlatformError } from '../errors.ts';
 import { undefinedIfMissing } from './missingFile.ts';
 
-/** A held lock. */
 export interface HomeLock {
   release(): Promise<void>;
 }

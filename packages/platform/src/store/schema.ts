@@ -6,7 +6,6 @@ import type { RevisionStatus } from '../controlPlane/revisionStates.ts';
 
 /** A point in time: a `Date` when read; a `Date` when written. */
 type Time = ColumnType<Date, Date, Date>;
-/** An optional point in time. */
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;
 /** JSON: an object when read, its text when written. */
 type Json = JSONColumnType<Record<string, unknown>>;
@@ -180,7 +179,6 @@ export interface Schema {
   audit_entries: AuditEntriesTable;
 }
 
-/** An API key. */
 export interface ApiKeysTable {
   id: string;
   name: string;

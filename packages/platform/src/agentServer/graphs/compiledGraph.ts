@@ -44,7 +44,6 @@ export interface GraphConfigLike {
   recursionLimit?: number;
 }
 
-/** Options of one execution. */
 export interface GraphCallOptions extends GraphConfigLike {
   streamMode: string[];
   subgraphs: boolean;
@@ -56,7 +55,6 @@ export interface GraphCallOptions extends GraphConfigLike {
   context?: Record<string, unknown>;
 }
 
-/** An event of `streamEvents`. */
 export interface GraphEvent {
   event: string;
   name: string;

@@ -70,7 +70,6 @@ interface RunsTable {
   error: Json<RunFailure> | null;
 }
 
-/** A stored run. */
 export type RunRecord = Selectable<RunsTable>;
 
 /** The statuses of runs that have not ended. */

@@ -11,7 +11,6 @@ import {
 import { setMarks, type ThreadMarks } from './runEnds.ts';
 import { isThreadEmpty, savePendingWrites } from './runFootprint.ts';
 
-/** The fields of a new run. */
 export interface NewRun {
   readonly runId: string;
   readonly threadId: string;

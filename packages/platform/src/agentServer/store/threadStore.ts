@@ -7,7 +7,6 @@ import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore, type ThreadsTable } from './agentDatabase.ts';
 import { threadNotFound, threadTaken } from './runStore.ts';
 
-/** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
 
 /** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */

@@ -14,7 +14,6 @@ import type { LogPage, RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
 import type { ServeCaller } from './deploymentRoutes.ts';
 
-/** The routes of logs. */
 export function serveLogs(
   serve: ServeCaller,
   { revisions, logs, logFollowing }: { revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },

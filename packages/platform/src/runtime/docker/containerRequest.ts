@@ -9,7 +9,6 @@ export interface ContainerResources {
   readonly labels?: Readonly<Record<string, string>> | null;
 }
 
-/** A container to run. */
 export interface ContainerRequest {
   readonly name: string;
   /** The engine's name of the image. */

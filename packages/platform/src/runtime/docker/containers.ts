@@ -42,7 +42,6 @@ interface ContainerRun extends AgentStart, RevisionIds {
   readonly resources: ContainerResources;
 }
 
-/** A revision's image to run. */
 export interface ImageRun extends ContainerRun {
   /** `image_uri`. */
   readonly image: string;
@@ -66,7 +65,6 @@ export interface Contained {
   readonly egress: () => Server;
 }
 
-/** The containers of one platform. */
 export type Containers = ReturnType<typeof createContainers>;
 
 /**

@@ -162,7 +162,6 @@ export async function haveImage(
   await pull(docker, uri, false, log, signal);
 }
 
-/** Whether a container engine answers. */
 export async function engineAnswers(docker: Docker): Promise<boolean> {
   return (await askEngine(docker)).code === 0;
 }
@@ -184,7 +183,6 @@ function repositoryOf(deploymentId: string): string {
   return `slipway/${deploymentId}`;
 }
 
-/** Whether the engine has an image of that name. */
 export async function hasImage(docker: Docker, name: string, signal?: AbortSignal): Promise<boolean> {
   const { code } = await docker({ args: ['image', 'inspect', '--format', '{{.Id}}', name], signal });
   return code === 0;
