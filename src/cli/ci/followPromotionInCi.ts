@@ -1,16 +1,16 @@
-import { setTimeout } from 'node:timers/promises';
-
 import { whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { Progress } from '../../domain/release/release.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { describeJudgement } from '../../domain/story.ts';
+import { progressQuery } from '../../messages/release.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { pause } from '../../temporal/client/pause.ts';
 import { type PromotionView, viewPromotion } from '../../temporal/client/promotion/promotionClient.ts';
-import { SILENCE_TOLD_AFTER_MS } from '../../temporal/client/release/follow.ts';
+import { answerOf, type FollowEvent, GaveUp } from '../../temporal/client/release/follow.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
-import { refuseStuck } from '../../temporal/client/stuckTask.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
@@ -125,19 +125,16 @@ export async function followPromotion(
   signal: AbortSignal,
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`, 'promotion');
-  const until = Date.now() + timeoutMs;
-  let silentSince: number | undefined;
-  let isTold = false;
+  const following = { temporal, targetId: workflowId, deadline: Date.now() + timeoutMs, signal };
+  let why: GaveUp['why'];
   try {
-    while (!signal.aborted && Date.now() < until) {
-      const seen = await viewPromotion(temporal, workflowId);
-      const progress = seen.state === 'running' ? seen.progress : await readProgress(temporal, workflowId);
-      if (progress !== undefined) {
-        if (isTold) view.show({ kind: 'answering' });
-        silentSince = undefined;
-        isTold = false;
-        view.show({ kind: 'progress', progress, call: null });
-      }
+    for (;;) {
+      const seen = await shown(
+        view,
+        answerOf(following, workflowId, () => lookAt(temporal, workflowId)),
+      );
+      const { progress } = seen;
+      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
       if (seen.state === 'ended') {
         const { result } = seen;
         view.close();
@@ -145,25 +142,37 @@ export async function followPromotion(
         return { exitCode: tellEnding(output, result, dashboardUrl), result };
       }
       if (seen.state !== 'running') throw endedWithoutResult(seen);
-      if (progress === undefined) {
-        await refuseStuck(temporal, workflowId);
-        silentSince ??= Date.now();
-        if (!isTold && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
-          view.show({ kind: 'silent', who: 'worker', since: silentSince });
-          isTold = true;
-        }
-      }
-      await setTimeout(LOOK_MS);
+      await pause(LOOK_MS, signal);
     }
   } catch (error) {
-    throw whileItContinues(error, 'promotion', 'slipway status');
+    if (!(error instanceof GaveUp)) throw whileItContinues(error, 'promotion', 'slipway status');
+    why = error.why;
   } finally {
     view.close();
   }
-  const why = signal.aborted ? 'stopped' : 'timeout';
   const said = why === 'stopped' ? await onStopped?.() : undefined;
   const gaveUp = tellGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
+}
+
+/** Shows the events until there is an answer. */
+async function shown<T>(view: FollowView, events: AsyncGenerator<FollowEvent, T>): Promise<T> {
+  for (;;) {
+    const next = await events.next();
+    if (next.done === true) return next.value;
+    view.show(next.value);
+  }
+}
+
+/** @throws a silent worker's error while the promotion runs. */
+async function lookAt(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<PromotionView & { readonly progress?: Progress | undefined }> {
+  const seen = await viewPromotion(temporal, workflowId, false);
+  if (seen.state === 'ended') return { ...seen, progress: await readProgress(temporal, workflowId) };
+  if (seen.state !== 'running') return seen;
+  return { ...seen, progress: await temporal.client.workflow.getHandle(workflowId).query(progressQuery) };
 }
 
 function endedWithoutResult(seen: PromotionView): SlipwayError {

@@ -76,14 +76,19 @@ function temporalWith(status: string, attempt: number): TemporalConnection {
   return silent;
 }
 
-it('a followed promotion whose worker is silent says so, as a release does', async () => {
-  const silent = testOutput();
+const unreachable = answeringTemporal({
+  workflow: { getHandle: () => ({ describe: () => Promise.reject(grpcError('UNAVAILABLE')) }) },
+});
+
+it.each([
+  ['the worker', temporalWith('RUNNING', 1)],
+  ['Temporal', unreachable],
+])('a promotion is followed on, as a release is, while %s does not answer', async (who, silent) => {
+  const output = testOutput();
   const asked = { ...promotion, timeoutMs: 3_500 };
-  expect(await followPromotion(silent, temporalWith('RUNNING', 1), asked, signal)).toMatchObject({
-    exitCode: 5,
-  });
-  expect(silent.said[0]).toMatch(
-    /… the worker has not answered for 3(\.\d)?s; still trying \(the promotion continues\)$/,
+  expect(await followPromotion(output, silent, asked, signal)).toMatchObject({ exitCode: 5 });
+  expect(output.said[0]).toMatch(
+    new RegExp(`… ${who} has not answered for 3(\\.\\d)?s; still trying \\(the promotion continues\\)$`),
   );
 });
 
@@ -96,7 +101,7 @@ it.each([
   ],
   ['that was terminated', 'SLIPWAY_OUTCOME_UNKNOWN', 'TERMINATED', /its workflow is terminated$/],
 ])('a promotion %s is not followed any longer', async (_, code, status, message) => {
-  const asked = { ...promotion, timeoutMs: 2_000 };
+  const asked = { ...promotion, timeoutMs: 5_000 };
   await expect(followPromotion(output, temporalWith(status, 3), asked, signal)).rejects.toMatchObject({
     code,
     exitCode: 3,

@@ -1,4 +1,4 @@
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { QueryNotRegisteredError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
@@ -51,7 +51,7 @@ const LONGEST_WAIT_MS = 2_000;
 /** The time for one look, which is up to two calls. */
 const CALL_TIMEOUT_MS = 5_000;
 /** A silence shorter than this is not reported: a worker that restarts does not answer for a moment. */
-export const SILENCE_TOLD_AFTER_MS = 3_000;
+const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
  * Follows a release or a rollback to its end. If the worker or Temporal does not answer, reports that and keeps
@@ -208,7 +208,7 @@ async function lookAt(
  * @param workflowId - the workflow that is asked.
  * @throws GaveUp at the deadline, or if the signal is aborted.
  */
-async function* answerOf<T>(
+export async function* answerOf<T>(
   following: Following,
   workflowId: string,
   ask: () => Promise<T>,
@@ -242,7 +242,8 @@ async function whoIsSilent(
   { temporal: { client }, targetId }: Following,
   error: unknown,
 ): Promise<'worker' | 'temporal' | undefined> {
-  if (isWorkerSilent(error)) return 'worker';
+  // A worker that cannot replay the workflow answers with the reason.
+  if (isWorkerSilent(error) || error instanceof QueryNotRegisteredError) return 'worker';
   if (!isTemporalSilent(error)) return undefined;
   // Temporal reports a query that no worker answers as out of time.
   const describe = () => client.workflow.getHandle(targetId).describe();
@@ -256,7 +257,7 @@ function atMost({ deadline }: Following, ms: number): number {
   return Math.min(ms, Math.max(deadline - Date.now(), 0));
 }
 
-class GaveUp extends Error {
+export class GaveUp extends Error {
   readonly why: 'timeout' | 'stopped' | 'unknown';
 
   constructor(why: GaveUp['why']) {

@@ -1,4 +1,5 @@
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { status } from '@grpc/grpc-js';
+import { QueryNotRegisteredError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
@@ -182,6 +183,12 @@ describe('following', () => {
 
   it('continues after an absent worker returns', async () => {
     const events = await collect({ lookup: [grpcError('FAILED_PRECONDITION'), { state: 'ended', row }] });
+    expect(events.at(-1)?.kind).toBe('ended');
+  });
+
+  it('continues while a worker cannot replay the release', async () => {
+    const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', status.INVALID_ARGUMENT);
+    const events = await collect({ lookup: [failed, { state: 'ended', row }] });
     expect(events.at(-1)?.kind).toBe('ended');
   });
 
