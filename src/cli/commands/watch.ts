@@ -1,8 +1,10 @@
 import { loadConfig } from '../../config/loadConfig.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { TargetView } from '../../messages/target.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { pause } from '../../temporal/client/pause.ts';
-import { viewTarget } from '../../temporal/client/target/targetClient.ts';
+import { isUnanswered, viewTarget } from '../../temporal/client/target/targetClient.ts';
+import { isTemporalSilent } from '../../temporal/client/temporalError.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
 import { interruptible } from '../interruption.ts';
@@ -38,10 +40,7 @@ export async function runWatchCommand(
         output.event({ event: 'idle', target: name });
         output.info(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
       }
-      while (watched === undefined && Date.now() < deadline && !signal.aborted) {
-        await pause(LOOK_MS, signal);
-        watched = underWay(await viewTarget(temporal, workflowId), ended);
-      }
+      watched ??= await nextWork(temporal, workflowId, ended, deadline, signal);
       if (watched === undefined) {
         output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
         output.print(output.style.warn(`stopped watching: nothing ran on ${name}`));
@@ -60,16 +59,38 @@ export async function runWatchCommand(
   );
 }
 
+/** Waits for the next release, also while Temporal or the workers restart. `undefined`: none until the deadline. */
+export async function nextWork(
+  temporal: TemporalConnection,
+  workflowId: string,
+  ended: ReadonlySet<string>,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<Watched | undefined> {
+  let watched: Watched | undefined;
+  while (watched === undefined && Date.now() < deadline && !signal.aborted) {
+    await pause(LOOK_MS, signal);
+    try {
+      watched = underWay(await viewTarget(temporal, workflowId), ended);
+    } catch (error) {
+      if (!isUnanswered(error) && !isTemporalSilent(error)) throw error;
+    }
+  }
+  return watched;
+}
+
+interface Watched {
+  readonly id: string;
+  readonly asked: 'release' | 'rollback';
+}
+
 const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
 
 /**
  * The running or next release of a target; else one that ran between two looks.
  * @param ended - the releases that had ended before the first look.
  */
-function underWay(
-  view: TargetView | undefined,
-  ended: ReadonlySet<string>,
-): { readonly id: string; readonly asked: 'release' | 'rollback' } | undefined {
+function underWay(view: TargetView | undefined, ended: ReadonlySet<string>): Watched | undefined {
   if (view === undefined) return undefined;
   const { running, state } = view;
   if (running !== null) return { id: running.releaseId, asked: running.kind };
