@@ -30,7 +30,7 @@ function internal(error: unknown): SlipwayError {
 /** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
-/** A full disk, a temporary folder that cannot be written, or a missing or incomplete file of Slipway itself. */
+/** A full disk, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
@@ -44,6 +44,14 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const hint = 'free space, or set TMPDIR to another folder; then run the command again';
     return new SlipwayError('SLIPWAY_DISK_FULL', full, { place: path, hint });
   }
+  if (syscall === 'mkdtemp') {
+    const hint = 'set TMPDIR to a folder that can be written';
+    return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
+  }
+  if (path !== undefined && (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')) {
+    const hint = 'check its owner and permissions; Slipway’s own folder is set by --home or SLIPWAY_HOME';
+    return new SlipwayError('SLIPWAY_USAGE', `this user may not use a file: ${message}`, { hint });
+  }
   const isMissing = code === 'MODULE_NOT_FOUND' || (code === 'ENOENT' && path?.startsWith(BUILT) === true);
   // The stack of a file that cannot be parsed begins with its name. The workflow bundle ends with its source map.
   if (isMissing || stack.startsWith(BUILT) || message.endsWith('from the provided Workflow Bundle')) {
@@ -52,9 +60,7 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const hint = 'install Slipway again; in its repository: npm ci && npm run build';
     return new SlipwayError('SLIPWAY_INSTALLATION_DAMAGED', what, { place, hint });
   }
-  if (syscall !== 'mkdtemp') return undefined;
-  const hint = 'set TMPDIR to a folder that can be written';
-  return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
+  return undefined;
 }
 
 /**

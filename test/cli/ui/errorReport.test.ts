@@ -105,6 +105,14 @@ describe('printing an error', () => {
     expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: no temporary folder .*\n.*set TMPDIR/u);
   });
 
+  it('reports a file that this user may not write, as in a volume of another owner', () => {
+    const output = testOutput();
+    const message = "EACCES: permission denied, open '/data/platform.lock'";
+    const refused = Object.assign(new Error(message), { code: 'EACCES', path: '/data/platform.lock' });
+    expect(printError(output, refused)).toBe(1);
+    expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: .*platform\.lock'\n.*SLIPWAY_HOME/u);
+  });
+
   it('reports a missing file of Slipway itself, with the command to try', async () => {
     const file = fileURLToPath(new URL('../../../dist/missing.cjs', import.meta.url));
     const { resolve } = createRequire(import.meta.url);
