@@ -104,7 +104,11 @@ export function Running({ snapshot, viewer }: PartProps) {
       </h3>
       {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
       <RunningActions snapshot={snapshot} viewer={viewer} />
-      {progress === undefined ? null : <UnderWay progress={progress} call={call} buildLog={buildLog} />}
+      {progress === undefined ? (
+        <p class="quiet">No worker has reported its progress yet.</p>
+      ) : (
+        <UnderWay progress={progress} call={call} buildLog={buildLog} />
+      )}
     </section>
   );
 }

@@ -309,6 +309,12 @@ describe('the status of a target', () => {
     ]);
   });
 
+  it('says that no worker reports the progress of a release', () => {
+    expect(lines({ view: { state: EMPTY_TARGET, running: RUNNING } })).toContain(
+      'no worker reports its progress; see why: slipway doctor',
+    );
+  });
+
   it('shows a running rollback once, not among what waits', () => {
     const rollback = (to: string) => ({
       requestId: to,
@@ -321,7 +327,7 @@ describe('the status of a target', () => {
         running: { releaseId: 'rollback-2', kind: 'rollback', requestKey: null, workflowId: 'w2', to: null },
       },
     });
-    expect(said.slice(-2)).toEqual([
+    expect(said.filter((line) => /rollback/u.test(line))).toEqual([
       'running  rollback-2',
       'waiting  rollback to revision-0, by ada (claimed)',
     ]);
