@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { SlipwayError } from '../../domain/errors.ts';
@@ -57,7 +57,8 @@ const CACHE = [
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   const { port, uiPort, namespace = 'default', onLog, signal } = options;
-  await mkdir(dirname(options.databaseFile), { recursive: true });
+  const folder = dirname(options.databaseFile);
+  await mkdir(folder, { recursive: true });
   const address = `${HOST}:${port}`;
   const settings: TemporalSettings = {
     address,
@@ -70,9 +71,11 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   };
   const server = await startGuardedServer({
     executable: options.executable,
+    cwd: folder,
     args: [
       ...['server', 'start-dev', '--ip', HOST, '--port', String(port), '--ui-port', String(uiPort)],
-      ...['--db-filename', options.databaseFile, '--log-level', 'error', '--namespace', namespace],
+      // Temporal reads a path as a part of a URL, in which "#", "?" and "%" have a meaning.
+      ...['--db-filename', basename(options.databaseFile), '--log-level', 'error', '--namespace', namespace],
       ...TUNING,
       ...CACHE,
       ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),

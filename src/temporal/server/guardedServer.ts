@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 export interface ServerProcess {
   readonly executable: string;
   readonly args: readonly string[];
+  /** Where it runs. Default: where this process runs. */
+  readonly cwd?: string;
   /** Resolves if the server serves; else rejects. */
   readonly serves: () => Promise<void>;
   readonly onLog?: (line: string) => void;
@@ -36,7 +38,7 @@ const LAST_LINES = 8;
  */
 export async function startGuardedServer(options: ServerProcess): Promise<GuardedServer> {
   const { serves, onLog, signal } = options;
-  const child = spawnGuarded(options.executable, options.args);
+  const child = spawnGuarded(options);
   const lastLines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
@@ -81,12 +83,13 @@ export async function startGuardedServer(options: ServerProcess): Promise<Guarde
   }
 }
 
-function spawnGuarded(executable: string, args: readonly string[]) {
+function spawnGuarded({ executable, args, cwd }: ServerProcess) {
   const fromSource = import.meta.url.endsWith('.ts');
   const guard = new URL(fromSource ? './serverGuard.ts' : './serverGuard.js', import.meta.url);
-  const node = fromSource ? ['--import', 'tsx'] : [];
+  const node = fromSource ? ['--import', import.meta.resolve('tsx')] : [];
   return spawn(process.execPath, [...node, fileURLToPath(guard), executable, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
+    cwd,
   });
 }
