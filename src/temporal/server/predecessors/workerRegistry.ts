@@ -90,10 +90,16 @@ function isDead(path: string): Promise<boolean> {
   });
 }
 
+/** The limit of the system's `sun_path`, without its last byte. */
+const SOCKET_PATH_MAX_BYTES = process.platform === 'linux' ? 107 : 103;
+
 /** A socket's path is limited to about 100 characters. A relative path is often shorter. */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path);
-  return fromHere.length < path.length ? fromHere : path;
+  const short = fromHere.length < path.length ? fromHere : path;
+  // Node 20 cuts a longer one without an error.
+  if (Buffer.byteLength(short) > SOCKET_PATH_MAX_BYTES) throw new Error(`${path} is too long for a socket`);
+  return short;
 }
 
 /** The boot id of the machine's kernel. On systems other than Linux, only the host name. */

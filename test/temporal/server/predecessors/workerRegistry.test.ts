@@ -82,3 +82,8 @@ it('workers of another task queue, and of another machine that shares the home, 
 it('two workers of one process have two identities', () => {
   expect(workerIdentity()).not.toBe(workerIdentity());
 });
+
+it('a home whose path is too long for a socket is refused, because Node would cut the path', async () => {
+  home = join(home, 'h'.repeat(110));
+  await expect(worker()).rejects.toThrow(/is too long for a socket/u);
+});
