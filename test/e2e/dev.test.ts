@@ -103,7 +103,8 @@ describe('everything on one machine', () => {
   });
 });
 
-const home = (): string => join(folder, 'home');
+/** Temporal reads "#" in a path as the end of it. */
+const home = (): string => join(folder, 'home #1');
 
 function config(): object {
   return {
@@ -139,9 +140,10 @@ async function workerProcess(): Promise<number> {
   }
 }
 
-/** Temporal's process: the newest one with its database, because its guard, which is older, has the same arguments. */
+/** Temporal's process: the newest one with its port, because its guard, which is older, has the same arguments. */
 function temporalProcess(): number {
-  return Number(execFileSync('pgrep', ['--newest', '--full', join(home(), 'temporal', 'temporal.db')]));
+  const [, port = ''] = (ready['temporal'] ?? '').split(':');
+  return Number(execFileSync('pgrep', ['--newest', '--full', `start-dev .*--port ${port} `]));
 }
 
 interface Deployment {
