@@ -226,8 +226,13 @@ export interface Activities {
       },
   ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
 
-  /** Reads the targets of a promotion: their workflows' state, and what serves on `from` and `to`. */
-  lookAtLine(input: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>): Promise<Attempted<{ line: Line }>>;
+  /**
+   * Reads the targets of a promotion: their workflows' state, and what serves on `from` and `to`.
+   * @param input - `store`: has the state of targets that Temporal no longer has. Runs of earlier versions lack it.
+   */
+  lookAtLine(
+    input: Pick<PromotionRequest, 'from' | 'to' | 'downstream'> & Partial<Pick<PromotionRequest, 'store'>>,
+  ): Promise<Attempted<{ line: Line }>>;
 
   /** The size of an artifact, by its identity. Fails if it is not in the store. */
   findArtifact(input: {

@@ -62,7 +62,7 @@ export function createActivities(
     ...releases,
     ...revisionPollerActivities(connections, rates, pause, shuttingDown, observers.onPolled),
     ...judgeActivities(connections, place),
-    ...lineActivities(releases, pollUntil, place),
+    ...lineActivities(releases, pollUntil, place, openArtifactStore),
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
     ...noticeActivities(connections, dashboard),

@@ -47,7 +47,7 @@ export function rehearsalActivities(
     ...releases,
     runCheck,
     ...watchActivities({ ...releases, runCheck, now }),
-    ...lineActivities(releases, pollUntil, EVERYBODY_AT_ONCE),
+    ...lineActivities(releases, pollUntil, EVERYBODY_AT_ONCE, () => outside.openStore()),
     async judgeCandidate({ inputs, settings }) {
       const at = await now();
       const found = outcomes.happens('judge', { now: at }, () => true);

@@ -246,9 +246,10 @@ function betweenWorlds(
   const neverShutDown = pollsUntilShutdown(never, pause);
   const polled = { controlPlane: ({ controlPlane }: TargetSpec) => worldAt(controlPlane).polled };
   const { watchRevision } = watchActivities(inWorlds);
-  const line = lineActivities(inWorlds, neverShutDown, place);
+  const openStore = (store: string) => memoryStore(worldAt(store).kept);
+  const line = lineActivities(inWorlds, neverShutDown, place, openStore);
   const hooks = hookActivities();
-  const recovery = recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown);
+  const recovery = recoveryActivities(openStore, neverShutDown);
   return track({
     ...line,
     ...revisionPollerActivities(polled, new RequestRates(), pause, never),

@@ -39,7 +39,8 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
           if (!(error instanceof WorkflowNotFoundError)) throw error;
           throw new SlipwayError(
             'SLIPWAY_TARGET_NEVER_RELEASED',
-            `"${order.target}" has never taken a release`,
+            `Temporal has no target "${order.target}": it has never taken a release, or was deleted`,
+            { hint: `see which: slipway status ${order.target}` },
           );
         }
       }),

@@ -1,5 +1,7 @@
 import { Context } from '@temporalio/activity';
 
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { readTargetRecord } from '../../artifact/targetRecord.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
@@ -23,23 +25,32 @@ export function lineActivities(
   { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
   pollUntil: PollUntil,
   place: Place,
+  openStore: (url: string) => Pick<ArtifactStore, 'getRecord'>,
 ): Untracked<
   Pick<
     Activities,
     'lookAtLine' | 'submitToTarget' | 'awaitRelease' | 'withdrawSubmission' | 'rollBackTarget' | 'holdTarget'
   >
 > {
-  const see = async (target: TargetSpec, asksControlPlane: boolean): Promise<TargetSeen> => {
+  const see = async (target: TargetSpec, asksControlPlane: boolean, store?: string): Promise<TargetSeen> => {
     const deployment = asksControlPlane ? (await findDeployment({ target })).deployment : null;
-    return seeTarget(target.name, (await viewOf(target)) ?? null, deployment, target.agentUrl);
+    const answer = (await viewOf(target)) ?? (await forgotten(target, store));
+    return seeTarget(target.name, answer, deployment, target.agentUrl);
   };
-  const seeAll = (targets: readonly TargetSpec[]) => Promise.all(targets.map((target) => see(target, false)));
+  /** The state of a target that Temporal no longer has. */
+  const forgotten = async (target: TargetSpec, store: string | undefined) => {
+    if (store === undefined) return null;
+    const kept = await readTargetRecord(openStore(store), targetWorkflowId(target));
+    return kept === undefined ? null : { state: kept.state, running: null };
+  };
+  const seeAll = (targets: readonly TargetSpec[], store?: string) =>
+    Promise.all(targets.map((target) => see(target, false, store)));
   return {
-    lookAtLine: async ({ from, to, downstream }) => ({
+    lookAtLine: async ({ from, to, downstream, store }) => ({
       line: {
-        from: await see(from, true),
-        to: await see(to, true),
-        downstream: await seeAll(downstream),
+        from: await see(from, true, store),
+        to: await see(to, true, store),
+        downstream: await seeAll(downstream, store),
       },
     }),
 
@@ -49,8 +60,8 @@ export function lineActivities(
         const taken = (await viewOf(request.target))?.state.submissions.find(({ id }) => id === submission);
         if (taken?.answer !== undefined) return { answer: taken.answer };
         // The wait for its place may have been long.
-        const gone = whyGone(candidate, await see(candidate.from, true));
-        const stopped = whyStopped(await seeAll(downstream));
+        const gone = whyGone(candidate, await see(candidate.from, true, request.recordStore));
+        const stopped = whyStopped(await seeAll(downstream, request.recordStore));
         const why = gone ?? stopped;
         if (why !== undefined) {
           await place.leave();

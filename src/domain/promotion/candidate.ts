@@ -138,7 +138,7 @@ export interface TargetSeen {
 
 /**
  * Combines the two reports about a target.
- * @param answer - the workflow's view; `null` if it has never accepted a release.
+ * @param answer - the workflow's view, or the state in the artifact store; `null` if it has never accepted a release.
  * @param deployment - the control plane's; `null` if there is none or it was not read.
  */
 export function seeTarget(

@@ -221,6 +221,7 @@ async function judgePreview(
       from: target,
       to: baseline,
       downstream: [],
+      store: recordStore,
     });
     const sides = { baseline: sideOf(baseline, seen.line.to), candidate: sideOf(target, seen.line.from) };
     if (sides.baseline === null || sides.candidate === null) {

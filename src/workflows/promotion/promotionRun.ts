@@ -35,12 +35,12 @@ export async function lookAtTarget(run: PromotionRun, side: 'from' | 'to'): Prom
 }
 
 function look(
-  { journal }: PromotionRun,
+  { journal, request: { store } }: PromotionRun,
   subject: string,
   asked: Pick<PromotionRequest, 'from' | 'to' | 'downstream'>,
 ): Promise<Line> {
   return journal.step('candidate', subject, async (activities) => {
-    const { line, attempt } = await activities.lookAtLine(asked);
+    const { line, attempt } = await activities.lookAtLine({ ...asked, store });
     const serves = line.from.artifact === null ? 'nothing of ours' : shortArtifact(line.from.artifact);
     return { result: line, attempt, detail: `${serves} serves on ${asked.from.name}` };
   });

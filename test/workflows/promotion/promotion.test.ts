@@ -56,6 +56,18 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('already');
   });
 
+  it('promotes from a target whose runs Temporal has deleted, by its state in the artifact store', async () => {
+    const { canary, production } = await under.line();
+    await canary.terminate();
+    await canary.forget();
+    const changes = { store: `file:///${canary.world.id}` };
+    expect(await under.promotions.promote(canary, production, changes)).toMatchObject({
+      outcome: 'released',
+      artifact: identity('b'),
+    });
+    under.harness.forget(canary);
+  });
+
   it('is rejected if there is no verified artifact', async () => {
     const fresh = under.harness.newTarget();
     const { canary, production } = await under.line();

@@ -10,6 +10,8 @@ import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { readForgotten } from '../target/forgottenTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 const TURNS_MAX = 200;
@@ -69,14 +71,19 @@ async function plannedPromotions(
 /** The targets' own states: the serving revision is the one that a target last recorded. */
 async function seenTargets(
   context: CommandContext,
-  { config }: LoadedConfig,
+  file: LoadedConfig,
   temporal: TemporalConnection,
 ): Promise<ReadonlyMap<string, TargetSeen>> {
   const seen = new Map<string, TargetSeen>();
-  for (const name of Object.keys(config.targets)) {
-    const { spec, workflowId } = await chooseTargetSpec(context, config, name);
+  for (const name of Object.keys(file.config.targets)) {
+    const { spec, workflowId } = await chooseTargetSpec(context, file.config, name);
     const view = await viewTarget(temporal, workflowId);
-    const target = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
+    const kept =
+      view === undefined
+        ? await readForgotten(context, () => artifactStoreOf(file, context), workflowId)
+        : undefined;
+    const answer = view ?? (kept && { state: kept.state, running: null }) ?? null;
+    const target = seeTarget(name, answer, null, spec.agentUrl ?? 'as the control plane says');
     const { activeRevisionId: servingRevisionId } = target;
     seen.set(name, { ...target, servingRevisionId, deploymentId: spec.deploymentId ?? spec.deployment });
   }
