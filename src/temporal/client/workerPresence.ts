@@ -27,9 +27,8 @@ export async function pollingWorkers(
     describePollers(temporal, taskQueue, WORKFLOWS, version),
     ...pollQueues(taskQueue).map((queue) => describePollers(temporal, queue, ACTIVITIES, version)),
   ]);
-  const workers = pollingAt(Date.now(), queues);
-  if (workers.length > 0 || queues.some(({ pollers }) => pollers.length === 0)) return workers;
-  // This machine's clock may be ahead.
+  if (queues.some((queue) => counted(queue).length === 0)) return [];
+  // This machine's clock may be wrong.
   return pollingAt(await temporalTime(temporal), queues);
 }
 
@@ -120,6 +119,23 @@ export async function routedVersions(temporal: TemporalConnection): Promise<read
 }
 
 /**
+ * Requires workers of every version that gets a share of new work.
+ * @param others - versions that also need workers.
+ * @returns the {@link pollingWorkers}.
+ * @throws SlipwayError SLIPWAY_NO_WORKER
+ */
+export async function requireEachVersion(
+  temporal: TemporalConnection,
+  patienceMs?: number,
+  others: readonly string[] = [],
+): Promise<readonly string[]> {
+  const workers = await requireWorker(temporal, patienceMs);
+  for (const version of new Set([...(await routedVersions(temporal)), ...others]))
+    await requireWorker(temporal, patienceMs, version);
+  return workers;
+}
+
+/**
  * @param patienceMs - how long to wait for a worker. Default: 4,000.
  * @param version - see {@link pollingWorkers}.
  * @returns the {@link pollingWorkers}.
@@ -135,10 +151,10 @@ export async function requireWorker(
     const workers = await pollingWorkers(temporal, version);
     if (workers.length > 0) return workers;
     if (Date.now() >= deadline) {
-      const [current] = await routedVersions(temporal);
+      const [current, ramping] = await routedVersions(temporal);
       const wanted = version ?? current;
-      const isCurrent = wanted === current ? ', which is current,' : '';
-      const of = wanted === undefined ? '' : ` of version ${wanted}${isCurrent}`;
+      const gets = wanted === current ? ', which is current,' : wanted === ramping ? ', which ramps,' : '';
+      const of = wanted === undefined ? '' : ` of version ${wanted}${gets}`;
       const what = `no worker${of} polls the task queue "${temporal.settings.taskQueue}"`;
       const at = await lastPoll(temporal, version);
       const agoMs = at === 0 ? 0 : (await temporalTime(temporal)) - at;

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { lastPoll, pollingWorkers, requireWorker } from '../../../src/temporal/client/workerPresence.ts';
+import {
+  lastPoll,
+  pollingWorkers,
+  requireEachVersion,
+  requireWorker,
+} from '../../../src/temporal/client/workerPresence.ts';
 
 interface Clocks {
   /** When the workers polled, by Temporal's clock. Default: now. */
@@ -81,15 +86,24 @@ it('counts only workers of the versions that get work, and names the current one
   await expect(requireWorker(polled('v2', 'v3'), 0, 'v1')).rejects.toMatchObject({
     message: 'no worker of version v1 polls the task queue "slipway"',
   });
+  expect(await requireEachVersion(polled('v2', 'v3'), 0)).toEqual(['v2', 'v3']);
+  // A share of the work goes to the version that ramps.
+  await expect(requireEachVersion(polled('v2'), 0)).rejects.toMatchObject({
+    message: 'no worker of version v3, which ramps, polls the task queue "slipway"',
+  });
 });
 
-it('judges by Temporal’s clock, so that a clock here that is ahead hides no worker', async () => {
-  const temporalClock = (): number => Date.now() - 100_000;
-  const temporal = polledBy(
-    { slipway: ['worker'], 'slipway-polls': ['worker'], 'slipway-restore-polls': ['worker'] },
-    { temporalClock },
-  );
-  expect(await requireWorker(temporal, 0)).toEqual(['worker']);
+it('judges by Temporal’s clock, so that a wrong clock here neither hides a worker nor shows a killed one', async () => {
+  const polled = (clocks: Clocks) =>
+    polledBy(
+      { slipway: ['worker'], 'slipway-polls': ['worker'], 'slipway-restore-polls': ['worker'] },
+      clocks,
+    );
+  const behind = (): number => Date.now() - 100_000;
+  expect(await requireWorker(polled({ temporalClock: behind }), 0)).toEqual(['worker']);
+  const ahead = (): number => Date.now() + 100_000;
+  const killed = polled({ polledAt: Date.now(), temporalClock: ahead });
+  await expect(requireWorker(killed, 0)).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
 });
 
 it('names the last poll by Temporal’s clock if no worker polls', async () => {

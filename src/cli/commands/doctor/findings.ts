@@ -18,7 +18,7 @@ import {
 } from '../../../temporal/client/searchAttributes.ts';
 import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
-import { requireWorker, routedVersions } from '../../../temporal/client/workerPresence.ts';
+import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
 import { runningPinned } from '../../../temporal/versions/runningWork.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../../context.ts';
@@ -145,10 +145,8 @@ async function* workerFinding(
   temporal: TemporalConnection,
   taskQueue: string,
 ): AsyncGenerator<Finding, void> {
-  const workers = await requireWorker(temporal, 0);
   const pinned = (await runningPinned(temporal)).flatMap(({ buildId }) => buildId ?? []);
-  for (const version of new Set([...(await routedVersions(temporal)), ...pinned]))
-    await requireWorker(temporal, 0, version);
+  const workers = await requireEachVersion(temporal, 0, pinned);
   yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }
 

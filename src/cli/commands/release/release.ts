@@ -12,7 +12,7 @@ import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import { submitRelease, viewTarget } from '../../../temporal/client/target/targetClient.ts';
-import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
@@ -180,7 +180,7 @@ async function prepareRequest(
   // This is before packing, which takes a while, so that a missing worker is reported at once.
   const [[requestedBy, source]] = await Promise.all([
     order.origin ?? readOrigin(context, order),
-    requireWorker(temporal),
+    requireEachVersion(temporal),
   ]);
   await makeHome(context.home);
   const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);

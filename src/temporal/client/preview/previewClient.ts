@@ -43,7 +43,7 @@ import {
   temporalError,
   unansweredRequest,
 } from '../temporalError.ts';
-import { noWorker, requireWorker } from '../workerPresence.ts';
+import { noWorker, requireEachVersion } from '../workerPresence.ts';
 
 export interface ListedPreview extends PreviewSummary {
   readonly workflowId: string;
@@ -67,7 +67,7 @@ export async function pushPreview(
   const { client, settings } = temporal;
   const { target, recordStore } = asked;
   const spec: PreviewSpec = { ...terms, target, recordStore };
-  await requireWorker(temporal);
+  await requireEachVersion(temporal);
   const from = Date.now();
   try {
     const push = async (): Promise<PreviewAnswer> => {

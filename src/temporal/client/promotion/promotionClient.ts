@@ -24,7 +24,7 @@ import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireWorker } from '../workerPresence.ts';
+import { requireEachVersion } from '../workerPresence.ts';
 
 /** The result of starting a promotion: a new run, or the running one with the same name. */
 export interface PromotionStarted {
@@ -39,7 +39,7 @@ export async function startPromotion(
 ): Promise<PromotionStarted> {
   const { client, settings } = temporal;
   const workflowId = promotionWorkflowId(request);
-  await requireWorker(temporal);
+  await requireEachVersion(temporal);
   try {
     await client.workflow.start(
       WORKFLOW_TYPES.promotion,

@@ -18,7 +18,7 @@ import {
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { ifSealed, isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireWorker } from '../workerPresence.ts';
+import { requireEachVersion } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
@@ -150,7 +150,7 @@ export async function triggerSchedule(
 ): Promise<void> {
   const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
   const { client, settings } = temporal;
-  await requireWorker(temporal);
+  await requireEachVersion(temporal);
   try {
     await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
       workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
