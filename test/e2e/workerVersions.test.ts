@@ -108,6 +108,7 @@ it('a version that would break replay: releases end on the old one, targets move
   expect((await next.ran('worker', 'rollout', '--ramp', '5')).text).toContain(`${second}  ramping (5 %)`);
   const ended = await project.ran('worker', 'rollout', '--back');
   expect(ended.text).toContain('the ramp has ended');
+  expect((await project.ran('worker', 'rollout', '--ramp', '0')).text).toContain('no version ramps');
   expect(ended.text).toContain(`${first}  current: takes new work; 1 running release; this installation`);
 
   const current = await next.ran('worker', 'rollout', '--current');
