@@ -191,6 +191,8 @@ it('a version that only adds: messages and results pass between the two, and str
   stack.proxy.rule = PASS;
   const alone = `no worker of version ${second} polls the task queue`;
   await eventually(async () => expect((await project.ran('doctor')).text).toContain(alone), GONE_WITHIN_MS);
+  expect((await project.ran('status')).text).toContain(alone);
+  expect((await project.ran('watch', '--timeout', '10s')).text).toContain(alone);
   const refused = await next.ran('worker', 'rollout', '--current');
   expect(refused.text).toContain(alone);
   expect(refused.code).toBe(6);

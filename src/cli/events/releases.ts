@@ -127,7 +127,12 @@ export interface ReleaseSections {
       readonly interventions: readonly InterventionRecord[];
     } & UnderWay;
     /** The worker or Temporal has not answered for a while. The command keeps asking. */
-    readonly silent: { readonly who: 'worker' | 'temporal'; readonly since: Instant };
+    readonly silent: {
+      readonly who: 'worker' | 'temporal';
+      readonly since: Instant;
+      /** Why, and the next command, if no worker polls that could answer. Absent: one does, or Temporal is silent. */
+      readonly why?: string;
+    };
     /** The worker or Temporal answers again. */
     readonly answering: object;
     /** The release or the rollback has ended. */

@@ -54,7 +54,12 @@ export class FollowView {
         this.#showProgress(event.progress, event.call);
         return;
       case 'silent':
-        this.#output.event({ event: 'silent', who: event.who, since: new Date(event.since).toISOString() });
+        this.#output.event({
+          event: 'silent',
+          who: event.who,
+          since: new Date(event.since).toISOString(),
+          why: event.why,
+        });
         this.#wait(() => `  … ${silence(event, this.#what, Date.now())}`);
         return;
       case 'answering':
@@ -203,5 +208,6 @@ const NOTHING = JSON.stringify({ call: null, buildLog: [], interventions: [] });
 
 function silence(event: FollowEvent & { kind: 'silent' }, what: string, now: number): string {
   const who = event.who === 'worker' ? 'the worker' : 'Temporal';
-  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the ${what} continues)`;
+  const why = event.why === undefined ? '' : `: ${event.why}`;
+  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the ${what} continues)${why}`;
 }

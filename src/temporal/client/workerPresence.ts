@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+
 import { formatDuration } from '../../domain/duration.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -169,6 +171,33 @@ export async function requireWorker(
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
+
+/** Why nothing answers for a workflow, and the next command; `undefined` if workers poll that could. */
+export async function whyNoAnswer(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<string | undefined> {
+  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
+  return callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS)
+    .then((described) => requireWorker(temporal, 0, pinnedVersion(described)))
+    .then(
+      () => undefined,
+      onSlipwayError(({ code, message, hint }) =>
+        code === 'SLIPWAY_NO_WORKER' ? `${message}: ${hint}` : undefined,
+      ),
+    );
+}
+
+/** The version of workers that a release or a rollback is pinned to; `undefined` if it is not pinned. */
+export function pinnedVersion({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): string | undefined {
+  const { behavior, deploymentVersion, versioningOverride } = raw.workflowExecutionInfo?.versioningInfo ?? {};
+  const version =
+    versioningOverride?.pinned?.version ?? (Number(behavior) === PINNED ? deploymentVersion : undefined);
+  return version?.buildId ?? undefined;
+}
+
+/** Temporal's `VersioningBehavior`, which none of our dependencies exports. */
+const PINNED = 1;
 
 const START =
   'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE';

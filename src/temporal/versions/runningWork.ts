@@ -2,6 +2,7 @@ import { WORKFLOW_TYPES, type WorkflowName } from '../../messages/workflowTypes.
 import { callOrNone, callTemporal, type TemporalConnection } from '../client/connection.ts';
 import { eachRunning } from '../client/listRunning.ts';
 import { isGone } from '../client/temporalError.ts';
+import { pinnedVersion } from '../client/workerPresence.ts';
 import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
 import { fetchHistory } from '../history/fetchHistories.ts';
 
@@ -21,9 +22,7 @@ export async function runningPinned(temporal: TemporalConnection): Promise<reado
     const described = await callOrNone(temporal, isGone, describe);
     // It has just ended.
     if (described === undefined) continue;
-    const info = described.raw.workflowExecutionInfo?.versioningInfo;
-    const version = info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion;
-    found.push({ workflowId, runId, buildId: version?.buildId ?? undefined });
+    found.push({ workflowId, runId, buildId: pinnedVersion(described) });
   }
   return found;
 }

@@ -54,6 +54,8 @@ describe('following, as text', () => {
   it('says during a silence that the rollback continues, if one is followed', () => {
     const silent = { kind: 'silent', who: 'worker', since: Date.now() } as const;
     expect(shown([silent], false, false, 'rollback').said.join('\n')).toContain('(the rollback continues)');
+    const alone = { ...silent, why: 'no worker polls: start one' };
+    expect(shown([alone], false, false).said.join('\n')).toContain('continues): no worker polls: start one');
   });
 
   it('starts again if a rollback follows a release', () => {

@@ -107,7 +107,7 @@ function targetLines(
 
 /** What runs, and what waits for that. */
 function workLines(
-  { target, progress, call, buildLog }: TargetStatus,
+  { target, progress, whyNoProgress, call, buildLog }: TargetStatus,
   { state, running }: TargetView,
   now: number,
   style: Style,
@@ -119,7 +119,7 @@ function workLines(
     ...(shown === undefined ? [] : runningLines(shown, now, style, columns)),
     ...(running === null || shown !== undefined
       ? []
-      : [`    ${style.warn('no worker reports its progress; see why: slipway doctor')}`]),
+      : [`    ${style.warn(whyNoProgress ?? 'no worker reports its progress; see why: slipway doctor')}`]),
     ...waitingRollbacks(state, running).map(({ to, requestedBy }) => {
       const what = `rollback to ${to ?? 'the newest verified revision'}`;
       return `  waiting  ${what}, by ${nameAndMark(requestedBy)}`;

@@ -12,6 +12,7 @@ import { seeGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import { whyNoAnswer } from '../../../temporal/client/workerPresence.ts';
 import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
@@ -34,6 +35,8 @@ export interface TargetStatus
   readonly hooks: readonly TargetHook[];
   /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
+  /** Why the running release does not answer, and the next command. Absent: it does, or workers poll that could. */
+  readonly whyNoProgress?: string | undefined;
   /** What is known without the target; absent if the target answered. */
   readonly unanswered?: Unanswered;
 }
@@ -125,15 +128,15 @@ function withReport({ state, running }: TargetView, report: GuardReport | null):
 async function askTarget(
   temporal: TemporalConnection,
   workflowId: string,
-): Promise<Pick<TargetStatus, 'view' | 'progress'> | SlipwayError | undefined> {
+): Promise<Pick<TargetStatus, 'view' | 'progress' | 'whyNoProgress'> | SlipwayError | undefined> {
   try {
     const view = await viewTarget(temporal, workflowId);
     if (view === undefined) return undefined;
     const { running } = view;
-    return {
-      view,
-      progress: running === null ? undefined : await readProgress(temporal, running.workflowId),
-    };
+    if (running === null) return { view, progress: undefined };
+    const progress = await readProgress(temporal, running.workflowId);
+    if (progress !== undefined) return { view, progress };
+    return { view, progress, whyNoProgress: await whyNoAnswer(temporal, running.workflowId) };
   } catch (error) {
     if (isUnanswered(error)) return error;
     return sealed(error);

@@ -11,6 +11,7 @@ import type { TemporalConnection } from '../connection.ts';
 import { refuseStuck, startAgain } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { pause } from '../pause.ts';
+import { whyNoAnswer } from '../workerPresence.ts';
 import { HistoryNews } from './historyNews.ts';
 import { runningCallOf } from './pastReleases.ts';
 
@@ -18,8 +19,16 @@ export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
   | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
-  /** Temporal or the worker has not answered since then (milliseconds since 1970). The release goes on if it can. */
-  | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
+  /**
+   * Temporal or the worker has not answered since then (milliseconds since 1970). The release goes on if it can. `why`:
+   * no worker polls that could answer.
+   */
+  | {
+      readonly kind: 'silent';
+      readonly who: 'worker' | 'temporal';
+      readonly since: number;
+      readonly why?: string;
+    }
   | { readonly kind: 'answering' }
   | { readonly kind: 'ended'; readonly ending: Ending }
   /** The target answered the rollback request only now, and nothing runs for it. */
@@ -215,7 +224,7 @@ export async function* answerOf<T>(
 ): AsyncGenerator<FollowEvent, T> {
   const { temporal, deadline, signal } = following;
   let silentSince: number | undefined;
-  let reported: 'worker' | 'temporal' | undefined;
+  let reported: string | undefined;
   for (;;) {
     if (signal?.aborted === true) throw new GaveUp('stopped');
     if (Date.now() >= deadline) throw new GaveUp('timeout');
@@ -227,10 +236,13 @@ export async function* answerOf<T>(
       const who = await whoIsSilent(following, error);
       if (who === undefined) throw temporalError(error, temporal.settings);
       silentSince ??= Date.now();
-      if (reported !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
-        if (who === 'worker') await refuseStuck(temporal, workflowId);
-        reported = who;
-        yield { kind: 'silent', who, since: silentSince };
+      if (Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+        if (who === 'worker' && reported?.startsWith(who) !== true) await refuseStuck(temporal, workflowId);
+        // Temporal shows the polls of a killed worker for a while.
+        const why = who === 'worker' ? await whyNoAnswer(temporal, workflowId) : undefined;
+        const news = `${who}${why === undefined ? '' : ' is gone'}`;
+        if (reported !== news) yield { kind: 'silent', who, since: silentSince, ...(why && { why }) };
+        reported = news;
       }
     }
     await pause(atMost(following, LOOK_MS), signal);
