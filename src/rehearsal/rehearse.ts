@@ -27,7 +27,6 @@ export interface RehearseOptions {
 /** The result of a rehearsal. Instants are milliseconds since 1970, in skipped time. */
 export interface Rehearsed {
   readonly startedAt: number;
-  readonly endedAt: number;
   /** The injections that nothing reached. */
   readonly unmet: readonly Injection[];
 }
@@ -91,9 +90,8 @@ export async function rehearse(
     signal?.throwIfAborted();
     const startedAt = await time.now();
     outcomes.begin(startedAt);
-    const endedAt = startedAt + rehearsal.days * DAY_MS;
-    await play.until(startedAt, endedAt);
-    return { startedAt, endedAt, unmet: outcomes.unmet };
+    await play.until(startedAt, startedAt + rehearsal.days * DAY_MS);
+    return { startedAt, unmet: outcomes.unmet };
   } finally {
     signal?.removeEventListener('abort', interrupted);
     ending.abort();

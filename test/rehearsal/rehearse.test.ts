@@ -41,7 +41,6 @@ describe('a rehearsal', () => {
     if (typeof server === 'string') return skip(server);
     logOnStderr('ERROR');
     const { told, rehearsed } = await rehearseWeek(server);
-    expect(rehearsed.endedAt - rehearsed.startedAt).toBe(7 * DAY_MS);
 
     const released = told.find((one) => one.kind === 'release');
     expect(released).toMatchObject({ target: 'canary', result: { outcome: 'released' } });

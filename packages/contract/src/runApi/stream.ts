@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 import { publicRunApi } from '../endpoint.ts';
 import { oneOf, queryList } from '../scalars.ts';
-import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
 
 /**
@@ -52,21 +51,6 @@ export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
 const ThreadStreamQuery = z.object({
   stream_mode: queryList(z.array(ThreadStreamMode).min(1)).default(['run_modes']),
 });
-
-/** The data of every stream's first event: its run (contract 001, "Events"). */
-export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });
-
-/** The data of the `error` event, as on the public servers, which ends a failed run's stream. */
-export const ErrorEvent = z.looseObject({ error: z.string(), message: z.string().nullish() });
-
-/** The data of the `feedback` event: key to pre-signed link. */
-export const FeedbackEvent = FeedbackLinks;
-
-/** The data of a `messages` event: a message chunk with its metadata; `graph_node` is the node's name. */
-export const MessagesEvent = z.tuple([
-  z.looseObject({ content: z.unknown().optional() }),
-  z.looseObject({ graph_node: z.string().nullish() }),
-]);
 
 /** A thread's stream (public client). */
 export const STREAM_ENDPOINTS = {

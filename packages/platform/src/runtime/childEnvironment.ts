@@ -50,20 +50,20 @@ const PACKAGE_MANAGER_VARIABLES = new Set([
  * `node_modules/.bin` directories: under `npm run`, sources could otherwise use the platform's tools without
  * declaring them.
  */
-export function agentBaseEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
+export function agentBaseEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const name of MACHINE_VARIABLES) {
-    const value = from[name];
+    const value = process.env[name];
     if (value !== undefined) environment[name] = value;
   }
-  environment['PATH'] = searchPath(from['PATH'] ?? '');
+  environment['PATH'] = searchPath(process.env['PATH'] ?? '');
   return environment;
 }
 
 /** The environment of install and build commands: {@link agentBaseEnvironment} and the package managers' variables. */
-export function buildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
-  const environment = agentBaseEnvironment(from);
-  for (const [name, value] of Object.entries(from)) {
+export function buildEnvironment(): Record<string, string> {
+  const environment = agentBaseEnvironment();
+  for (const [name, value] of Object.entries(process.env)) {
     if (value !== undefined && PACKAGE_MANAGER_VARIABLES.has(name.toLowerCase())) environment[name] = value;
   }
   return { ...environment, ...WITHOUT_TERMINAL };
@@ -77,8 +77,8 @@ export const CONTAINED_HOME = '/run/slipway-home';
 const OF_REGISTRY = /^npm_config_(registry|strict_ssl)$/i;
 
 /** The environment of commands in a container: nothing of this machine but the package registry's address. */
-export function containedBuildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
-  const registry = Object.entries(from).filter(([name]) => OF_REGISTRY.test(name));
+export function containedBuildEnvironment(): Record<string, string> {
+  const registry = Object.entries(process.env).filter(([name]) => OF_REGISTRY.test(name));
   return {
     ...(Object.fromEntries(registry) as Record<string, string>),
     ...WITHOUT_TERMINAL,

@@ -12,8 +12,8 @@ export type MasterKey = Buffer;
 const MASTER_KEY_FILE = 'master.key';
 
 /** Whether the master key comes from the environment instead of its file. */
-export function isMasterKeyGiven(env: NodeJS.ProcessEnv = process.env): boolean {
-  return (env['SLIPWAY_MASTER_KEY'] ?? '') !== '';
+export function isMasterKeyGiven(): boolean {
+  return (process.env['SLIPWAY_MASTER_KEY'] ?? '') !== '';
 }
 
 /**

@@ -38,11 +38,11 @@ export type Docker = (call: DockerCall) => Promise<DockerEnd>;
  * asked to do. A failure of the command or the engine is a result, never a rejection.
  * @param command - its name or path.
  */
-export function createDocker(command: string, from: NodeJS.ProcessEnv = process.env): Docker {
-  const ofDocker = Object.entries(from).flatMap(([name, value]) =>
+export function createDocker(command: string): Docker {
+  const ofDocker = Object.entries(process.env).flatMap(([name, value]) =>
     value !== undefined && OF_DOCKER.test(name) ? [[name, value]] : [],
   );
-  const base = { ...agentBaseEnvironment(from), ...(Object.fromEntries(ofDocker) as Record<string, string>) };
+  const base = { ...agentBaseEnvironment(), ...(Object.fromEntries(ofDocker) as Record<string, string>) };
   return async ({ args, env, input, timeoutMs = 60_000, signal, onLine, watch }) => {
     const lines = { stdout: [] as string[], stderr: [] as string[] };
     const end = await runCommand({
