@@ -111,9 +111,12 @@ export function lastWords({ code, stdout, stderr }: DockerEnd): string {
 }
 
 const PULL_TIMEOUT_MS = 15 * 60_000;
-/** An option of the command, or what Podman reads from the machine's disk or from another engine instead of a registry. */
+/**
+ * An option of the command, what Podman reads from the machine's disk or from another engine instead of a registry, or
+ * a revision's own name for its image, which another tenant's deployment may have.
+ */
 const NOT_OF_REGISTRY =
-  /^(?:-|(?:containers-storage|dir|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):)/;
+  /^(?:-|(?:containers-storage|dir|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):|(?:[^/]+\/)?slipway\/[\da-f]{8}-)/;
 
 interface RevisionImage {
   /** As the deployment names it: `image_uri`. */

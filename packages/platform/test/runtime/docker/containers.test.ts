@@ -153,7 +153,8 @@ describe('an image that does not start', () => {
     );
   });
 
-  it.each(['--help', 'dir:/etc', 'oci-archive:/var/backups/image.tar', 'docker-daemon:other:1'])(
+  const another = 'localhost/slipway/5d1fdbbd-2e32-4a61-8f0c-1d2f2a6f0f6c:1';
+  it.each(['--help', 'dir:/etc', 'oci-archive:/var/backups/image.tar', 'docker-daemon:other:1', another])(
     'does not give the engine %s, which names no image of a registry',
     async (image) => {
       await expect(start({ image })).rejects.toThrow(`image_uri is ${image}, which names no image`);
