@@ -3,6 +3,7 @@ import { type ApplicationFailure, condition } from '@temporalio/workflow';
 import type { ErrorCode } from '../domain/errors.ts';
 import { backoffMs, grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
+import { doorway } from './target/doorway.ts';
 
 /** Failures after which the same request can never succeed. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
@@ -63,6 +64,8 @@ export async function sendAtMostOnce<T>(call: {
   }
   for (let attempts = 1; ; attempts++) {
     let failure: StepFailure;
+    // A target knows and waits for only the run before the reset.
+    if (doorway().resets > 0) throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', RESET, true, attempts);
     try {
       return { result: await call.send(), answered: true, attempts, unknownAnswers };
     } catch (error) {
@@ -97,6 +100,9 @@ export async function sendAtMostOnce<T>(call: {
     }
   }
 }
+
+const RESET =
+  'the workflow was reset in Temporal, and its earlier run may have sent this request: it is not sent again';
 
 function cannotTell(what: string, why: string, attempts: number): ApplicationFailure {
   return pipelineFailure(

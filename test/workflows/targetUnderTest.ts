@@ -288,16 +288,18 @@ export class TargetUnderTest {
   }
 
   /**
-   * Resets the target's newest run, like `temporal workflow reset`.
+   * Resets the newest run of the target or of a release, like `temporal workflow reset`.
    * @param to - to the first, the middle or the last one of the workflow tasks that it completed.
    */
-  async reset(to: 'first' | 'middle' | 'last'): Promise<void> {
-    const { runId } = await this.handle.describe();
-    const { events = [] } = await this.handle.fetchHistory();
+  async reset(to: 'first' | 'middle' | 'last', releaseId?: string): Promise<void> {
+    const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
+    const handle = this.#client.workflow.getHandle(workflowId);
+    const { runId } = await handle.describe();
+    const { events = [] } = await handle.fetchHistory();
     const completed = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes != null);
     await this.#client.workflowService.resetWorkflowExecution({
       namespace: 'default',
-      workflowExecution: { workflowId: this.workflowId, runId },
+      workflowExecution: { workflowId, runId },
       reason: 'by hand',
       requestId: randomUUID(),
       workflowTaskFinishEventId: completed.at(PLACES[to] * (completed.length - 1))?.eventId ?? null,

@@ -1,4 +1,10 @@
-import { CancellationScope, condition, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  type WorkflowInterceptors,
+  workflowInfo,
+  type WorkflowInternalsInterceptor,
+} from '@temporalio/workflow';
 
 import { unholdUpdate } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
@@ -15,7 +21,7 @@ import { perWorkflow } from '../perWorkflow.ts';
  */
 type Door = 'open' | 'reading' | 'reset' | 'unreadable';
 
-/** What a target shares with its message interceptor. */
+/** What a workflow shares with its interceptor. */
 interface Doorway {
   door: Door;
   /** Why the state of the earlier runs cannot be read, and what a person can do. */
@@ -51,7 +57,7 @@ export function atTheDoor(
 const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
 
 /**
- * Delays messages until the target has read the state of its earlier runs, and detects resets.
+ * Delays a target's messages until it has read the state of its earlier runs, and detects the resets of any workflow.
  *
  * A reset run replays its history up to the reset point, so its start looks the same as before. At exactly that point
  * of the history, Temporal sends a new random seed. The SDK (1.24) handles that job before it calls any interceptor, so
@@ -60,9 +66,10 @@ const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
  * The workflow bundler looks for the export `interceptors`.
  */
 export function interceptors(): WorkflowInterceptors {
-  if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
-  let seed = randomSeed();
+  const internals = [{ activate: noticeResets() }];
+  if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return { internals };
   return {
+    internals,
     inbound: [
       {
         handleSignal(input, next) {
@@ -88,22 +95,23 @@ export function interceptors(): WorkflowInterceptors {
         },
       },
     ],
-    internals: [
-      {
-        activate(input, next) {
-          if (input.activation.jobs?.some(({ cancelWorkflow }) => cancelWorkflow != null))
-            doorway().isCanceled = true;
-          if (randomSeed() !== seed) {
-            seed = randomSeed();
-            doorway().resets++;
-            doorway().door = 'reset';
-            // The earlier life has handled a cancellation.
-            doorway().isCanceled = false;
-          }
-          next(input);
-        },
-      },
-    ],
+  };
+}
+
+/** Notices the resets of any workflow, and the cancellation of a target. */
+function noticeResets(): NonNullable<WorkflowInternalsInterceptor['activate']> {
+  let seed = randomSeed();
+  return (input, next) => {
+    if (input.activation.jobs?.some(({ cancelWorkflow }) => cancelWorkflow != null))
+      doorway().isCanceled = true;
+    if (randomSeed() !== seed) {
+      seed = randomSeed();
+      doorway().resets++;
+      doorway().door = 'reset';
+      // The earlier life has handled a cancellation.
+      doorway().isCanceled = false;
+    }
+    next(input);
   };
 }
 

@@ -25,6 +25,17 @@ describeWorkflows('a request that changes the deployment', (harness) => {
       expect(target.world.revisionsOf(tarball('b'))).toHaveLength(1);
     });
 
+    it('is not sent again if a person resets the release in Temporal', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId } = await target.release('b');
+      await target.reset('first', releaseId);
+      const again = await target.result(releaseId);
+      expect(again).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+      expect(again.reason).toContain('was reset in Temporal');
+      expect(target.world.count('patchDeployment')).toBe(1);
+      expect(target.world.count('redeployRevision')).toBe(0);
+    });
+
     it.each([
       ['a 429 requires', 400, 30],
       ['its own pause, if a 429 requires less', 30, 400],
