@@ -126,7 +126,10 @@ function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   };
   const withdraws = (said: unknown, event: HistoryEvent): void => {
     const { submission: id } = (said ?? {}) as { readonly submission?: unknown };
-    if (typeof id === 'string') note(id, { withdrawnAt: found.get(id)?.withdrawnAt ?? timeOf(event) });
+    if (typeof id !== 'string') return;
+    // The ids of a promotion's runs after a reset continue the original run's id.
+    for (const each of [id, ...[...found.keys()].filter((other) => other.startsWith(`${id} `))])
+      note(each, { withdrawnAt: found.get(each)?.withdrawnAt ?? timeOf(event) });
   };
   const asked = new Set<string>();
   // `own` has the newest run first.

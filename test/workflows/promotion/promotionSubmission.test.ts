@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
+import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { refused } from '../faults.ts';
 import { polling } from '../moments.ts';
 import { identity } from '../requests.ts';
@@ -95,6 +96,8 @@ describePromotions('a promotion’s submission', (under) => {
     gate.open();
     expect(await ended).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
     expect(production.world.active).toBe(good);
+    const { submissions } = readTargetFacts(production.workflowId, await production.histories());
+    expect(submissions.filter(({ withdrawnAt }) => withdrawnAt === null)).toEqual([]);
   });
 
   it.each(['released', 'aborted'] as const)(
