@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,5 +29,7 @@ export async function installVariant(folder: string, changes: readonly Change[])
     code = code.replaceAll(from, to);
   }
   await writeFile(bundle, code);
+  const id = createHash('sha256').update(code).digest('hex').slice(0, 12);
+  await writeFile(join(folder, 'dist/build.json'), JSON.stringify({ commit: null, bundle: id }));
   return join(folder, 'bin/slipway.js');
 }

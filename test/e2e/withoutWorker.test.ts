@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -39,11 +39,13 @@ afterAll(() => stack.stop());
 // Run concurrently: each test spends most of its time waiting for a service that does not answer.
 
 it.concurrent('a worker that cannot load its workflow code reports it, and ends', async () => {
-  const map = 'sourceMappingURL=data:application/json;base64,';
-  const broken = await installVariant(join(stack.folder, 'broken'), [{ from: map, to: `${map}AAAA` }]);
-  const worker = new Process(process.execPath, [broken, 'worker'], { env: stack.env });
-  expect(await worker.exited).toBe(3);
-  expect(worker.stderr).toContain('is not valid JSON');
+  const broken = await installVariant(join(stack.folder, 'broken'), []);
+  await truncate(join(stack.folder, 'broken/dist/workflow-bundle.cjs'), 1_000_000);
+  for (const command of ['worker', 'doctor']) {
+    const ran = new Process(process.execPath, [broken, command], { env: stack.env });
+    expect(await ran.exited).not.toBe(0);
+    expect(ran.stdout + ran.stderr).toContain('SLIPWAY_INSTALLATION_DAMAGED: the workflow code');
+  }
 });
 
 it.concurrent('history and show work', async () => {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import type { WorkerDeploymentVersion } from '@temporalio/common';
 
@@ -197,11 +199,28 @@ const BUILD_ID_DIGITS = 12;
  * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
 export async function workerVersion(taskQueue: string, bundlePath: string): Promise<WorkerDeploymentVersion> {
+  return { deploymentName: deploymentName(taskQueue), buildId: await buildIdOf(bundlePath) };
+}
+
+async function buildIdOf(bundlePath: string): Promise<string> {
   const digest = createHash('sha256').update(await readFile(bundlePath));
-  return {
-    deploymentName: deploymentName(taskQueue),
-    buildId: digest.digest('hex').slice(0, BUILD_ID_DIGITS),
-  };
+  return digest.digest('hex').slice(0, BUILD_ID_DIGITS);
+}
+
+/**
+ * Requires that the workflow bundle is the one of its build, whose id is in `build.json` beside it.
+ * @throws SlipwayError SLIPWAY_INSTALLATION_DAMAGED
+ */
+export async function requireWholeBundle(bundlePath: string): Promise<void> {
+  const info = join(dirname(bundlePath), 'build.json');
+  // The source code has none.
+  if (!existsSync(info)) return;
+  const { bundle } = JSON.parse(await readFile(info, 'utf8')) as { readonly bundle: string };
+  if ((await buildIdOf(bundlePath)) === bundle) return;
+  throw new SlipwayError('SLIPWAY_INSTALLATION_DAMAGED', 'the workflow code is not as it was built', {
+    place: bundlePath,
+    hint: 'install Slipway again; in its repository: npm ci && npm run build',
+  });
 }
 
 /**

@@ -223,7 +223,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     // Another version that replays the histories of the first.
     await writeFile(
       join(changes, 'Dockerfile'),
-      `FROM ${IMAGE}:one\nUSER root\nRUN sed -i '1i // two' /app/dist/workflow-bundle.cjs\nUSER node\n`,
+      `FROM ${IMAGE}:one\nUSER root\nRUN cd dist && sed -i '1i // two' workflow-bundle.cjs && sed -i "s/bundle\\":\\"[0-9a-f]*/bundle\\":\\"$(sha256sum workflow-bundle.cjs | cut -c 1-12)/" build.json\nUSER node\n`,
     );
     await mustPodman(['build', '--tag', `${IMAGE}:two`, changes]);
     for (const name of LOADED) {

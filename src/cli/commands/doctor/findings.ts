@@ -19,8 +19,10 @@ import {
 import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
+import { requireWholeBundle } from '../../../temporal/versions/deploymentVersions.ts';
 import { runningPinned } from '../../../temporal/versions/runningWork.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
+import { BUNDLE_PATH } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { retryBusy } from '../../retryBusy.ts';
@@ -39,8 +41,14 @@ export async function* findings(
 ): AsyncGenerator<Finding, void> {
   yield ok('node', process.versions.node);
   yield await gitFinding();
+  yield* orProblem('workflow code', bundleFinding());
   yield* orProblem('Temporal', temporalFindings(context, options.fix));
   yield* orProblem('slipway.yaml', configFindings(context, options.config));
+}
+
+async function* bundleFinding(): AsyncGenerator<Finding, void> {
+  await requireWholeBundle(BUNDLE_PATH);
+  yield ok('workflow code', 'as it was built');
 }
 
 async function gitFinding(): Promise<Finding> {

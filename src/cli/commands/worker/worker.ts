@@ -25,6 +25,7 @@ import {
   type FirstVersion,
   isVersioned,
   makeFirstCurrent,
+  requireWholeBundle,
   workerVersion,
 } from '../../../temporal/versions/deploymentVersions.ts';
 import { startTraces } from '../../../traces/trace.ts';
@@ -63,6 +64,7 @@ async function workUntil(
   exitWithParent(environment);
   const places = placeRules(environment);
   readSecretOrigins(environment);
+  await requireWholeBundle(BUNDLE_PATH);
   const dashboard = readDashboardUrl(environment)?.origin;
   const settings = await temporalSettings(home, environment);
   const routed = isVersioned(environment) ? await workerVersion(settings.taskQueue, BUNDLE_PATH) : undefined;
