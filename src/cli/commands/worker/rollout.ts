@@ -81,7 +81,10 @@ function goBack(rollout: Rollout, { replay }: RolloutOptions): Promise<void> {
 async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: RolloutOptions): Promise<void> {
   const { temporal, routing, output } = rollout;
   const takesWork = ramp !== 0;
-  if (!takesWork && routing.ramping === undefined) return output.print('no version ramps');
+  if (!takesWork && routing.ramping === undefined) {
+    output.print('no version ramps');
+    return;
+  }
   if (takesWork) await requireWorker(temporal, 0, to);
   if (takesWork && replay) await requireReplay(rollout, to);
   await routeTo(temporal, routing, to, ramp);
