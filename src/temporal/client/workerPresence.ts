@@ -115,7 +115,7 @@ function polledAt({ lastAccessTime }: Poller): number {
 }
 
 /** The versions that get new work; none if unversioned workers do. */
-export async function routedVersions(temporal: TemporalConnection): Promise<readonly string[]> {
+async function routedVersions(temporal: TemporalConnection): Promise<readonly string[]> {
   const { versions } = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
   return versions;
 }
