@@ -152,10 +152,13 @@ export interface Activities {
    * Polls until the revision is active and its agent answers.
    * @param input.overtakers - revisions that are not active now. If one of them becomes active, the activity fails
    * with SLIPWAY_REVISION_REPLACED and is not retried. Default: none.
+   * @param input.latestBefore - the latest revision before the redeploy whose answer named no new one. The answer may
+   * have lagged behind a copy, which may become active instead.
+   * @returns `copyId`: the active copy.
    */
   confirmServing(
-    input: RevisionInput & { readonly overtakers?: readonly string[] },
-  ): Promise<Attempted<{ agentUrl: string }>>;
+    input: RevisionInput & { readonly overtakers?: readonly string[]; readonly latestBefore?: string | null },
+  ): Promise<Attempted<{ agentUrl: string; copyId?: string }>>;
 
   /** Calls the agent once, to see whether it answers and accepts the key; `null` if so, else why not. */
   askAgent(input: {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
 
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { isSilence, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -60,9 +61,16 @@ export function pollActivities(
       return { revision };
     },
 
-    confirmServing: async ({ target, deploymentId, revisionId, overtakers = [] }) => {
+    confirmServing: async ({ target, deploymentId, revisionId, overtakers = [], latestBefore }) => {
       const client = outside.controlPlane(target);
-      const agentUrl = await pollUntil<string>('SLIPWAY_NOT_SERVING', async () => {
+      const isCopy = async (deployment: Deployment): Promise<boolean> => {
+        const { latest_revision_id: latest, source_revision_config: source } = deployment;
+        if (latestBefore === undefined || latest === latestBefore) return false;
+        if (latest === null || latest !== deployment.active_revision_id) return false;
+        const original = await client.getRevision(deploymentId, revisionId, callOptions());
+        return isSameSource(source, original.source_revision_config ?? {});
+      };
+      return pollUntil<{ agentUrl: string; copyId?: string }>('SLIPWAY_NOT_SERVING', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         const active = deployment.active_revision_id;
         if (active !== null && overtakers.includes(active)) {
@@ -71,15 +79,15 @@ export function pollActivities(
             `revision ${active} became active after ${revisionId}`,
           );
         }
-        if (active !== revisionId) {
+        const copyId = active !== null && (await isCopy(deployment)) ? active : undefined;
+        if (active !== revisionId && copyId === undefined) {
           return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
         }
         const url = target.agentUrl ?? deployment.source_config.custom_url;
         if (url == null) throw noAgentUrl(target);
         const silent = await whySilent(outside, target, url);
-        return silent === undefined ? { found: url } : { insteadOf: silent };
+        return silent === undefined ? { found: { agentUrl: url, copyId } } : { insteadOf: silent };
       });
-      return { agentUrl };
     },
 
     askAgent: async ({ target, agentUrl }) => {
@@ -145,6 +153,14 @@ async function whySilent(
     if (!(error instanceof ServiceError)) throw error;
     return isSilence(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
+}
+
+type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+type RevisionSource = Deployment['source_revision_config'];
+
+function isSameSource(one: RevisionSource, other: RevisionSource): boolean {
+  const fields = ['source_tarball_path', 'image_uri', 'repo_ref'] as const;
+  return fields.every((field) => (one[field] ?? null) === (other[field] ?? null));
 }
 
 function noAgentUrl(target: TargetSpec): SlipwayError {

@@ -65,12 +65,17 @@ export const servedWhenChecked = perWork(({ activities }) => {
     changed !== -1 && index >= changed && name === 'runCheck' && outcome === 'completed';
   return activities.flatMap((check, index) => {
     const served = named(activities.slice(0, index), 'confirmServing').some(
-      (serving) => serving.outcome === 'completed' && revisionOf(serving) === revisionOf(check),
+      (serving) => serving.outcome === 'completed' && copyOrRevision(serving) === revisionOf(check),
     );
     if (served || !isCounted(check, index)) return [];
     return `a check of revision ${revisionOf(check)} counted before that revision was known to serve`;
   });
 });
+
+/** The revision that `confirmServing` found active: the awaited one, or the copy of it that a redeploy made. */
+function copyOrRevision(serving: ActivityFact): unknown {
+  return serving.result?.['copyId'] ?? revisionOf(serving);
+}
 
 /** What a release read of its deployment before its first PATCH. None of these revisions is the PATCH's. */
 function seenBeforePatch({ known, activities }: WorkFact) {
@@ -196,6 +201,7 @@ function unreportedExtras(
 function accountedFor({ works, activities }: TargetFacts): readonly unknown[] {
   return [
     ...works.flatMap((work) => named(work.activities, 'awaitDeployed')).map(revisionOf),
+    ...works.flatMap((work) => named(work.activities, 'confirmServing')).map(copyOrRevision),
     ...named(activities, 'awaitLateUpload').map(({ result }) => result?.['revisionId']),
   ];
 }

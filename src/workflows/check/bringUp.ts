@@ -75,7 +75,8 @@ const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
 /**
  * Waits until one given revision, never "the newest", is deployed and serves.
  * @param overtakers - abandoned revisions that are not active: the wait ends if one becomes active.
- * @returns the agent's address.
+ * @param latestBefore - as in `confirmServing`.
+ * @returns the agent's address, and the revision that serves.
  * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, SLIPWAY_REVISION_REPLACED, or the control
  *   plane's final answer.
  */
@@ -83,7 +84,8 @@ export async function bringUp(
   journal: Journal,
   subject: Subject,
   overtakers: readonly string[] = [],
-): Promise<string> {
+  latestBefore?: string | null,
+): Promise<{ readonly agentUrl: string; readonly revisionId: string }> {
   await journal.step('deployed', undefined, async (activities) => {
     const { revision, attempt } = await awaitDeployed(journal, activities, subject);
     if (revisionPhase(revision.status) !== 'deployed') {
@@ -96,11 +98,13 @@ export async function bringUp(
     return { result: undefined, attempt, detail: revision.status };
   });
   return journal.step('serving', undefined, async (activities) => {
-    const { agentUrl, attempt } = await activities.confirmServing({
+    const { agentUrl, copyId, attempt } = await activities.confirmServing({
       ...subject,
       overtakers,
+      latestBefore,
     });
-    return { result: agentUrl, attempt, detail: agentUrl };
+    const { revisionId } = subject;
+    return { result: { agentUrl, revisionId: copyId ?? revisionId }, attempt, detail: agentUrl };
   });
 }
 

@@ -81,7 +81,7 @@ async function goForward(run: Run): Promise<void> {
   const revisionId = await interventions.go(() => changeDeployment(run, deployment));
 
   const subject = { target: request.target, deploymentId, revisionId };
-  const agentUrl = await interventions.go(() => bringUp(journal, subject));
+  const { agentUrl } = await interventions.go(() => bringUp(journal, subject));
   run.agentUrl = agentUrl;
   const baseline = run.known.find((known) => known.revisionId === run.baseline?.revisionId);
   const asked = new Asked(subject, agentUrl, request.checksBudget, baseline?.answersWithinMs);

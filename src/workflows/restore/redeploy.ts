@@ -12,13 +12,17 @@ interface RedeployOrder extends DeploymentInput {
 /**
  * Redeploys a revision.
  * @returns the revision to follow, which is the new one if the redeploy made one, else the requested one (design,
- * rule 3). Also the revision that was active before.
+ * rule 3). Also the revisions that were active and the latest before.
  */
 export async function redeploy(
   journal: Journal,
   { target, deploymentId, shippedPath }: RedeployOrder,
   revisionId: string,
-): Promise<{ readonly revisionId: string; readonly activeBefore: string | null }> {
+): Promise<{
+  readonly revisionId: string;
+  readonly activeBefore: string | null;
+  readonly latestBefore: string | null;
+}> {
   const policy = stepPolicy('redeploy', journal.overrides);
   // A failed read fails the redeploy, so reads are retried for as long as the redeploy itself.
   const { scheduleToCloseMs } = policy;
@@ -51,8 +55,12 @@ export async function redeploy(
       policy,
       abandoned: () => false,
     });
-    const { activeRevisionId: activeBefore } = before;
-    return { result: { revisionId: result, activeBefore }, attempt: attempts, detail: `following ${result}` };
+    const { activeRevisionId: activeBefore, latestRevisionId: latestBefore } = before;
+    return {
+      result: { revisionId: result, activeBefore, latestBefore },
+      attempt: attempts,
+      detail: `following ${result}`,
+    };
   });
 }
 

@@ -309,15 +309,17 @@ async function restoreRevision(
   attempt: Attempt,
 ): Promise<Omit<Judgement, 'failed'>> {
   const { settings, deploymentId, to, shippedPath } = order;
-  const { revisionId, activeBefore } = await settings.under((target) =>
+  const { activeBefore, latestBefore, ...redeployed } = await settings.under((target) =>
     redeploy(journal, { target, deploymentId, shippedPath }, candidate.revisionId),
   );
-  attempt.revisionId = revisionId;
+  attempt.revisionId = redeployed.revisionId;
   attempt.stage = 'coming up';
-  attempt.overtakers = order.avoid.filter((other) => other !== activeBefore && other !== revisionId);
-  const agentUrl = await settings.under((target) =>
-    bringUp(journal, { target, deploymentId, revisionId }, attempt.overtakers),
+  attempt.overtakers = order.avoid.filter((other) => other !== activeBefore && other !== attempt.revisionId);
+  const mayBeCopied = attempt.isCopy ? undefined : latestBefore;
+  const { agentUrl, revisionId } = await settings.under((target) =>
+    bringUp(journal, { target, deploymentId, ...redeployed }, attempt.overtakers, mayBeCopied),
   );
+  attempt.revisionId = revisionId;
   attempt.stage = 'served';
   const before = order.known.find((known) => known.revisionId === candidate.revisionId);
   const subject = { target: settings.current, deploymentId, revisionId };

@@ -188,6 +188,29 @@ describe('confirmServing', () => {
     expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} became active after ${REVISION}`);
   });
 
+  it.each([
+    { path: 'uploads/one', isCopy: true },
+    { path: 'uploads/two', isCopy: false },
+  ])('takes a newer active revision with $path for a copy of uploads/one: $isCopy', async (row) => {
+    const agent = await agentThatAnswers(200);
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (_, response) => {
+        const ids = { active_revision_id: OTHER_REVISION_ID, latest_revision_id: OTHER_REVISION_ID };
+        const source = { source_revision_config: { source_tarball_path: row.path } };
+        const config = { source_config: { custom_url: agent.url } };
+        json(response, 200, deploymentAnswer({ ...ids, ...source, ...config }));
+      },
+      [`GET ${REVISION_PATH}`]: (_, response) => {
+        const source = { source_revision_config: { source_tarball_path: 'uploads/one' } };
+        json(response, 200, { ...revisionAnswer('DEPLOYED'), ...source });
+      },
+    });
+    const activities = activitiesUnderTest({ isLocal: true, heartbeatTimeoutMs: undefined });
+    const seen = activities.confirmServing({ ...revisionOn(plane.url), latestBefore: REVISION });
+    if (row.isCopy) expect(await seen).toMatchObject({ copyId: OTHER_REVISION_ID });
+    else expect(await failureOf(seen)).toMatchObject({ type: 'SLIPWAY_NOT_SERVING' });
+  });
+
   it.each([502, 503, 504])('treats a gateway’s %i as "not yet"', async (status) => {
     const agent = await agentThatAnswers(status, 200);
     const plane = await planeWithActive(agent.url, REVISION);

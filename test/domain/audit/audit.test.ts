@@ -231,9 +231,12 @@ describe('an audit', () => {
     expect(audit({ ...evidence, target: target([told]) })).toEqual([]);
   });
 
-  it('reports no extra revision for a redeployed copy of the released one', () => {
+  it.each([
+    ['that the redeploy names', 9, awaited('copy', 111)],
+    ['that shows up late', 10, activity('confirmServing', { revisionId: 'new' }, 112, { copyId: 'copy' })],
+  ])('reports no extra revision for a redeployed copy of the released one %s', (_, index, seen) => {
     const observed = ['new', 'copy'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
-    const later = putBack({ workflowId: 't/release-2', shift: 100, replace: [9, awaited('copy', 111)] });
+    const later = putBack({ workflowId: 't/release-2', shift: 100, replace: [index, seen] });
     const works = [released(), later];
     const rules = audit({ target: target(works), observed, secrets: [] }).map(({ rule }) => rule);
     expect(rules).not.toContain(2);

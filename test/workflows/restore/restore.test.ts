@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { notTaken, refused } from '../faults.ts';
+import { answeredWithOldLatest, notTaken, refused } from '../faults.ts';
 import type { Harness } from '../harness.ts';
 import { abandoned } from '../moments.ts';
 import { GREETS, identity, tarball } from '../requests.ts';
@@ -58,6 +58,23 @@ describeWorkflows('a restore', (harness) => {
     const result = await target.release('b');
     expect(result.outcome).toBe('rollback_failed');
     expect(result.instructions).toContain(`--to ${older}`);
+  });
+
+  it('follows the copy that a redeploy made, although its answer still named the revision before', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.controlPlane.redeployMakesRevision = true;
+    target.world.bad.add(identity('b'));
+    target.world.next('redeployRevision', async (perform, world) => {
+      const answer = await answeredWithOldLatest(perform, world);
+      world.bringUp(world.latest ?? '');
+      return answer;
+    });
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([good]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: target.world.active });
+    expect(result.knownRevisions).toContainEqual(
+      expect.objectContaining({ revisionId: target.world.active, copyOf: good, verified: true }),
+    );
   });
 
   it('retries a redeploy that was rejected temporarily', async () => {
