@@ -19,6 +19,9 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
 /** How long reads may lag behind an unanswered call, as a multiple of the step's `initialInterval`: 5 s by default. */
 const READS_LAG = 5;
 
+/** How long a control plane may take to know a deployment that it has created, in milliseconds. */
+const NEW_MS = 10_000;
+
 /** A call that was applied. */
 export interface Sent<T> {
   readonly result: T;
@@ -52,9 +55,12 @@ export async function sendAtMostOnce<T>(call: {
   readonly what: string;
   /** Whether an earlier attempt has an unknown outcome: then the deployment is read before the first attempt, too. */
   readonly sentBefore?: boolean;
+  /** Whether the deployment was just created: a replica may not know it yet, so a 404 is no final answer at first. */
+  readonly isNew?: boolean;
 }): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;
-  const deadline = Date.now() + scheduleToCloseMs;
+  const started = Date.now();
+  const deadline = started + scheduleToCloseMs;
   let unknownAnswers = 0;
   if (call.sentBefore === true) {
     unknownAnswers = 1;
@@ -76,7 +82,9 @@ export async function sendAtMostOnce<T>(call: {
     const { retryAfterMs = 0 } = failure;
     const askedMs = grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
     const delayMs = Math.max(backoffMs(retry, attempts), askedMs);
-    const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code);
+    const mayLag = call.isNew === true && Date.now() < started + NEW_MS;
+    const isLag = mayLag && failure.code === 'SLIPWAY_NOT_FOUND';
+    const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code) && !isLag;
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {

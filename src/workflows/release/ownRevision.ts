@@ -15,6 +15,8 @@ const STOPPING_PAUSE_MS = 500;
 /** The state before a PATCH. */
 export interface Before {
   readonly deployment: DeploymentSnapshot;
+  /** Whether this release created the deployment. */
+  readonly created: boolean;
   /** The revisions that the target knows. */
   readonly known: readonly KnownRevision[];
 }

@@ -78,7 +78,7 @@ async function goForward(run: Run): Promise<void> {
   }
 
   await passBegunFreezes(run);
-  const revisionId = await interventions.go(() => changeDeployment(run, deployment));
+  const revisionId = await interventions.go(() => changeDeployment(run, deployment, created));
 
   const subject = { target: request.target, deploymentId, revisionId };
   const { agentUrl } = await interventions.go(() => bringUp(journal, subject));
@@ -161,13 +161,13 @@ async function deploysWhenCreated({ journal, request, interventions }: Run): Pro
  * PATCH is sent. It is dropped only if the control plane certainly applied no attempt. A retry after an unknown
  * answer reads before it sends.
  */
-async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promise<string> {
+async function changeDeployment(run: Run, deployment: DeploymentSnapshot, created: boolean): Promise<string> {
   // A stop request may have arrived while the previous step ended: do not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
-    const before = { deployment, known: run.knownBefore };
+    const before = { deployment, created, known: run.knownBefore };
     const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore, (serves) => {
       if (serves !== deployment.activeRevisionId) correctBaseline(run, serves);
     });

@@ -4,6 +4,7 @@ import type { Activities } from '../../activities/activities.ts';
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
+import { backoffMs } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
@@ -76,11 +77,37 @@ async function create(
         shipment.creationUnanswered ||= explain(error).mayHaveBeenTaken;
         throw error;
       });
-      const deployment = { deployment: result, created: answered && !isConflict };
-      return { result: deployment, attempt: attempts, detail: result.deploymentId };
+      const deployment = artifact.kind === 'tarball' ? result : await withFirstRevision(shipment, result);
+      const created = answered && !isConflict;
+      return { result: { deployment, created }, attempt: attempts, detail: result.deploymentId };
     }),
   );
 }
+
+/**
+ * Reads a new deployment until it names its first revision. That one carries the artifact, too: if it appeared only
+ * after the PATCH, it could be taken for the release's own.
+ */
+async function withFirstRevision(
+  { journal, request, stopped }: Shipment,
+  created: DeploymentSnapshot,
+): Promise<DeploymentSnapshot> {
+  const { deploymentId } = created;
+  const { retry } = stepPolicy('create', journal.overrides);
+  let deployment = created;
+  for (let looks = 1; deployment.latestRevisionId === null && looks <= LOOKS_FOR_FIRST; looks++) {
+    if (await condition(stopped, backoffMs(retry, looks))) break;
+    try {
+      ({ deployment } = await readsOf(journal).readDeployment({ target: request.target, deploymentId }));
+    } catch {
+      // A replica may not know the deployment yet. If it is gone, the PATCH says so.
+    }
+  }
+  return deployment;
+}
+
+/** How many times to look for the first revision of a new deployment. */
+const LOOKS_FOR_FIRST = 5;
 
 /**
  * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
@@ -143,6 +170,7 @@ export async function patch(
         policy,
         abandoned: stopped,
         sentBefore,
+        isNew: before.created,
       });
       // An answered PATCH has made a revision and is never sent again: reads show it now or soon. A release that was
       // asked to stop does not wait for this proof.

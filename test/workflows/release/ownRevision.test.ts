@@ -156,6 +156,29 @@ describeWorkflows('the revision of a release', (harness) => {
   );
 });
 
+describeWorkflows('a deployment that the release has just created', (harness) => {
+  it.each(ARTIFACTS)(
+    'may name its first revision late, which is not taken for the release’s own, for %s',
+    async (_, artifact) => {
+      const target = harness.newTarget();
+      target.world.next('createDeployment', answeredWithOldLatest);
+      if (artifact.kind !== 'tarball') {
+        target.world.next('readDeployment', refused('SLIPWAY_NOT_FOUND', 404));
+      }
+      const { outcome, revisionId } = await release(target, artifact);
+      expect(outcome).toBe('released');
+      expect([revisionId]).toEqual(target.world.revisionsOf(artifact));
+    },
+  );
+
+  it('may not be known at the PATCH yet, which is sent again', async () => {
+    const target = harness.newTarget();
+    target.world.next('patchDeployment', refused('SLIPWAY_NOT_FOUND', 404));
+    expect(await target.release('b')).toMatchObject({ outcome: 'released' });
+    expect(target.world.count('patchDeployment')).toBe(2);
+  });
+});
+
 describeWorkflows('creating a deployment, answered with a conflict', (harness) => {
   it.each(ARTIFACTS)('adopts the deployment of that name, for %s', async (_, artifact) => {
     const target = harness.newTarget();
