@@ -179,6 +179,18 @@ export function isNewestFirst(revisions: readonly Pick<Revision, 'created_at'>[]
   return moments.every((moment, index) => !(moment < (moments[index + 1] ?? NaN)));
 }
 
+/**
+ * Whether two revisions were made from one artifact, as a revision and the copy that a redeploy makes. A git ref alone
+ * does not say so: a push makes a revision of the same ref.
+ */
+export function isSameSource(
+  one: Revision['source_revision_config'],
+  other: Revision['source_revision_config'],
+): boolean {
+  const fields = ['source_tarball_path', 'image_uri', 'repo_commit_sha'] as const;
+  return fields.some((field) => one?.[field] != null && one[field] === other?.[field]);
+}
+
 function uploadUrlRequester(service: Service, isVersioned: boolean) {
   let versioned = isVersioned;
   return async (deploymentId: string, options?: CallOptions): Promise<UploadUrl> => {

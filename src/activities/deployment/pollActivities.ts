@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
 
-import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import { type ControlPlaneClient, isSameSource } from '../../clients/controlPlane.ts';
 import { isSilence, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -68,7 +68,7 @@ export function pollActivities(
         if (latestBefore === undefined || latest === latestBefore) return false;
         if (latest === null || latest !== deployment.active_revision_id) return false;
         const original = await client.getRevision(deploymentId, revisionId, callOptions());
-        return isSameSource(source, original.source_revision_config ?? {});
+        return isSameSource(source, original.source_revision_config);
       };
       return pollUntil<{ agentUrl: string; copyId?: string }>('SLIPWAY_NOT_SERVING', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
@@ -156,12 +156,6 @@ async function whySilent(
 }
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
-type RevisionSource = Deployment['source_revision_config'];
-
-function isSameSource(one: RevisionSource, other: RevisionSource): boolean {
-  const fields = ['source_tarball_path', 'image_uri', 'repo_ref'] as const;
-  return fields.every((field) => (one[field] ?? null) === (other[field] ?? null));
-}
 
 function noAgentUrl(target: TargetSpec): SlipwayError {
   return new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the control plane gives no address of the agent', {

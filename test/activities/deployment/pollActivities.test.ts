@@ -189,19 +189,21 @@ describe('confirmServing', () => {
   });
 
   it.each([
-    { path: 'uploads/one', isCopy: true },
-    { path: 'uploads/two', isCopy: false },
-  ])('takes a newer active revision with $path for a copy of uploads/one: $isCopy', async (row) => {
+    { of: { source_tarball_path: 'one' }, newer: { source_tarball_path: 'one' }, isCopy: true },
+    { of: { source_tarball_path: 'one' }, newer: { source_tarball_path: 'two' }, isCopy: false },
+    { of: { repo_ref: 'main' }, newer: { repo_ref: 'main' }, isCopy: false },
+    { of: { repo_commit_sha: 'c1' }, newer: { repo_commit_sha: 'c1' }, isCopy: true },
+  ])('takes a newer active revision of $newer for a copy of one of $of: $isCopy', async (row) => {
     const agent = await agentThatAnswers(200);
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}`]: (_, response) => {
         const ids = { active_revision_id: OTHER_REVISION_ID, latest_revision_id: OTHER_REVISION_ID };
-        const source = { source_revision_config: { source_tarball_path: row.path } };
+        const source = { source_revision_config: row.newer };
         const config = { source_config: { custom_url: agent.url } };
         json(response, 200, deploymentAnswer({ ...ids, ...source, ...config }));
       },
       [`GET ${REVISION_PATH}`]: (_, response) => {
-        const source = { source_revision_config: { source_tarball_path: 'uploads/one' } };
+        const source = { source_revision_config: row.of };
         json(response, 200, { ...revisionAnswer('DEPLOYED'), ...source });
       },
     });

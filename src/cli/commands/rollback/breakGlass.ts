@@ -1,6 +1,6 @@
 import { errorText } from '@slipway/contract/codedError';
 
-import { type ControlPlaneClient, isNewestFirst } from '../../../clients/controlPlane.ts';
+import { type ControlPlaneClient, isNewestFirst, isSameSource } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { isSameRevision, revisionPhase } from '../../../domain/deployment/revision.ts';
@@ -74,7 +74,7 @@ export async function breakGlass(
       if (held === true) await removeLocalHold(home, target);
       output.warn('rejected: nothing was changed, and the hold is as it was before');
     });
-    return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
+    return awaitServing(context, client, { ...order, before, followed }, signal);
   });
 }
 
@@ -187,10 +187,11 @@ async function redeploy(
 async function awaitServing(
   { output }: CommandContext,
   client: ControlPlaneClient,
-  order: BreakGlassOrder & { readonly deploymentId: string; readonly followed: string },
+  order: BreakGlassOrder & { readonly before: Deployment; readonly followed: string },
   signal: AbortSignal,
 ): Promise<number> {
-  const { deploymentId, followed, timeoutMs, target } = order;
+  const { before, followed, timeoutMs, target } = order;
+  const { id: deploymentId, latest_revision_id: latestBefore } = before;
   const deadline = Date.now() + timeoutMs;
   let lastStatus = '';
   let lastProblem = '';
@@ -206,11 +207,15 @@ async function awaitServing(
       if (phase === 'failed') {
         return ended(output, 'rollback_failed', 3, `revision ${followed} ended ${revision.status}`);
       }
-      if (
-        phase === 'deployed' &&
-        (await client.getDeployment(deploymentId)).active_revision_id === followed
-      ) {
-        return ended(output, 'rolled_back', 0, `revision ${followed} serves again; its checks were not run`);
+      if (phase === 'deployed') {
+        const { active_revision_id: active, ...now } = await client.getDeployment(deploymentId);
+        const { latest_revision_id: latest, source_revision_config: source } = now;
+        // The answer to the redeploy may have lagged behind the copy that it made.
+        const isNew = latest !== null && latest !== latestBefore && latest === active;
+        const isCopy = isNew && isSameSource(source, revision.source_revision_config);
+        if (active === followed || isCopy) {
+          return ended(output, 'rolled_back', 0, `revision ${active} serves again; its checks were not run`);
+        }
       }
     } catch (error) {
       // The redeploy was accepted. A failed read may succeed on the next poll.

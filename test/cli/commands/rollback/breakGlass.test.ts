@@ -17,6 +17,9 @@ const KEY = 'a-secret-key';
 const PAGE = 100;
 const never = new AbortController().signal;
 
+/** All revisions are copies of one. */
+const SOURCE = { source_tarball_path: 'uploads/one' };
+
 /** A control plane with one deployment, whose redeploys take effect after a few reads. */
 class ControlPlane {
   readonly id = randomUUID();
@@ -34,6 +37,8 @@ class ControlPlane {
   isOldestFirst = false;
   /** The statuses of the next answers to reads and to redeploys, instead of correct ones. */
   busy: { GET: number[]; POST: number[] } = { GET: [], POST: [] };
+  /** The copy that a redeploy makes after its answer. */
+  copy: string | undefined;
   #looks = 0;
 
   /** Answers until the end of the test. */
@@ -63,12 +68,14 @@ class ControlPlane {
       this.#looks += 1;
       if (this.#looks > 1) this.#settle();
       const id = path.split('/').at(-1)!;
-      json(response, 200, { id, status: this.#looks > 1 ? this.endsAs : 'DEPLOYING' });
+      const status = this.#looks > 1 ? this.endsAs : 'DEPLOYING';
+      json(response, 200, { id, status, source_revision_config: SOURCE });
     }
   }
 
   #settle(): void {
-    const to = this.redeployed.at(-1);
+    const to = this.copy ?? this.redeployed.at(-1);
+    if (to === this.copy && to !== undefined && !this.revisions.includes(to)) this.revisions.unshift(to);
     if (to !== undefined && this.endsAs === 'DEPLOYED') this.active = this.revisions.indexOf(to);
   }
 
@@ -93,7 +100,7 @@ class ControlPlane {
       name: 'greeter',
       source: 'internal_source',
       source_config: {},
-      source_revision_config: {},
+      source_revision_config: SOURCE,
       secrets: [],
       created_at: time,
       updated_at: time,
@@ -279,6 +286,13 @@ describe('rolling back without Temporal', () => {
     plane.redeploy = 'silent_after';
     expect((await breaking()).exitCode).toBe(0);
     expect(plane.redeployed).toHaveLength(1);
+  });
+
+  it('ends as soon as the copy serves that the answer to the redeploy did not name yet', async () => {
+    plane.copy = '99999999-0000-4000-8000-000000000000';
+    const { exitCode, text } = await breaking();
+    expect(exitCode).toBe(0);
+    expect(text).toContain(`revision ${plane.copy} serves again`);
   });
 
   it('reports if it is unknown whether the redeploy was taken', async () => {
