@@ -1,6 +1,6 @@
 import { observeRun, type ObservedStream } from '../clients/observeRun.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
-import { checkSchema } from '../config/answerSchema.ts';
+import { ANSWER_CHECKS } from '../config/answerSchema.ts';
 import type { Check, Turn } from '../domain/check/check.ts';
 import { judge, type Judgement } from '../domain/check/judge.ts';
 import { showsBoth, trajectoryOf } from '../domain/check/trajectory.ts';
@@ -46,7 +46,7 @@ export async function askAgent(
   const { turns, input, expect } = check;
   if (turns !== undefined) return converse(agent, check, turns, thread, canceled);
   const seen = await observeRun(agent, { ...check, input }, canceled);
-  return { judgement: judge(expect, seen.run, checkSchema), seen, runs: 1, tokens: tokensOf(seen) };
+  return { judgement: judge(expect, seen.run, ANSWER_CHECKS), seen, runs: 1, tokens: tokensOf(seen) };
 }
 
 async function converse(
@@ -70,7 +70,7 @@ async function converse(
       const isCounted = resume !== undefined && showsBoth(before?.run.values, seen.run.values);
       if (isCounted && before !== undefined) tokens -= tokensOf(before);
       before = seen;
-      const judgement = judge(expect, seen.run, checkSchema);
+      const judgement = judge(expect, seen.run, ANSWER_CHECKS);
       const runs = index + 1;
       if (judgement.passed && runs < turns.length) continue;
       const reasons = judgement.reasons.map((reason) => `turn ${runs} of ${turns.length}: ${reason}`);

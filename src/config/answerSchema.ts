@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 
 import type { Ajv, Ajv as AjvClass, ErrorObject, ValidateFunction } from 'ajv';
 
-import type { SchemaCheck } from '../domain/check/judge.ts';
+import { TOO_SLOW } from '../domain/check/expectation.ts';
+import type { AnswerChecks } from '../domain/check/judge.ts';
+import { matchesPattern, withinLimit } from './answerPattern.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -13,14 +15,18 @@ const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\//u;
 
 const PROBLEMS_MAX = 3;
 
-/** Checks answers against JSON Schemas, strictly: draft 2020-12, or 7 by `$schema`. Nothing is fetched. */
-export const checkSchema: SchemaCheck = (schema, value) => {
+/** JSON Schemas are checked strictly: draft 2020-12, or 7 by `$schema`. Nothing is fetched. */
+export const ANSWER_CHECKS: AnswerChecks = { schema: checkSchema, pattern: matchesPattern };
+
+function checkSchema(schema: Schema, value: unknown): ReturnType<AnswerChecks['schema']> {
   const validate = compiled(schema);
-  if (typeof validate === 'string') return { problem: validate, isSchema: true };
-  if (validate(value)) return null;
+  if (typeof validate === 'string') return { problem: `is no JSON Schema: ${validate}`, isUnknown: true };
+  const isValid = withinLimit(() => validate(value));
+  if (isValid === undefined) return { problem: TOO_SLOW, isUnknown: true };
+  if (isValid) return null;
   const told = (validate.errors ?? []).slice(0, PROBLEMS_MAX).map(problemText);
-  return { problem: told.join('; '), isSchema: false };
-};
+  return { problem: told.join('; '), isUnknown: false };
+}
 
 /** What is wrong with a JSON Schema; `undefined` if nothing is. */
 export function schemaProblem(schema: Schema): string | undefined {

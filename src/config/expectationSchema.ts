@@ -8,6 +8,7 @@ import {
   patternProblem,
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
+import { matchesPattern } from './answerPattern.ts';
 import { schemaProblem } from './answerSchema.ts';
 import { present, SHARE, Text, TimeLimit, unless, unlessAny } from './fields.ts';
 
@@ -107,7 +108,7 @@ const Fields = z
       .describe('How the answer, or the value at path, compares with the reference of a dataset’s row'),
   })
   .transform(({ maxLatency, ...rest }): ExpectationOfRun => present({ ...rest, maxLatencyMs: maxLatency }))
-  .superRefine(unlessAny(impossibilities));
+  .superRefine(unlessAny((expect) => impossibilities(expect, matchesPattern)));
 
 function jsonSchemaProblem(schema: Readonly<Record<string, unknown>>): string | undefined {
   const problem = schemaProblem(schema);

@@ -1,7 +1,7 @@
 import { sameSecret } from '@slipway/contract/sameSecret';
 
 import type { HookForm } from '../config/hookSchema.ts';
-import { fieldText } from '../domain/hooks/hookMatch.ts';
+import { fieldText } from './hookMatch.ts';
 import { isRecord } from '../domain/scalars.ts';
 import {
   eventOf,

@@ -2,7 +2,7 @@ import { pick } from '@slipway/contract/pick';
 
 import type { HookRule } from '../config/hookSchema.ts';
 import type { HookDelivery, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
-import { fieldText, mismatch } from '../domain/hooks/hookMatch.ts';
+import { fieldText, mismatch } from './hookMatch.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';

@@ -7,7 +7,7 @@ import { type ObservedStream, observeRun } from '../clients/observeRun.ts';
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { isSilence, ServiceError } from '../clients/serviceError.ts';
-import { checkSchema } from '../config/answerSchema.ts';
+import { ANSWER_CHECKS } from '../config/answerSchema.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { answerText, valueAt } from '../domain/check/answer.ts';
 import type { ObservedRun } from '../domain/check/check.ts';
@@ -215,7 +215,7 @@ function measure(
   expect: Expectation,
   scorePath: string | undefined,
 ): Measured {
-  const { passed, reasons } = judge(expect, run, checkSchema);
+  const { passed, reasons } = judge(expect, run, ANSWER_CHECKS);
   const score = scorePath === undefined ? undefined : valueAt(run.values, scorePath);
   return {
     status: run.status,

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 
 import { chosenRows, type DatasetRow, datasetRows, rowCheck } from '../../src/check/datasetRows.ts';
+import { ANSWER_CHECKS } from '../../src/config/answerSchema.ts';
 import type { Check } from '../../src/domain/check/check.ts';
 import { judge } from '../../src/domain/check/judge.ts';
 
@@ -153,7 +154,7 @@ describe('the check that asks a row', () => {
     const asked = rowCheck({ ...check, expect: ofCheck }, { input: { q: 1 }, ...row });
     expect(asked.input).toEqual({ q: 1 });
     const run = { status: status as 'success', values: { messages: [{ content: answer }] }, latencyMs: 5 };
-    return judge(asked.expect, run, () => null).reasons;
+    return judge(asked.expect, run, ANSWER_CHECKS).reasons;
   };
 
   it('compares with the row’s reference', () => {

@@ -1,3 +1,4 @@
+import { formatDuration } from '../duration.ts';
 import type { WholeNumber } from '../scalars.ts';
 import { asText } from './answer.ts';
 import type { ExpectedTools } from './trajectory.ts';
@@ -47,6 +48,15 @@ export interface ExpectedNumber {
 
 export const PATTERN_MAX_CHARACTERS = 500;
 
+/** How long a regular expression, or a JSON Schema, may take with one answer. */
+export const MATCH_MAX_MS = 1_000;
+
+/**
+ * Whether a regular expression matches a text; `null` if it takes longer than {@link MATCH_MAX_MS} to tell. Workflows
+ * cannot load it.
+ */
+export type PatternCheck = (pattern: string, text: string) => boolean | null;
+
 /** What is wrong with the regular expression of an expectation; `undefined` if nothing is. */
 export function patternProblem(pattern: string): string | undefined {
   if (pattern.length > PATTERN_MAX_CHARACTERS) return `longer than ${PATTERN_MAX_CHARACTERS} characters`;
@@ -58,6 +68,9 @@ export function patternProblem(pattern: string): string | undefined {
   }
 }
 
+/** What is wrong with a regular expression, or with those in a JSON Schema, that was given up. */
+export const TOO_SLOW = `takes longer than ${formatDuration(MATCH_MAX_MS)}: rewrite it without nested repetition, such as (a+)+`;
+
 /** Why no run can meet an expectation, or why every run does; with the field that is wrong. */
 export interface ImpossibleExpectation {
   readonly path: readonly PropertyKey[];
@@ -65,7 +78,11 @@ export interface ImpossibleExpectation {
 }
 
 /** What is impossible in an expectation, and in its parts. */
-export function impossibilities(expect: Expectation): readonly ImpossibleExpectation[] {
+export function impossibilities(
+  expect: Expectation,
+  matchesPattern: PatternCheck,
+): readonly ImpossibleExpectation[] {
+  const of = (part: Expectation) => impossibilities(part, matchesPattern);
   const { number, tools, not, anyOf = [], allOf = [], reference } = expect;
   return [
     ...(isRounded(expect.equals) ? found(ROUNDED, 'equals') : []),
@@ -73,13 +90,11 @@ export function impossibilities(expect: Expectation): readonly ImpossibleExpecta
       ? found(`names what the answer ${reference}, too: leave one of them out`, 'reference')
       : []),
     ...(number === undefined ? [] : within(['number'], impossibleNumber(number))),
-    ...textImpossibilities(expect),
+    ...textImpossibilities(expect, matchesPattern),
     ...toolImpossibilities(tools, expect.maxToolCalls),
-    ...(not === undefined ? [] : within(['not'], [...emptyPart(not), ...impossibilities(not)])),
-    ...anyOf.flatMap((part, index) =>
-      within(['anyOf', index], [...emptyPart(part), ...impossibilities(part)]),
-    ),
-    ...allOf.flatMap((part, index) => within(['allOf', index], impossibilities(part))),
+    ...(not === undefined ? [] : within(['not'], [...emptyPart(not), ...of(not)])),
+    ...anyOf.flatMap((part, index) => within(['anyOf', index], [...emptyPart(part), ...of(part)])),
+    ...allOf.flatMap((part, index) => within(['allOf', index], of(part))),
   ];
 }
 
@@ -115,14 +130,18 @@ function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Foun
   return isOutside ? found('lies outside of min and max: no number meets both', 'equals') : [];
 }
 
-function textImpossibilities({ equals, contains, matches }: Expectation): Found {
+function textImpossibilities(
+  { equals, contains, matches }: Expectation,
+  matchesPattern: PatternCheck,
+): Found {
   if (typeof equals !== 'string') return [];
   if (contains !== undefined && !equals.includes(contains)) {
     return found('does not contain what "contains" names: no answer meets both', 'equals');
   }
-  const isUnmatched =
-    matches !== undefined && patternProblem(matches) === undefined && !new RegExp(matches, 'u').test(equals);
-  return isUnmatched ? found('does not match "matches": no answer meets both', 'equals') : [];
+  if (matches === undefined || patternProblem(matches) !== undefined) return [];
+  const isMatch = matchesPattern(matches, equals);
+  if (isMatch === null) return found(`on "equals" ${TOO_SLOW}`, 'matches');
+  return isMatch ? [] : found('does not match "matches": no answer meets both', 'equals');
 }
 
 function toolImpossibilities(tools: ExpectedTools | undefined, most: number | undefined): Found {

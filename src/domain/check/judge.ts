@@ -4,7 +4,13 @@ import { cutText } from '../bounds.ts';
 import { parsedJson } from '../scalars.ts';
 import { answerText, asText, numbersIn, valueAt } from './answer.ts';
 import type { ObservedRun } from './check.ts';
-import { type Expectation, type ExpectedNumber, patternProblem } from './expectation.ts';
+import {
+  type Expectation,
+  type ExpectedNumber,
+  type PatternCheck,
+  patternProblem,
+  TOO_SLOW,
+} from './expectation.ts';
 import { trajectoryOf, trajectoryProblem } from './trajectory.ts';
 
 export interface Judgement {
@@ -16,19 +22,23 @@ export interface Judgement {
   readonly wholeAnswer: string;
 }
 
-/** Checks a value against a JSON Schema: what is wrong with either; `null`: nothing. Workflows cannot load it. */
-export type SchemaCheck = (
-  schema: Readonly<Record<string, unknown>>,
-  value: unknown,
-) => { readonly problem: string; readonly isSchema: boolean } | null;
+/** What workflows cannot load. */
+export interface AnswerChecks {
+  /** What is wrong with a value, or with the JSON Schema that it should fit: then that is unknown. `null`: nothing. */
+  readonly schema: (
+    schema: Readonly<Record<string, unknown>>,
+    value: unknown,
+  ) => { readonly problem: string; readonly isUnknown: boolean } | null;
+  readonly pattern: PatternCheck;
+}
 
 /** What a verdict holds of an answer, and of each other text in it; whole answers belong in the artifact store. */
 const ANSWER_MAX_BYTES = 400;
 
-export function judge(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): Judgement {
+export function judge(expect: Expectation, run: ObservedRun, checks: AnswerChecks): Judgement {
   const text = asText(lookedAt(expect, run));
   const whole = { status: 'success', ...expect } as const;
-  const reasons = findings(whole, run, schemaCheck).map(({ reason }) => reason);
+  const reasons = findings(whole, run, checks).map(({ reason }) => reason);
   return { passed: reasons.length === 0, reasons, answer: shorten(text), wholeAnswer: text };
 }
 
@@ -38,7 +48,7 @@ interface Finding {
   readonly isUnknown?: true;
 }
 
-function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+function findings(expect: Expectation, run: ObservedRun, checks: AnswerChecks): readonly Finding[] {
   const { status, contains, matches, equals, maxLatencyMs } = expect;
   const looked = lookedAt(expect, run);
   const text = asText(looked);
@@ -51,13 +61,6 @@ function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaChec
   if (contains !== undefined && !text.includes(contains)) {
     reasons.push(`${where} does not contain ${quote(contains)}: ${quote(text)}`);
   }
-  if (matches !== undefined) {
-    if (patternProblem(matches) !== undefined) {
-      reasons.push(`"${shorten(matches)}" is not a regular expression`);
-    } else if (!new RegExp(matches, 'u').test(text)) {
-      reasons.push(`${where} does not match /${shorten(matches)}/: ${quote(text)}`);
-    }
-  }
   if (equals !== undefined && canonicalJson(comparable(looked, expect)) !== canonicalJson(equals)) {
     reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(equals))}`);
   }
@@ -67,10 +70,11 @@ function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaChec
   return [
     ...reasons.map((reason) => ({ reason })),
     ...(expect.reference === undefined ? [] : [NO_REFERENCE]),
-    ...schemaFindings(expect, run, schemaCheck),
+    ...(matches === undefined ? [] : patternFindings(matches, text, where, checks)),
+    ...schemaFindings(expect, run, checks),
     ...numberFindings(expect, looked),
     ...trajectoryFindings(expect, run),
-    ...partFindings(expect, run, schemaCheck),
+    ...partFindings(expect, run, checks),
   ];
 }
 
@@ -90,7 +94,20 @@ function placeOf({ path }: Expectation): string {
   return path === undefined ? 'the answer' : `"${path}"`;
 }
 
-function schemaFindings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+function patternFindings(
+  matches: string,
+  text: string,
+  where: string,
+  checks: AnswerChecks,
+): readonly Finding[] {
+  const shown = shorten(matches);
+  if (patternProblem(matches) !== undefined) return [{ reason: `"${shown}" is not a regular expression` }];
+  const isMatch = checks.pattern(matches, text);
+  if (isMatch === null) return [{ reason: `on ${where}, /${shown}/ ${TOO_SLOW}`, isUnknown: true }];
+  return isMatch ? [] : [{ reason: `${where} does not match /${shown}/: ${quote(text)}` }];
+}
+
+function schemaFindings(expect: Expectation, run: ObservedRun, checks: AnswerChecks): readonly Finding[] {
   const { jsonSchema, path } = expect;
   if (jsonSchema === undefined) return [];
   const where = placeOf(expect);
@@ -101,10 +118,10 @@ function schemaFindings(expect: Expectation, run: ObservedRun, schemaCheck: Sche
       { reason: `${where} ${path === undefined ? 'is not JSON' : 'is missing'}: ${quote(asText(looked))}` },
     ];
   }
-  const found = schemaCheck(jsonSchema, value);
+  const found = checks.schema(jsonSchema, value);
   if (found === null) return [];
-  return found.isSchema
-    ? [{ reason: `jsonSchema is no JSON Schema: ${shorten(found.problem)}`, isUnknown: true }]
+  return found.isUnknown
+    ? [{ reason: `jsonSchema ${shorten(found.problem)}`, isUnknown: true }]
     : [{ reason: `${where} does not fit its JSON Schema: ${shorten(found.problem)}` }];
 }
 
@@ -170,9 +187,9 @@ function tokenFindings(most: number | undefined, tokens: number | null): readonl
   return tokens > most ? [{ reason: `the run took ${tokens} tokens, at most ${most} are allowed` }] : [];
 }
 
-function partFindings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+function partFindings(expect: Expectation, run: ObservedRun, checks: AnswerChecks): readonly Finding[] {
   const { not, anyOf, allOf = [], path } = expect;
-  const of = (part: Expectation) => findings(path === undefined ? part : { path, ...part }, run, schemaCheck);
+  const of = (part: Expectation) => findings(path === undefined ? part : { path, ...part }, run, checks);
   return [
     ...(not === undefined ? [] : notFindings(of(not), not)),
     ...(anyOf === undefined ? [] : anyFindings(anyOf.map(of))),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { checkSchema } from '../../../src/config/answerSchema.ts';
+import { ANSWER_CHECKS } from '../../../src/config/answerSchema.ts';
 import { answerText } from '../../../src/domain/check/answer.ts';
 import type { ObservedRun } from '../../../src/domain/check/check.ts';
 import type { Expectation } from '../../../src/domain/check/expectation.ts';
 import { judge as judgeWith } from '../../../src/domain/check/judge.ts';
 
-const judge = (expectation: Expectation, seen: ObservedRun) => judgeWith(expectation, seen, checkSchema);
+const judge = (expectation: Expectation, seen: ObservedRun) => judgeWith(expectation, seen, ANSWER_CHECKS);
 
 const CHAT = { messages: [{ content: 'hi' }, { content: 'hello, Ada' }] };
 
@@ -16,6 +16,9 @@ function run(changes: Partial<ObservedRun> = {}): ObservedRun {
 
 /** A run whose final values have `x`. */
 const x = (value: unknown): Partial<ObservedRun> => ({ values: { x: value } });
+
+/** Of a text that almost matches, it tries 2^40 ways. */
+const ENDLESS = '^(a+)+$';
 
 describe('a judgement', () => {
   it.each<[string, Expectation, Partial<ObservedRun>]>([
@@ -68,6 +71,17 @@ describe('a judgement', () => {
   it('gives one reason for each part that does not hold', () => {
     const expectation = { contains: 'x', matches: 'y', equals: 'z', maxLatencyMs: 1 };
     expect(judge(expectation, run({ status: 'error' })).reasons).toHaveLength(5);
+  });
+
+  it.each<[string, Expectation]>([
+    ['a pattern', { matches: ENDLESS }],
+    ['a JSON Schema', { path: 'x', jsonSchema: { type: 'string', pattern: ENDLESS } }],
+    ['the opposite of a pattern', { not: { matches: ENDLESS } }],
+    ['the opposite of a JSON Schema', { path: 'x', not: { jsonSchema: { pattern: ENDLESS } } }],
+  ])('fails where %s would take for ever', (_, expectation) => {
+    const text = `${'a'.repeat(40)}!`;
+    const { reasons } = judge(expectation, run({ values: { x: text, messages: [{ content: text }] } }));
+    expect(reasons).toEqual([expect.stringContaining('takes longer than 1.0s')]);
   });
 
   it('does not take an inherited property for a value', () => {

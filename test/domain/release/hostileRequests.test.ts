@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { artifactIdentity, describeArtifact } from '../../../src/domain/artifact/artifact.ts';
 import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
-import { checkSchema } from '../../../src/config/answerSchema.ts';
+import { ANSWER_CHECKS } from '../../../src/config/answerSchema.ts';
 import { judge } from '../../../src/domain/check/judge.ts';
 import { patchedFields } from '../../../src/domain/deployment/revision.ts';
 import { formatDuration } from '../../../src/domain/duration.ts';
@@ -124,7 +124,7 @@ function useAll(request: ReleaseRequest): void {
     judge(
       expected,
       { status: 'success', values: { messages: [{ content: 'hello' }] }, latencyMs: 1 },
-      checkSchema,
+      ANSWER_CHECKS,
     );
     expect([name.trim(), assistant.trim(), feedbackKey.trim(), typeof input]).toBeDefined();
     if (expected.matches !== undefined) new RegExp(expected.matches, 'u');

@@ -1,5 +1,7 @@
-import { valueAt } from '../check/answer.ts';
-import type { HookEvent } from './hookEvent.ts';
+import { matchesPattern } from '../config/answerPattern.ts';
+import { valueAt } from '../domain/check/answer.ts';
+import { TOO_SLOW } from '../domain/check/expectation.ts';
+import type { HookEvent } from '../domain/hooks/hookEvent.ts';
 
 /** The required value of a field: this text, number or boolean, or text that matches a regular expression. */
 type FieldPattern = string | number | boolean | { readonly matches: string };
@@ -26,9 +28,11 @@ export function mismatch(
     if (text === undefined) return `it has no "${path}"`;
     if (typeof pattern !== 'object') {
       if (text !== String(pattern)) return `"${path}" is not "${String(pattern)}"`;
-    } else if (!new RegExp(pattern.matches, 'u').test(text.slice(0, MATCHED_MAX_CHARACTERS))) {
-      return `"${path}" does not match /${pattern.matches}/`;
+      continue;
     }
+    const isMatch = matchesPattern(pattern.matches, text.slice(0, MATCHED_MAX_CHARACTERS));
+    if (isMatch === null) return `on "${path}", /${pattern.matches}/ ${TOO_SLOW}`;
+    if (!isMatch) return `"${path}" does not match /${pattern.matches}/`;
   }
   return undefined;
 }
