@@ -77,7 +77,7 @@ export async function observeRun(
     // The agent wrote an event that cannot be read, and would write the same again.
     if (isOpen && failure instanceof ServiceError && failure.code === 'SLIPWAY_BAD_ANSWER') {
       error = failure.message;
-      return ended('error');
+      return ended('unreadable');
     }
     // If the agent was not connected, or has refused the run, no run took too long.
     const isUnended = failure instanceof ServiceError && failure.code === 'SLIPWAY_NO_ANSWER';

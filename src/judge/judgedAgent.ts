@@ -218,7 +218,7 @@ function measure(
   const { passed, reasons } = judge(expect, run, ANSWER_CHECKS);
   const score = scorePath === undefined ? undefined : valueAt(run.values, scorePath);
   return {
-    status: run.status,
+    status: run.status === 'unreadable' ? 'error' : run.status,
     ended: run.status === (expect.status ?? 'success'),
     held: passed,
     reason: reasons[0] ?? null,

@@ -19,16 +19,19 @@ it.each([
   ['is larger than the limit', `{"answer":"${'x'.repeat(1_000)}"}`, 'more than 1000 characters'],
   ['is not JSON', '{"score":NaN}', 'not JSON'],
   ['is nested too deeply', `{"answer":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'nested deeper'],
-])('A run whose event %s has failed: the agent would answer the same again', async (_, data, problem) => {
-  const service = await startService((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`event: metadata\ndata: {"run_id":"one"}\n\nevent: values\ndata: ${data}\n\n`);
-  });
-  const maxEventCharacters = data.startsWith('{"answer":"') ? 1_000 : undefined;
-  const agent = createRunApiClient({ baseUrl: service.url, maxEventCharacters });
-  onTestFinished(() => agent.close());
-  const check = { assistant: 'agent', input: {}, timeoutMs: 5_000 };
-  const seen = await observeRun(agent, check, new AbortController().signal);
-  const error: unknown = expect.stringContaining(problem);
-  expect(seen).toMatchObject({ runId: 'one', run: { status: 'error', error } });
-});
+])(
+  'A run whose event %s has failed, and not by the agent’s own error: it would answer the same again',
+  async (_, data, problem) => {
+    const service = await startService((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`event: metadata\ndata: {"run_id":"one"}\n\nevent: values\ndata: ${data}\n\n`);
+    });
+    const maxEventCharacters = data.startsWith('{"answer":"') ? 1_000 : undefined;
+    const agent = createRunApiClient({ baseUrl: service.url, maxEventCharacters });
+    onTestFinished(() => agent.close());
+    const check = { assistant: 'agent', input: {}, timeoutMs: 5_000 };
+    const seen = await observeRun(agent, check, new AbortController().signal);
+    const error: unknown = expect.stringContaining(problem);
+    expect(seen).toMatchObject({ runId: 'one', run: { status: 'unreadable', error } });
+  },
+);

@@ -39,10 +39,11 @@ export interface Turn {
 }
 
 export interface ObservedRun {
-  readonly status: 'success' | 'error' | 'interrupted' | 'timeout';
+  /** `unreadable`: its stream has an event that cannot be read, so nobody knows how it ended. */
+  readonly status: 'success' | 'error' | 'interrupted' | 'timeout' | 'unreadable';
   /** The run's final values, as far as they came. */
   readonly values: unknown;
-  /** The error that the run reported. */
+  /** The error that the run reported, or why its stream cannot be read. */
   readonly error?: string;
   readonly latencyMs: number;
 }

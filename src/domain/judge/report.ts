@@ -1,4 +1,3 @@
-import type { ObservedRun } from '../check/check.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import type { MetricComparison } from './metric.ts';
@@ -68,7 +67,7 @@ export interface Trial {
   /** Its position in the plan, which is the same in every attempt of a judgement. */
   readonly place: number;
   readonly side: Side;
-  readonly status: ObservedRun['status'];
+  readonly status: keyof SideReport['ended'];
   /** Whether it ended with the expected status. */
   readonly ended: boolean;
   /** Whether all expectations were met. */
