@@ -1,6 +1,15 @@
 import { dirname, resolve } from 'node:path';
 
-import { type Alias, type Document, type ErrorCode, isMap, LineCounter, parseDocument, visit } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  type ErrorCode,
+  isMap,
+  LineCounter,
+  parseDocument,
+  type Range,
+  visit,
+} from 'yaml';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';
@@ -40,6 +49,8 @@ export function configPart(file: string, text: string, environment: Environment)
   if (document.errors.length > 0) return { ...source, raw: {}, problems };
   for (const { range, message } of substituteVariables(document, environment))
     report('error', ...range, message);
+  for (const [start, end] of notInJson(document))
+    report('error', start, end, 'is no number that JSON has: write one, or text');
   const { alias, isCircle } = wrongAlias(document);
   if (alias !== undefined) {
     const [start, end] = alias.range ?? [0, 1];
@@ -54,6 +65,17 @@ export function configPart(file: string, text: string, environment: Environment)
     report('error', 0, 1, 'has too many aliases of aliases: write their values out');
     return { ...source, raw: {}, problems };
   }
+}
+
+/** The places of `.nan`, `.inf` and of numbers as large as `1e999`, which would become null. */
+function notInJson(document: Document): readonly Range[] {
+  const found: Range[] = [];
+  visit(document, {
+    Scalar(_, { value, range }) {
+      if (typeof value === 'number' && !Number.isFinite(value) && range != null) found.push(range);
+    },
+  });
+  return found;
 }
 
 /** The first alias without a value, or with a value that contains it. */

@@ -46,6 +46,12 @@ it('reports the syntax error of a file, without its consequences', () => {
   expect(problemsOf(text)).toEqual(['error 2:35 : YAML: Unexpected flow-seq-start at node end']);
 });
 
+it('reports numbers that JSON does not have, which would become null', () => {
+  const text = `${RIGHT}    input: { score: .nan, most: [1, -.inf], huge: 1e999 }\n`;
+  const message = ': is no number that JSON has: write one, or text';
+  expect(problemsOf(text)).toEqual([21, 37, 51].map((column) => `error 9:${column} ${message}`));
+});
+
 it('reports checks that are no list', () => {
   const text = RIGHT.replace(/checks:[^]*/u, 'checks: { greets: { assistant: greeter } }\n');
   expect(problemsOf(text)).toEqual(['error 6:9 checks: expected a list']);
