@@ -20,7 +20,7 @@ import type { Activities, RevisionInput } from '../activities.ts';
 import { toActivityFailure } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
-import { knownBefore, knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
+import { knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
 import type { PollUntil } from '../polling.ts';
 import { scrubText, scrubTexts, warn } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
@@ -60,7 +60,7 @@ export function checkActivities(
           });
           return { verdict: { check: check.name, revisionId, ...verdict }, spent };
         }
-        const begun = begunBefore(check);
+        const begun = progressSoFar();
         await removeLeftThreads(agent, check, begun);
         const verdict = await carryOut({
           agent,
@@ -79,6 +79,8 @@ export function checkActivities(
         });
         return { verdict: { check: check.name, revisionId, ...verdict }, spent };
       } catch (error) {
+        if (spent !== undefined && check.dataset === undefined && resumes())
+          noteProgress(`check "${check.name}" failed`, { ...progressSoFar(), spent });
         throw toActivityFailure(error, spent);
       }
     },
@@ -120,8 +122,9 @@ function resumes(): boolean {
   return Context.current().info.activityType === 'runCheck';
 }
 
-function begunBefore({ repeat = 1 }: Check): CheckProgress {
-  const known = repeat > 1 && resumes() ? knownBefore() : undefined;
+/** What this attempt, or else the previous one, has noted. */
+function progressSoFar(): CheckProgress {
+  const known = resumes() ? knownSoFar() : undefined;
   return known === undefined ? NOTHING_MADE : (known as CheckProgress);
 }
 

@@ -71,6 +71,23 @@ describe('a check that is repeated', () => {
     expect(runsOf(stack)).toHaveLength(2);
   });
 
+  it.each([
+    ['is asked once', CHECK, 1],
+    ['is repeated', REPEATED, 2],
+  ])('takes from its budget what an attempt took that failed, if it %s', async (_, check, runs) => {
+    const active = [...Array<string>(runs).fill(REVISION_ID), OTHER_REVISION_ID];
+    const asked = { ...inputOn(await startStack(runsLike([GREETED]), { active }), check), budget: { runs } };
+    const first = activitiesUnderTest({ activityType: 'runCheck' });
+    await expect(first.runCheck(asked)).rejects.toMatchObject({ type: 'SLIPWAY_NOT_SERVING' });
+    const stack = await startStack(runsLike([GREETED]));
+    const details = { attempt: 2, activityType: 'runCheck', heartbeatDetails: first.heartbeats.at(-1) };
+    const again = { ...inputOn(stack, check), budget: { runs } };
+    await expect(activitiesUnderTest(details).runCheck(again)).rejects.toMatchObject({
+      type: 'SLIPWAY_CHECKS_BUDGET_SPENT',
+    });
+    expect(runsOf(stack)).toEqual([]);
+  });
+
   it('tells what it took of its budget', async () => {
     const used = { messages: [{ type: 'ai', content: 'Hello', usage_metadata: { total_tokens: 30 } }] };
     const stack = await startStack(runsLike([['values', used]]));
