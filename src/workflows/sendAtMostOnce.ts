@@ -41,8 +41,8 @@ export const OUTCOME_UNKNOWN: unique symbol = Symbol('outcome unknown');
  * If an attempt was certainly not applied, the call is sent again after a delay. If its outcome is unknown, the
  * deployment is read first. The call is sent again only if the read shows that it was not applied. After one missing
  * answer, each further attempt is preceded by a read, because an unanswered request can still be applied.
- * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned. It says
- * whether any attempt may have been applied.
+ * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned;
+ * SLIPWAY_TARGET_FROZEN. It says whether any attempt may have been applied.
  */
 export async function sendAtMostOnce<T>(call: {
   readonly send: () => Promise<T>;
@@ -51,6 +51,8 @@ export async function sendAtMostOnce<T>(call: {
   readonly policy: StepPolicy;
   /** Whether the call is no longer wanted. */
   readonly abandoned: () => boolean;
+  /** When the next freeze may begin, in milliseconds since 1970: nothing is sent from then on. Absent: never. */
+  readonly nextFreezeAt?: number;
   /** Names the call in the message of the failure if its outcome is unknown. */
   readonly what: string;
   /** Whether an earlier attempt has an unknown outcome: then the deployment is read before the first attempt, too. */
@@ -69,6 +71,10 @@ export async function sendAtMostOnce<T>(call: {
     if (settled !== undefined) return { result: settled, answered: false, attempts: 0, unknownAnswers };
   }
   for (let attempts = 1; ; attempts++) {
+    if (Date.now() >= (call.nextFreezeAt ?? Infinity)) {
+      const message = `a freeze may have begun before ${call.what} was taken`;
+      throw pipelineFailure('SLIPWAY_TARGET_FROZEN', message, unknownAnswers > 0, attempts);
+    }
     let failure: StepFailure;
     // A target knows and waits for only the run before the reset.
     if (doorway().resets > 0) throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', RESET, true, attempts);

@@ -77,8 +77,7 @@ async function goForward(run: Run): Promise<void> {
     await beside(noteBaseline, shipArtifact);
   }
 
-  await passBegunFreezes(run);
-  const revisionId = await interventions.go(() => changeDeployment(run, deployment, created));
+  const revisionId = await changeUnfrozen(run, deployment, created);
 
   const subject = { target: request.target, deploymentId, revisionId };
   const { agentUrl } = await interventions.go(() => bringUp(journal, subject));
@@ -145,6 +144,18 @@ async function passBegunFreezes(run: Run): Promise<void> {
   while (Date.now() >= run.nextFreezeAt) {
     run.nextFreezeAt = await passFreezes(journal, request, interventions);
     await interventions.passage();
+  }
+}
+
+/** Changes the deployment while no freeze holds. One that begins before the PATCH is taken is passed, too. */
+async function changeUnfrozen(run: Run, deployment: DeploymentSnapshot, created: boolean): Promise<string> {
+  for (;;) {
+    await passBegunFreezes(run);
+    try {
+      return await run.interventions.go(() => changeDeployment(run, deployment, created));
+    } catch (error) {
+      if (explain(error).code !== 'SLIPWAY_TARGET_FROZEN') throw error;
+    }
   }
 }
 

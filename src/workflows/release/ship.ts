@@ -18,6 +18,8 @@ export interface Shipment {
   readonly request: ReleaseRequest;
   /** Whether the release was asked to stop. */
   readonly stopped: () => boolean;
+  /** When the next freeze may begin, in milliseconds since 1970: no PATCH is sent from then on. */
+  readonly nextFreezeAt: number;
   /** Set if a request to create the deployment was not answered, and no read showed the deployment. */
   creationUnanswered: boolean;
 }
@@ -144,7 +146,7 @@ export async function patch(
   sentBefore: boolean,
   onServing: (revisionId: string | null) => void,
 ): Promise<Patched> {
-  const { journal, request, stopped } = shipment;
+  const { journal, request, stopped, nextFreezeAt } = shipment;
   const { target, artifact, graphConfigPath } = request;
   const { deploymentId } = before.deployment;
   return CancellationScope.nonCancellable(() =>
@@ -169,6 +171,7 @@ export async function patch(
         settle: () => findOurs(false),
         policy,
         abandoned: stopped,
+        nextFreezeAt,
         sentBefore,
         isNew: before.created,
       });

@@ -6,7 +6,7 @@ import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { overtaken, unansweredButTaken } from '../faults.ts';
+import { notTaken, overtaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { heldIn, waitingFor } from '../moments.ts';
 import { identity, stepNames } from '../requests.ts';
 import type { Fault } from '../world.ts';
@@ -116,6 +116,31 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(stepNames(await target.result(releaseId))).toEqual(
       expect.arrayContaining(['freeze done', 'freeze skipped', 'patch done']),
     );
+  });
+
+  it.each<[string, Fault, 'retry' | null]>([
+    ['not applied', notTaken(), null],
+    ['not answered, and lost', unansweredAndLost, null],
+    ['not applied, until a person retried it', refused('SLIPWAY_UNAUTHORIZED', 401), 'retry'],
+  ])('waits for a freeze that began while its PATCH was %s', async (_, fault, decision) => {
+    const { target } = harness.newServingTarget();
+    target.world.unfrozenMs = 100;
+    target.world.next('patchDeployment', async (perform, world) => {
+      world.frozen = frozen('wait', 60_000);
+      await setTimeout(world.unfrozenMs);
+      return fault(perform, world);
+    });
+    const onError = { then: 'wait', waitMs: 60_000 } as const;
+    const { releaseId } = await target.submit('b', { freezes: FREEZES, onError });
+    if (decision !== null) {
+      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      await target.say(releaseId, decision);
+    }
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    expect(target.world.count('patchDeployment')).toBe(1);
+    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', servingVerified: true });
+    expect(target.world.count('patchDeployment')).toBe(2);
   });
 
   it('makes way for a rollback, which no freeze delays', async () => {
