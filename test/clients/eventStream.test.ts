@@ -122,6 +122,15 @@ describe('A stream of server-sent events', () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
+  it('ends where its connection does, if an HTTP/1.0 service sends neither a length nor chunks', async () => {
+    const service = await startSocketService((socket) => {
+      socket.once('data', () =>
+        socket.end('HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n'),
+      );
+    });
+    expect(await collect(await client(service).streamStatelessRun(BODY))).toHaveLength(1);
+  });
+
   it('has no time limit after it has begun', async () => {
     const service = await startStreaming((response) => {
       response.write('data: 1\n\n');
