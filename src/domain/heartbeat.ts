@@ -1,4 +1,5 @@
-import type { Instant } from './scalars.ts';
+import { isSpent, type Spent } from './check/budget.ts';
+import { isRecord, type Instant } from './scalars.ts';
 
 /** The details that an activity sends with its heartbeats, and passes to its next attempt. */
 export interface Heartbeat {
@@ -25,4 +26,11 @@ export interface UnderWay {
 export function readHeartbeat(details: unknown): Heartbeat | undefined {
   const { says, since } = (details ?? {}) as Partial<Record<keyof Heartbeat, unknown>>;
   return typeof says === 'string' && typeof since === 'string' ? { says, since } : undefined;
+}
+
+/** What a check had used when it sent a heartbeat; `undefined` if that does not say it. */
+export function spentBefore(details: unknown): Spent | undefined {
+  const known = isRecord(details) ? details['known'] : undefined;
+  const spent = isRecord(known) ? known['spent'] : undefined;
+  return isSpent(spent) ? spent : undefined;
 }

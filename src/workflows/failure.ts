@@ -4,7 +4,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } f
 import type { Spent } from '../domain/check/budget.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
 import { failureDetail, type FailureDetail } from '../domain/failure.ts';
-import { readHeartbeat } from '../domain/heartbeat.ts';
+import { readHeartbeat, spentBefore } from '../domain/heartbeat.ts';
 import { needsPerson, type Outcome } from '../domain/release/outcome.ts';
 
 /** Why a step failed, read from what Temporal threw. */
@@ -88,6 +88,7 @@ function explainTimeout(timeout: TimeoutFailure): StepFailure {
   return {
     ...unknownFailure(`not done before its deadline${last === undefined ? '' : `; at last: ${last}`}`),
     code: 'SLIPWAY_STEP_TIMED_OUT',
+    spent: detail?.spent ?? spentBefore(lastHeartbeatDetails),
     attempts: detail?.attempt ?? 1,
   };
 }

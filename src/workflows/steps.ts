@@ -69,7 +69,10 @@ type Call = (input: unknown) => Promise<unknown>;
 /** How late a workflow learns of a deadline if a worker runs, in milliseconds. */
 const LEARNS_WITHIN_MS = 10_000;
 
-/** Begins again if the deadline passed while no worker ran: that says nothing about what is awaited. */
+/**
+ * Begins again if the deadline passed while no worker ran: that says nothing about what is awaited. A check learns what it
+ * had spent before.
+ */
 function overOutages(call: Call, deadlineMs: number): Call {
   return async (input) => {
     const deadline = Date.now() + deadlineMs;
@@ -77,8 +80,9 @@ function overOutages(call: Call, deadlineMs: number): Call {
       return await call(input);
     } catch (error) {
       const isLate = Date.now() > deadline + LEARNS_WITHIN_MS;
-      if (!isLate || explain(error).code !== 'SLIPWAY_STEP_TIMED_OUT') throw error;
-      return overOutages(call, deadlineMs)(input);
+      const { code, spent } = explain(error);
+      if (!isLate || code !== 'SLIPWAY_STEP_TIMED_OUT') throw error;
+      return overOutages(call, deadlineMs)(spent === undefined ? input : { ...(input as object), spent });
     }
   };
 }

@@ -32,7 +32,8 @@ export function checkActivities(
   pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: async ({ agentUrl, store, check, budget, begunAt, restoring = false, ...revision }) => {
+    runCheck: async ({ agentUrl, store, check, budget, spent: before, begunAt, ...input }) => {
+      const { restoring = false, ...revision } = input;
       await awaitActive(outside, pollUntil, revision);
       noteProgress(`check "${check.name}" runs`, knownSoFar());
       const agent = outside.agent(revision.target, agentUrl);
@@ -60,7 +61,7 @@ export function checkActivities(
           });
           return { verdict: { check: check.name, revisionId, ...verdict }, spent };
         }
-        const begun = progressSoFar();
+        const begun = progressSoFar(before);
         await removeLeftThreads(agent, check, begun);
         const verdict = await carryOut({
           agent,
@@ -80,7 +81,7 @@ export function checkActivities(
         return { verdict: { check: check.name, revisionId, ...verdict }, spent };
       } catch (error) {
         if (spent !== undefined && check.dataset === undefined && resumes())
-          noteProgress(`check "${check.name}" failed`, { ...progressSoFar(), spent });
+          noteProgress(`check "${check.name}" failed`, { ...progressSoFar(before), spent });
         throw toActivityFailure(error, spent);
       }
     },
@@ -122,10 +123,10 @@ function resumes(): boolean {
   return Context.current().info.activityType === 'runCheck';
 }
 
-/** What this attempt, or else the previous one, has noted. */
-function progressSoFar(): CheckProgress {
+/** What this attempt, or else the previous one, has noted. @param before - what was spent before the first attempt. */
+function progressSoFar(before: Spent = NOTHING_MADE.spent): CheckProgress {
   const known = resumes() ? knownSoFar() : undefined;
-  return known === undefined ? NOTHING_MADE : (known as CheckProgress);
+  return known === undefined ? { ...NOTHING_MADE, spent: before } : (known as CheckProgress);
 }
 
 /** Removes threads that the previous attempt may have left if its worker died. */

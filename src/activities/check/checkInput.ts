@@ -1,4 +1,4 @@
-import type { ChecksBudget } from '../../domain/check/budget.ts';
+import type { ChecksBudget, Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import type { Instant } from '../../domain/scalars.ts';
 
@@ -16,6 +16,8 @@ export interface CheckInput extends CheckedAt {
   readonly expectedMs?: number | undefined;
   /** What the check may spend. Absent: no limit. */
   readonly budget?: ChecksBudget;
+  /** What it had spent when its deadline passed while no worker ran. Absent: nothing. */
+  readonly spent?: Spent;
   /** When the workflow first began this check over a dataset. It may begin again, and continues the results then. */
   readonly begunAt?: Instant | undefined;
   /** Absent: not restored. When restored, undecided datasets pass and evaluators without a score are ignored. */

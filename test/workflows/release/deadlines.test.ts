@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { openOwnHarness } from '../projectHarness.ts';
-import { QUICK } from '../requests.ts';
+import { GREETS, QUICK } from '../requests.ts';
 import { failure, World } from '../world.ts';
 
 const SAYS = 'the artifact store answered SlowDown: reduce your request rate';
@@ -32,22 +32,30 @@ describeWorkflows('a step whose deadline passes while an attempt hangs', (harnes
   });
 });
 
-it('a check whose deadline passes while no worker runs is begun again by the next worker', async () => {
+it('a check whose deadline passes while no worker runs is begun again by the next, with what is left of its budget', async () => {
   const world = new World(`world-${randomUUID()}`);
   const taskQueue = `queue-${world.id}`;
   const startWorker = async () => (await openOwnHarness({ taskQueue, debugMode: true })).harness;
   const first = await startWorker();
-  world.gate('runCheck', () => {
-    throw failure('SLIPWAY_UNREACHABLE', { taken: false });
+  world.next('runCheck', (perform) => {
+    const spent = { runs: 1, tokens: 0, timeMs: 0 };
+    Context.current().heartbeat({ says: SAYS, since: new Date().toISOString(), known: { spent } });
+    return Context.current().sleep(60_000).then(perform);
   });
   const steps = { ...QUICK, check: { ...QUICK.check, scheduleToCloseMs: DEADLINE_MS } };
-  const { releaseId } = await first.newTargetIn(world, {}).submit('a', { steps });
+  const { releaseId } = await first.newTargetIn(world, {}).submit('a', {
+    steps,
+    checks: [GREETS, { ...GREETS, name: 'second' }],
+    checksBudget: { runs: 2 },
+  });
   await world.called('runCheck');
   await first.close();
   await setTimeout(DEADLINE_MS + 11_000);
   const next = await startWorker();
   const target = next.newTargetIn(world, {});
-  expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  const { verdicts, code } = await target.result(releaseId);
+  expect(verdicts).toMatchObject([{ check: 'greets', passed: true }]);
+  expect(code).toBe('SLIPWAY_CHECKS_BUDGET_SPENT');
   await target.idle();
   await target.terminate();
   await next.close();
