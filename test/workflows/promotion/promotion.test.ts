@@ -60,11 +60,9 @@ describePromotions('a promotion', (under) => {
     const { canary, production } = await under.line();
     await canary.terminate();
     await canary.forget();
-    const changes = { store: `file:///${canary.world.id}` };
-    expect(await under.promotions.promote(canary, production, changes)).toMatchObject({
-      outcome: 'released',
-      artifact: identity('b'),
-    });
+    const store = `file:///${canary.world.id}`;
+    const result = await under.promotions.promote(canary, production, { store });
+    expect(result).toMatchObject({ outcome: 'released', artifact: identity('b') });
     under.harness.forget(canary);
   });
 
