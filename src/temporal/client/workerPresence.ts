@@ -29,8 +29,9 @@ export async function pollingWorkers(
     describePollers(temporal, taskQueue, WORKFLOWS, version),
     ...pollQueues(taskQueue).map((queue) => describePollers(temporal, queue, ACTIVITIES, version)),
   ]);
-  if (queues.some((queue) => counted(queue).length === 0)) return [];
-  // This machine's clock may be wrong.
+  const workers = pollingAt(Date.now(), queues);
+  if (workers.length > 0 || queues.some((queue) => counted(queue).length === 0)) return workers;
+  // This machine's clock may be ahead.
   return pollingAt(await temporalTime(temporal), queues);
 }
 
