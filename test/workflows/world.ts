@@ -219,7 +219,9 @@ export class World {
   /** A deployment that another client created, with one active revision. */
   madeElsewhere(name: string): string {
     const deployment = this.controlPlane.addDeployment(name);
-    const { id } = this.controlPlane.addRevision(deployment, { identity: 'elsewhere', status: 'DEPLOYED' });
+    const source = { source_tarball_path: 'uploads/elsewhere' };
+    const revision = { identity: 'elsewhere', source, status: 'DEPLOYED' };
+    const { id } = this.controlPlane.addRevision(deployment, revision);
     deployment.activeRevisionId = id;
     return id;
   }
