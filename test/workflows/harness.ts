@@ -112,7 +112,8 @@ export async function openHarness(
     targets.push(target);
     return target;
   };
-  const newWorld = (): World => new World(nameWorld(targets.length + 1));
+  let worlds = 0;
+  const newWorld = (): World => new World(nameWorld(++worlds));
   return {
     targets,
     judge,
