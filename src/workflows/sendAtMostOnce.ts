@@ -75,9 +75,9 @@ export async function sendAtMostOnce<T>(call: {
       const message = `a freeze may have begun before ${call.what} was taken`;
       throw pipelineFailure('SLIPWAY_TARGET_FROZEN', message, unknownAnswers > 0, attempts);
     }
-    let failure: StepFailure;
     // A target knows and waits for only the run before the reset.
     if (doorway().resets > 0) throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', RESET, true, attempts);
+    let failure: StepFailure;
     try {
       return { result: await call.send(), answered: true, attempts, unknownAnswers };
     } catch (error) {
