@@ -265,13 +265,15 @@ function readable(part: object, name = ''): readonly string[] {
   });
 }
 
-/** Deletes all ended workflows, as Temporal does at the end of their retention. */
+/** Deletes all ended workflows, as Temporal does at the end of their retention. One may end only after it was listed. */
 async function forgetEnded(client: Client): Promise<void> {
   const query = "ExecutionStatus != 'Running'";
-  for await (const { workflowId, runId } of client.workflow.list({ query }))
-    await client.workflowService.deleteWorkflowExecution({
-      namespace: 'default',
-      workflowExecution: { workflowId, runId },
-    });
-  await eventually(async () => expect((await client.workflow.count(query)).count).toBe(0));
+  await eventually(async () => {
+    for await (const { workflowId, runId } of client.workflow.list({ query }))
+      await client.workflowService.deleteWorkflowExecution({
+        namespace: 'default',
+        workflowExecution: { workflowId, runId },
+      });
+    expect((await client.workflow.count(query)).count).toBe(0);
+  });
 }
