@@ -39,7 +39,7 @@ export interface Turn {
 }
 
 export interface ObservedRun {
-  /** `unreadable`: its stream has an event that cannot be read, so nobody knows how it ended. */
+  /** `unreadable`: an event of its stream cannot be read, so its end is unknown. */
   readonly status: 'success' | 'error' | 'interrupted' | 'timeout' | 'unreadable';
   /** The run's final values, as far as they came. */
   readonly values: unknown;
