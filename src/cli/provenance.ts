@@ -89,15 +89,34 @@ const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
   ['gitlab', 'CI_PROJECT_PATH'],
 ]);
 
-export function gitIn(folder: string): Git {
+/** Git sets these in hooks; they name the hook's repository. English, to recognize an error. */
+const GIT_ENVIRONMENT = {
+  GIT_DIR: undefined,
+  GIT_WORK_TREE: undefined,
+  GIT_COMMON_DIR: undefined,
+  GIT_INDEX_FILE: undefined,
+  GIT_OBJECT_DIRECTORY: undefined,
+  GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined,
+  GIT_PREFIX: undefined,
+  LC_ALL: 'C',
+};
+
+/**
+ * Git for the repository of a folder.
+ * @param refused - called if git refuses the repository because another user owns it, with the command that allows it.
+ */
+export function gitIn(folder: string, refused?: (remedy: string) => void): Git {
   return async (...args) => {
     try {
-      const options = { cwd: folder, timeout: 10_000, maxBuffer: Infinity };
+      const env = { ...process.env, ...GIT_ENVIRONMENT };
+      const options = { cwd: folder, env, timeout: 10_000, maxBuffer: Infinity };
       const { stdout } = await promisify(execFile)('git', [...args], options);
       const text = stdout.trim();
       return text === '' ? undefined : text;
-    } catch {
+    } catch (error) {
       // A release does not fail because git fails: it records what is known.
+      const remedy = /git config --global --add safe\.directory .+/u.exec(String(error))?.[0];
+      if (remedy !== undefined) refused?.(remedy);
       return undefined;
     }
   };

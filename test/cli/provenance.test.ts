@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { type Git, gitIn, readRequester, readSource } from '../../src/cli/provenance.ts';
 import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 /** A git that answers from a table, and fails for all else. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -131,6 +135,18 @@ describe('the source', () => {
     const source = await readSource({}, gitIn(folder));
     expect(source.commit).toMatch(/^[0-9a-f]{40}-dirty$/);
     expect(source.committedAt).toBeUndefined();
+  });
+
+  it('is that of its own repository, also in a hook of another', async () => {
+    const [hooked, folder] = [await temporaryFolder(), await temporaryFolder()];
+    for (const each of [hooked, folder]) {
+      await writeFiles(each, { [basename(each)]: '' });
+      commitAll(each);
+    }
+    const own = await readSource({}, gitIn(folder));
+    vi.stubEnv('GIT_DIR', join(hooked, '.git'));
+    vi.stubEnv('GIT_INDEX_FILE', join(hooked, '.git/index'));
+    expect(await readSource({}, gitIn(folder))).toEqual(own);
   });
 
   it('is unknown outside of a repository', async () => {

@@ -48,7 +48,7 @@ export async function artifactOf(
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
   const source = await sourceToPack({ config, folder }, context);
-  await warnOfPointers(context.output, source);
+  await warnOfGit(context.output, source);
   await warnOfSecrets(context.output, source, strict, signal);
   const packed = await packSource({ ...source, signal });
   try {
@@ -120,9 +120,18 @@ export function ownArtifactStore({ home, environment }: Machine): ArtifactStore 
 /** A pointer of Git LFS is shorter than this many bytes. */
 const POINTER_MAX_BYTES = 1_024;
 
-/** Warns of files that a checkout without Git LFS has pointers of. Without git, nothing is checked. */
-export async function warnOfPointers(output: Output, { root, entries }: SourceToPack): Promise<void> {
-  const listed = await gitIn(root)('ls-files', '-z', ':(attr:filter=lfs)');
+/**
+ * Warns of files that a checkout without Git LFS has pointers of, and of a repository that git refuses. Without git,
+ * nothing is checked.
+ */
+export async function warnOfGit(output: Output, { root, entries }: SourceToPack): Promise<void> {
+  const git = gitIn(root, (remedy) => {
+    output.warn(
+      'git refuses the source’s repository because another user owns it: its commit is not recorded',
+    );
+    output.note(`  allow it: ${remedy}`);
+  });
+  const listed = await git('ls-files', '-z', ':(attr:filter=lfs)');
   const tracked = new Set(listed?.split('\0'));
   const pointers: string[] = [];
   for (const { path, ...entry } of entries) {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { packSource } from '../../../../src/artifact/pack.ts';
 import { sourceFiles } from '../../../../src/artifact/sourceFiles.ts';
@@ -92,6 +92,17 @@ describe('slipway pack', () => {
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
+  });
+
+  it('warns of a repository that git refuses, and packs', async () => {
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    vi.stubEnv('GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
+    vi.stubEnv('GIT_CONFIG_GLOBAL', '/dev/null');
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    vi.unstubAllEnvs();
+    expect(output.noted[0]).toContain('another user owns it');
+    expect(output.noted[1]).toMatch(/git config --global --add safe\.directory \S+$/);
   });
 
   it('warns of pointers of Git LFS, and packs', async () => {
