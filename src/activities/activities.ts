@@ -274,10 +274,7 @@ export interface Activities {
     readonly message: RollbackMessage;
   }): Promise<Attempted<{ answer: RollbackAnswer }>>;
 
-  holdTarget(input: {
-    readonly target: TargetSpec;
-    readonly by: Actor;
-  }): Promise<Attempted<{ onHold: boolean }>>;
+  holdTarget(input: { readonly target: TargetSpec; readonly by: Actor }): Promise<Attempted<object>>;
 
   /**
    * Notifies a receiver. A repeated call sends the same notice with the same id. For GitHub it makes several calls,

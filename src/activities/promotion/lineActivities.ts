@@ -109,11 +109,12 @@ export function lineActivities(
       ),
     }),
 
-    holdTarget: async ({ target, by }) => ({
-      onHold: await askTemporal((client) =>
+    holdTarget: async ({ target, by }) => {
+      await askTemporal((client) =>
         updateTarget(client, targetWorkflowId(target), holdUpdate, { args: [by] }),
-      ),
-    }),
+      );
+      return {};
+    },
   };
 }
 

@@ -12,7 +12,6 @@ import { PlatformError } from '../errors.ts';
 export interface Listening {
   /** Its address for clients: `http://host:port`, without a trailing slash. */
   readonly url: string;
-  readonly server: Server;
   /** Accepts no new connections, lets open requests finish for up to `graceMs` (default 5,000), then aborts them. */
   close(graceMs?: number): Promise<void>;
 }
@@ -40,7 +39,6 @@ export async function listen(
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${reachable(host)}:${port}`,
-    server,
     close: (graceMs = 5_000) => close(server, graceMs),
   };
 }
