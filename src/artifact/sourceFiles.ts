@@ -27,17 +27,22 @@ export type SourceEntry = SourceFile | SourceLink;
 /**
  * The files and links of a source, sorted by UTF-16 code units so that the order is the same on every machine.
  * Folders are not listed, because git stores no empty ones.
+ * @param leftOut - called with the path of each file that is left out because it contains a package registry's login.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for an entry that cannot be read, a link that leads out of the
  * source or has ".." after a name, and an entry that is no file, folder or link.
  */
-export async function sourceFiles(root: string, patterns: readonly string[]): Promise<SourceEntry[]> {
+export async function sourceFiles(
+  root: string,
+  patterns: readonly string[],
+  leftOut: (path: string) => void = () => undefined,
+): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
     throw notRead(root, error, 'Name the source’s folder.');
   });
   if (!status.isDirectory()) throw unreadable(root, 'is not a folder', 'Name the source’s folder.');
   const realRoot = await realpath(root);
   const entries: SourceEntry[] = [];
-  await collect(realRoot, '', () => ignoreRules(realRoot, patterns), entries);
+  await collect(realRoot, '', () => ignoreRules(realRoot, patterns), entries, leftOut);
   return entries.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
@@ -46,6 +51,7 @@ async function collect(
   folder: string,
   rulesHere: () => Promise<IgnoreRules>,
   entries: SourceEntry[],
+  leftOut: (path: string) => void,
 ): Promise<void> {
   // Before the rules: an error about a closed folder names it, not the rules that it may lack.
   const found = await reading(folder, () => readdir(join(root, folder), { withFileTypes: true }));
@@ -54,11 +60,14 @@ async function collect(
     if (await rules.ignores(item.name, item.isDirectory())) continue;
     const path = folder === '' ? item.name : `${folder}/${item.name}`;
     if (item.isDirectory()) {
-      await collect(root, path, () => rules.below(item.name), entries);
+      await collect(root, path, () => rules.below(item.name), entries, leftOut);
     } else if (item.isSymbolicLink()) {
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {
-      if (await reading(path, () => holdsToken(join(root, path)))) continue;
+      if (await reading(path, () => holdsToken(join(root, path)))) {
+        leftOut(path);
+        continue;
+      }
       const { size, mode } = await reading(path, () => lstat(join(root, path)));
       entries.push({ kind: 'file', path, sizeBytes: size, executable: (mode & 0o100) !== 0 });
     } else {

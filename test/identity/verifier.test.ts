@@ -127,6 +127,8 @@ describe('the proof of a person', () => {
     }
     const ofPage = await issuer.token({ ...claims, aud: 'page' });
     await expect(verify(ofPage, await signStatement(STATEMENT, key))).rejects.toThrow('"aud"');
+    const issuedToPage = await issuer.token({ ...claims, aud: ['command', 'page'], azp: 'page' });
+    await expect(verify(issuedToPage, await signStatement(STATEMENT, key))).rejects.toThrow('another client');
   });
 
   it('must be valid when the message arrives, even if it is verified later', async () => {

@@ -48,7 +48,7 @@ export async function artifactOf(
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
   const source = await sourceToPack({ config, folder }, context);
-  await warnOfGit(context.output, source);
+  await warnOfSource(context.output, source);
   await warnOfSecrets(context.output, source, strict, signal);
   const packed = await packSource({ ...source, signal });
   try {
@@ -64,6 +64,8 @@ export async function artifactOf(
 export interface SourceToPack {
   readonly root: string;
   readonly entries: readonly SourceEntry[];
+  /** The files that are left out because they contain a package registry's login. */
+  readonly withLogin: readonly string[];
 }
 
 /** The source that `slipway.yaml` names, resolved relative to that file, without Slipway's own folders. */
@@ -72,12 +74,11 @@ export async function sourceToPack({ config, folder }: Project, context: Machine
   const { url } = artifactStoreOf({ config, folder }, context);
   // They change with each release, and the home has keys.
   const own = [context.home, ...(url.startsWith('file:') ? [fileURLToPath(url)] : [])];
-  const entries = await sourceFiles(root, [
-    ...config.artifact.ignore,
-    ...own.flatMap((place) => patternOf(relative(root, place))),
-  ]);
+  const patterns = [...config.artifact.ignore, ...own.flatMap((place) => patternOf(relative(root, place)))];
+  const withLogin: string[] = [];
+  const entries = await sourceFiles(root, patterns, (path) => withLogin.push(path));
   await requireMerged(root, entries);
-  return { root, entries };
+  return { root, entries, withLogin };
 }
 
 /** The pattern of one folder in an ignore file. None for a folder that is not in the source, or is the source. */
@@ -121,10 +122,17 @@ export function ownArtifactStore({ home, environment }: Machine): ArtifactStore 
 const POINTER_MAX_BYTES = 1_024;
 
 /**
- * Warns of files that a checkout without Git LFS has pointers of, and of a repository that git refuses. Without git,
- * nothing is checked.
+ * Warns of files with logins, which are left out; of files that a checkout without Git LFS has pointers of; and of a
+ * repository that git refuses. Without git, only of the first.
  */
-export async function warnOfGit(output: Output, { root, entries }: SourceToPack): Promise<void> {
+export async function warnOfSource(
+  output: Output,
+  { root, entries, withLogin }: SourceToPack,
+): Promise<void> {
+  if (withLogin.length > 0) {
+    output.warn(`left out, because they contain a login of a package registry: ${listedNames(withLogin)}`);
+    output.note('  builds run without their settings; keep the login in another file, such as ~/.npmrc');
+  }
   const git = gitIn(root, (remedy) => {
     output.warn(
       'git refuses the source’s repository because another user owns it: its commit is not recorded',

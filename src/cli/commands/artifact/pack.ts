@@ -11,7 +11,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { counted, sizeText } from '../../ui/text.ts';
-import { sourceToPack, warnOfGit, warnOfSecrets } from './artifactOf.ts';
+import { sourceToPack, warnOfSource, warnOfSecrets } from './artifactOf.ts';
 
 interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;
@@ -33,7 +33,7 @@ export async function runPackCommand(context: CommandContext, options: PackComma
         output.print(visibleName(path));
       }
     }
-    await warnOfGit(output, source);
+    await warnOfSource(output, source);
     await warnOfSecrets(output, source, options.strict ?? false, signal);
     const packed = await packSource({ ...source, signal });
     try {

@@ -105,6 +105,13 @@ describe('slipway pack', () => {
     expect(output.noted[1]).toMatch(/git config --global --add safe\.directory \S+$/);
   });
 
+  it('warns of a file that it leaves out because of a login', async () => {
+    await writeFiles(folder, { '.npmrc': 'registry=https://r.example/\n//r.example/:_authToken=secret\n' });
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted[0]).toMatch(/login of a package registry: \.npmrc$/);
+  });
+
   it('warns of pointers of Git LFS, and packs', async () => {
     const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5\n';
     const files = { 'model.bin': pointer, 'fetched.bin': 'model', 'notes.md': pointer };
