@@ -89,7 +89,7 @@ const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
   ['gitlab', 'CI_PROJECT_PATH'],
 ]);
 
-/** Git sets these in hooks; they name the hook's repository. English, to recognize an error. */
+/** In a hook, git's variables name the hook's repository. The locale is for errors, which are recognized by their text. */
 const GIT_ENVIRONMENT = {
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,

@@ -135,7 +135,7 @@ export async function warnOfSource(
   }
   const git = gitIn(root, (remedy) => {
     output.warn(
-      'git refuses the source’s repository because another user owns it: its commit is not recorded',
+      'git refuses the source’s repository because another user owns it, so nothing is known of it',
     );
     output.note(`  allow it: ${remedy}`);
   });
