@@ -19,7 +19,7 @@ export const watched: Rule = ({ target }) =>
     const later = target.works.slice(index + 1);
     const late = [...lateRevisions(target, result, later), ...lateUpload(target, result, later)];
     return [
-      ...late.flatMap((one) => missed(one, later)).map((what) => ({ workflowId, what })),
+      ...late.flatMap((one) => missed(one, result, later)).map((what) => ({ workflowId, what })),
       ...late.flatMap((one) => tookForBaseline(one, result, later)),
     ];
   });
@@ -50,9 +50,10 @@ function lateUpload(target: TargetFacts, result: ReleaseResult, later: readonly 
   return [{ what: `a PATCH of ${path} went unanswered`, watches, isDue: hasTimeFor(target, later) }];
 }
 
-function missed({ what, watches, isDue }: Late, later: readonly WorkFact[]): string[] {
+function missed(one: Late, result: ReleaseResult, later: readonly WorkFact[]): string[] {
+  const { what, watches, isDue } = one;
   const due = isDue ? [...forgotten(watches), ...notCountered(watches, later)] : [];
-  return [...due, ...leftAlone(watches, later)].map((how) => `${what}, ${how}`);
+  return [...due, ...leftAlone(one, result, later)].map((how) => `${what}, ${how}`);
 }
 
 /** Whether the target has done all its work, and no release is still open. */
@@ -76,14 +77,23 @@ function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact
   return isCountered ? [] : ['became active, and was not countered'];
 }
 
-/** Watches that ended because other work runs. */
-function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[]): string[] {
-  return watches.flatMap(({ abandonedAt = Infinity }) => {
-    const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > abandonedAt);
-    const isResumed = watches.some(
-      ({ scheduledAt }) => scheduledAt >= abandonedAt && scheduledAt < (work?.endedAt ?? Infinity),
+/** Watches that ended at a reset, although nothing had made them unnecessary before it, and that nobody resumed. */
+function leftAlone(
+  { revisionId, watches }: Late,
+  result: ReleaseResult,
+  later: readonly WorkFact[],
+): string[] {
+  return watches.flatMap(({ scheduledAt: from, abandonedAt: to = Infinity }) => {
+    const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > to);
+    if (work === undefined) return [];
+    const isResumed = watches.some(({ scheduledAt: at }) => at >= to && at < (work.endedAt ?? Infinity));
+    const before = watches.findLast(
+      (other) => other.abandonedAt === undefined && other.scheduledAt >= from && other.scheduledAt < to,
     );
-    if (work === undefined || isResumed) return [];
+    const isAnswered = before?.outcome === 'completed';
+    const wasServing =
+      revisionId !== undefined && hasServed(revisionId, result, later.slice(0, later.indexOf(work)));
+    if (isResumed || isAnswered || wasServing) return [];
     return `and the target did not watch it while ${work.workflowId} ran`;
   });
 }

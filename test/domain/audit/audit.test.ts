@@ -198,6 +198,19 @@ describe('an audit', () => {
     expect(broken({ ...works, activities: [at(20)] })).toEqual([]);
   });
 
+  it('allows a reset to end a watch that had its answer, or of a revision restored since', () => {
+    const serving = { servingRevisionId: 'new' };
+    const chosen = { ...putBack({ workflowId: 't/rollback-2', shift: 50, result: serving }), endedAt: 98 };
+    const later = putBack({ workflowId: 't/release-3', shift: 100, result: serving });
+    const again: ActivityFact = { ...watching, endedAt: 99, outcome: 'canceled', abandonedAt: 99 };
+    const ended = (works: WorkFact[], before: Partial<ActivityFact>) =>
+      broken({ ...target(works), activities: [again, { ...watching, ...before }] });
+    const pending = { endedAt: null, outcome: 'open' } as const;
+    expect(ended([left, later], pending)).toEqual([6]);
+    expect(ended([left, later], { result: { cameUp: false } })).toEqual([]);
+    expect(ended([left, chosen, later], pending)).toEqual([]);
+  });
+
   it('finds a release whose baseline was an abandoned revision', () => {
     const baseline = { revisionId: 'new', verified: true };
     const later = putBack({ workflowId: 't/release-2', shift: 100, result: { baseline } });
