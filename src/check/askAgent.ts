@@ -4,6 +4,7 @@ import { ANSWER_CHECKS } from '../config/answerSchema.ts';
 import type { Check, Turn } from '../domain/check/check.ts';
 import { judge, type Judgement } from '../domain/check/judge.ts';
 import { showsBoth, trajectoryOf } from '../domain/check/trajectory.ts';
+import { SlipwayError } from '../domain/errors.ts';
 
 /** The client methods that checks use. */
 export type CheckedAgent = Pick<
@@ -22,7 +23,7 @@ export interface Answered {
 }
 
 export interface ConversationThread {
-  /** The id to ask for, new to the agent, which may choose another (contract 001, "Endpoints"). */
+  /** The id to ask for. The agent may choose another (contract 001, "Endpoints"). */
   readonly id: string;
   /** Called if the thread could not be removed and stays at the agent, with the id that the agent chose. */
   readonly onLeft: (threadId: string, error: unknown) => void;
@@ -56,8 +57,14 @@ async function converse(
   { id, onLeft }: ConversationThread,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const asked = { thread_id: id, metadata: { slipway_check: name } };
-  const { thread_id: threadId } = await agent.createThread(asked, { signal });
+  const create = async () =>
+    agent.createThread({ thread_id: id, metadata: { slipway_check: name } }, { signal });
+  const { thread_id: threadId } = await create().catch(async (error: unknown) => {
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_CONFLICT') throw error;
+    // `temporal activity reset` counts attempts from 1 again, and a dead worker's attempt 1 left its thread.
+    await removeThread(agent, id);
+    return create();
+  });
   try {
     let latencyMs = 0;
     let tokens = 0;

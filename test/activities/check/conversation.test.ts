@@ -23,22 +23,28 @@ describe('a conversation', () => {
     return startTalkerOn((asked) => asked, runs);
   }
 
-  /** @param threadOf - the id of a thread that is asked for with this one. */
+  /**
+   * @param threadOf - the id of a thread that is asked for with this one.
+   * @param isLeft - whether an earlier attempt has left its thread.
+   */
   function startTalkerOn(
     threadOf: (asked: string) => string,
     runs: readonly (readonly Event[])[],
+    isLeft = false,
   ): Promise<FaultyService> {
     let made = 0;
     return startService(({ method, url, body }, response) => {
       if (url === DEPLOYMENT_PATH) {
         json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID }));
       } else if (method === 'DELETE') {
+        isLeft = false;
         response.writeHead(204).end();
       } else if (url === '/threads') {
         const now = new Date().toISOString();
         const thread = { created_at: now, updated_at: now, metadata: {}, status: 'idle', values: null };
         const { thread_id: asked } = JSON.parse(body) as { thread_id: string };
-        json(response, 200, { ...thread, thread_id: threadOf(asked) });
+        if (isLeft) json(response, 409, {});
+        else json(response, 200, { ...thread, thread_id: threadOf(asked) });
       } else {
         send(response, METADATA, ...(runs[made++] ?? []));
         response.end();
@@ -120,5 +126,12 @@ describe('a conversation', () => {
     await activitiesUnderTest({ attempt: 2 }).runCheck(inputOn(again, CONVERSATION));
     expect(sent(again, 'DELETE')[0]).toBe(sent(stack, 'DELETE')[0]);
     expect(new Set(sent(again, 'DELETE')).size).toBe(2);
+  });
+
+  it('removes what its own attempt left before the activity was reset', async () => {
+    const stack = await startTalkerOn((asked) => asked, [[ASKED], [GREETED]], true);
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION));
+    expect(verdict.passed).toBe(true);
+    expect(new Set(sent(stack, 'DELETE')).size).toBe(1);
   });
 });
