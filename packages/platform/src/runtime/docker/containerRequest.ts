@@ -127,10 +127,8 @@ const HARDENED: readonly string[] = [
 function programArguments(program: ContainerProgram | undefined): string[] {
   if (program === undefined) return [];
   const mounts = [
-    ...Object.entries(program.readOnly).map(
-      ([target, path]) => `type=bind,source=${path},target=${target},readonly`,
-    ),
-    ...Object.entries(program.writable).map(([target, path]) => `type=bind,source=${path},target=${target}`),
+    ...Object.entries(program.readOnly).map(([target, path]) => `${bound(path, target)},readonly`),
+    ...Object.entries(program.writable).map(([target, path]) => bound(path, target)),
   ];
   return [
     ...['--user', program.user ?? `${NOBODY.uid}:${NOBODY.gid}`],
@@ -138,6 +136,11 @@ function programArguments(program: ContainerProgram | undefined): string[] {
     ...mounts.flatMap((mount) => ['--mount', mount]),
     ...['--entrypoint', program.command[0]],
   ];
+}
+
+/** The engine reads a mount as a line of CSV: a path may have commas and quotation marks. */
+function bound(path: string, target: string): string {
+  return `type=bind,"source=${path.replaceAll('"', '""')}","target=${target.replaceAll('"', '""')}"`;
 }
 
 function fitsLine(name: string, value: string): boolean {

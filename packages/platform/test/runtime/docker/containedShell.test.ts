@@ -66,10 +66,10 @@ describe('a command of a build', () => {
     expect(line).toMatch(/ --entrypoint node .* i \S+\/containedCommand\.js \/run\/slipway make it$/);
     const mounts = argsOf('run').filter((arg) => arg.startsWith('type=bind'));
     expect(mounts.filter((mount) => !mount.endsWith(',readonly'))).toEqual([
-      'type=bind,source=/builds/d/r,target=/builds/d/r',
-      `type=bind,source=${join(home, 'scratch')},target=/run/slipway-home`,
+      'type=bind,"source=/builds/d/r","target=/builds/d/r"',
+      `type=bind,"source=${join(home, 'scratch')}","target=/run/slipway-home"`,
     ]);
-    expect(mounts).toContainEqual(expect.stringMatching(/,target=\/run\/slipway,readonly$/));
+    expect(mounts).toContainEqual(expect.stringMatching(/,"target=\/run\/slipway",readonly$/));
     const user = process.getuid?.() === 0 ? '65532:65532' : `${process.getuid?.()}:${process.getgid?.()}`;
     expect(line).toContain(` --user ${user} `);
     const [container] = argsOf('run').slice(2);

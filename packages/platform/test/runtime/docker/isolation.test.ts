@@ -141,7 +141,7 @@ describe.skipIf(!canRun)('an agent in a container', () => {
 
   beforeAll(async () => {
     leftBefore = await left();
-    home = await mkdtemp(join(tmpdir(), 'slipway-isolation-'));
+    home = await mkdtemp(join(tmpdir(), 'slipway,isolation-'));
     allowed.listen(0, '127.0.0.2');
     await once(allowed, 'listening');
     const command = [BUILT_COMMAND ?? '', 'platform', '--json', '--port', '0', '--home', home];
