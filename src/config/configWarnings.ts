@@ -3,7 +3,7 @@ import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import { originProblem } from '../domain/target/origin.ts';
-import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
+import { canonicalAddress } from '../domain/target/targetSpec.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import type { FieldProblem } from './configProblem.ts';
@@ -77,7 +77,7 @@ function sharedDeployments(
   return targets.flatMap(({ path, target }) => {
     const {
       controlPlane,
-      controlPlaneId = inOneSpelling(controlPlane),
+      controlPlaneId = addressOf(controlPlane),
       tenantId,
       deployment,
       deploymentId = deployment,
@@ -92,8 +92,8 @@ function sharedDeployments(
   });
 }
 
-function inOneSpelling(url: unknown): unknown {
-  return typeof url === 'string' && URL.canParse(url) ? normalizeServiceUrl(url) : url;
+function addressOf(url: unknown): unknown {
+  return typeof url === 'string' && URL.canParse(url) ? canonicalAddress(url) : url;
 }
 
 function resourceProblem(field: string, isPublic: boolean): string | false {

@@ -107,7 +107,7 @@ describe('a field without effect', () => {
     [
       RIGHT.replace(
         'checks:',
-        '  copied: { controlPlane: "HTTP://Localhost:8000/", apiKey: { from: env:K }, deployment: greeter }\nchecks:',
+        '  copied: { controlPlane: "HTTP://127.0.0.1:8000/", apiKey: { from: env:K }, deployment: greeter }\nchecks:',
       ),
       'targets.copied.deployment: is that of targets.staging, too: both names mean one target, with one queue and one history',
     ],

@@ -80,7 +80,7 @@ export function targetOf(workId: string): string {
 }
 
 /** A URL in one spelling. Loopback names become 127.0.0.1; another address of 127.0.0.0/8 may be another service. */
-function canonicalAddress(url: string): string {
+export function canonicalAddress(url: string): string {
   return `${originOf(url)}${new URL(url).pathname.replace(/\/+$/, '')}`;
 }
 
