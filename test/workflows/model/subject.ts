@@ -150,7 +150,7 @@ export class Subject {
       const view = await this.target.view();
       last = observed(view, this.world);
       ignored = view.state.ignored.map(({ message, reason }) => `${message}: ${reason}`);
-      if (isDeepStrictEqual(last, wanted) && (await this.#isSettled(running?.id, wait))) return;
+      if (isDeepStrictEqual(last, wanted) && (await this.#isSettled(running, wait))) return;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     expect(last, `ignored so far: ${ignored.join('; ')}`).toEqual(wanted);
@@ -159,12 +159,14 @@ export class Subject {
     );
   }
 
-  /** Whether no message is unhandled, and the release waits for the right person. */
-  async #isSettled(releaseId: string | undefined, wait: Waiting['for'] | undefined): Promise<boolean> {
+  /** Whether no message is unhandled, and the release waits for the right person, or for nothing but its gate. */
+  async #isSettled(running: TargetModel['running'], wait: Waiting['for'] | undefined): Promise<boolean> {
     if (await this.target.isBehind()) return false;
-    if (releaseId === undefined) return true;
-    const { waiting } = await this.target.progressOnce(releaseId, () => true);
-    return waiting?.for === wait && !(await this.target.isBehind(releaseId));
+    if (running === null) return true;
+    const { waiting, baseline } = await this.target.progressOnce(running.id, () => true);
+    // The checks of the baseline run beside the upload.
+    if (running.stage === 'upload' && baseline === null) return false;
+    return waiting?.for === wait && !(await this.target.isBehind(running.id));
   }
 
   /** Checks the invariants, then ends the target. */
