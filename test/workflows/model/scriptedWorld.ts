@@ -129,6 +129,7 @@ export class ScriptedWorld extends World {
       if (situation !== undefined) this.met.add(situation);
       // Consumed by this call, before anything else can happen.
       if (fault !== undefined) this.next(activity, fault);
+      if (activity === 'uploadArtifact' && fault !== undefined) await untilAlone();
     }
     const result = await super.call(activity, input);
     if (this.slowMs > 0) await Context.current().sleep(this.slowMs);
@@ -155,6 +156,14 @@ export class ScriptedWorld extends World {
     const own = this.deployment?.revisions.find(({ source }) => source.source_tarball_path === objectPath);
     return own?.id === revisionId;
   }
+}
+
+/** An upload that fails stops the checks of the baseline beside it. In the model, these have ended before. */
+async function untilAlone(): Promise<void> {
+  const { client, info, sleep } = Context.current();
+  const { workflowId = '', runId } = info.workflowExecution ?? {};
+  const release = client.workflow.getHandle(workflowId, runId);
+  while (((await release.describe()).raw.pendingActivities?.length ?? 0) > 1) await sleep(20);
 }
 
 /** The identity of an artifact of the model. */
