@@ -26,6 +26,8 @@ export async function recordBaseline(
   if (instead !== undefined) return { revisionId: instead, verified: isVerified(knownBefore, instead) };
   noteLeftByHand(run, revisionId);
   const known = knownBefore.find((revision) => revision.revisionId === revisionId);
+  // The release may end before the checks below do, and says then what serves.
+  run.baseline = { revisionId, verified: known?.verified ?? false };
   const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;
   let silent: string | null = null;

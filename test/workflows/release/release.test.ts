@@ -237,6 +237,20 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
+  it.each(['canceled', 'failed'])(
+    'that is %s while its baseline is checked says what serves',
+    async (how) => {
+      const target = harness.newTarget();
+      const theirs = target.world.madeElsewhere('agent');
+      if (how === 'failed') target.world.next('uploadArtifact', refused());
+      const { releaseId, gate } = await heldIn('runCheck', target);
+      if (how === 'canceled') await target.child(releaseId).cancel();
+      const result = await target.result(releaseId);
+      gate.open();
+      expect(result).toMatchObject({ servingRevisionId: theirs, servingVerified: false, baseline: null });
+    },
+  );
+
   it('canceled while polling, ends aborted with the baseline restored', async () => {
     const { target, good } = harness.newServingTarget();
     const releaseId = await polling(target);
