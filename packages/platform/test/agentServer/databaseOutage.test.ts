@@ -31,6 +31,19 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     way.repair();
   });
 
+  it('a batch of runs is stored whole, or not at all', async () => {
+    const { api } = await agents.start('batch', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const scene = agents.scene();
+    const run = { assistant_id: 'work', input: scene.input('x') };
+    const storing = way.hold('before', 'the last run');
+    const answer = api.send('POST', '/runs/batch', [run, run, { ...run, metadata: { is: 'the last run' } }]);
+    await storing;
+    way.cut();
+    way.repair();
+    expect((await answer).status).toBe(503);
+    expect((await api.send('POST', '/runs/cancel', { status: 'all' })).status).toBe(404);
+  });
+
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,

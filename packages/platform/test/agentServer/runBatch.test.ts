@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { runRoutes } from '../../src/agentServer/http/runRoutes.ts';
 import { RunService, type RunServiceParts } from '../../src/agentServer/runs/runService.ts';
-import type { NewRun } from '../../src/agentServer/store/runStore.ts';
+import type { RunStore } from '../../src/agentServer/store/runStore.ts';
 import { problemHandler } from '../../src/http/problem.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { gate } from '../controlPlane/testPlatform.ts';
@@ -14,11 +14,13 @@ it('a batch of runs is accepted whole, or refused whole', async () => {
   const stored = gate();
   let accepted = 0;
   const runs = {
-    accept: async (run: NewRun) => {
-      accepted += 1;
+    acceptAll: async (batch: Parameters<RunStore['acceptAll']>[0]) => {
+      accepted += batch.length;
       await stored.promise;
-      const record = { run_id: run.runId, thread_id: run.threadId, kwargs: run.kwargs, start_after: null };
-      return { run: { ...record, created_at: new Date(), updated_at: new Date() }, earlierRuns: [] };
+      return batch.map(([run]) => {
+        const record = { run_id: run.runId, thread_id: run.threadId, kwargs: run.kwargs, start_after: null };
+        return { run: { ...record, created_at: new Date(), updated_at: new Date() }, earlierRuns: [] };
+      });
     },
     begin: () => new Promise(() => undefined),
   };

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { isActive, type RunRecord } from '../store/agentDatabase.ts';
-import type { AcceptedRun } from '../store/runStore.ts';
+import type { AcceptedRun, RunStore } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
   type FeedbackLinks,
@@ -32,6 +32,9 @@ export interface RunServiceParts extends RunParts {
   readonly webhooks: Webhooks;
   readonly limits?: Partial<RunLimits>;
 }
+
+/** A run, and whether to begin it at once. */
+type RunToAccept = Parameters<RunStore['accept']>;
 
 /**
  * The runs of this process: accepts, claims, cancels, awaits and hands them over. A write about a run counts only
@@ -93,13 +96,20 @@ export class RunService {
    */
   async start(plan: RunPlan): Promise<LiveRun> {
     this.#requireCapacity(1);
-    return this.#accept(plan);
+    return this.#accept(plan, (run) => this.#parts.runs.accept(...run));
   }
 
-  /** Starts runs without threads: all, or none if too many are pending. @throws HttpProblem as {@link start}. */
+  /** Starts runs without threads: all or none. @throws HttpProblem as {@link start}. */
   async startAll(plans: readonly RunPlan[]): Promise<LiveRun[]> {
     this.#requireCapacity(plans.length);
-    return Promise.all(plans.map((plan) => this.#accept(plan)));
+    const runs: RunToAccept[] = [];
+    // They are stored together, after each has been added.
+    const stored = Promise.resolve().then(() => this.#parts.runs.acceptAll(runs));
+    const store = async (run: RunToAccept) => {
+      const index = runs.push(run) - 1;
+      return (await stored)[index] as AcceptedRun;
+    };
+    return Promise.all(plans.map((plan) => this.#accept(plan, store)));
   }
 
   /** @throws HttpProblem 429 if too many runs are pending for so many more, 503 while shutting down. */
@@ -117,12 +127,12 @@ export class RunService {
     );
   }
 
-  async #accept({ newRun }: RunPlan): Promise<LiveRun> {
+  async #accept({ newRun }: RunPlan, store: (run: RunToAccept) => Promise<AcceptedRun>): Promise<LiveRun> {
     const live = this.#register(newRun.runId, newRun.threadId, newRun.kwargs);
     const releaseSlot = this.#slots.tryAcquire();
     let accepted: AcceptedRun | undefined;
     try {
-      accepted = await this.#parts.runs.accept(newRun, releaseSlot !== undefined);
+      accepted = await store([newRun, releaseSlot !== undefined]);
     } catch (error) {
       this.#live.delete(live.runId);
       live.finish(REMOVED_ENDING);

@@ -41,13 +41,8 @@ export interface AcceptedRun {
   readonly begunRun?: BegunRun;
 }
 
-/** The multitask strategies that stop the thread's active runs. */
-const STOPPING_STRATEGIES = ['interrupt', 'rollback'];
-
 /** The most runs that one query claims: after a crash, a process spreads its claims over several queries. */
 const CLAIM_MAX = 200;
-
-const RUNS_AFTER_MAX = 100;
 
 /**
  * Finds runs, and changes them until they end: accept, begin, claim, cancel, remove. Each change is one transaction.
@@ -100,12 +95,12 @@ export class RunStore extends DeploymentStore {
     return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
   }
 
-  /** A thread's runs after a sequence, oldest first: at most {@link RUNS_AFTER_MAX}. */
+  /** A thread's runs after a sequence, oldest first: at most 100. */
   async runsAfter(threadId: string, sequence: bigint): Promise<RunRecord[]> {
     return this.#ofThread(threadId)
       .where('sequence', '>', String(sequence))
       .orderBy('sequence')
-      .limit(RUNS_AFTER_MAX)
+      .limit(100)
       .execute();
   }
 
@@ -156,13 +151,22 @@ export class RunStore extends DeploymentStore {
           `Thread ${run.threadId} is busy with run ${active.run_id}: wait for it, cancel it, or give another multitask_strategy.`,
         );
       }
-      if (STOPPING_STRATEGIES.includes(run.multitaskStrategy)) {
-        const runIds = earlierRuns.map((each) => each.run_id);
+      const runIds = earlierRuns.map((each) => each.run_id);
+      if (['interrupt', 'rollback'].includes(run.multitaskStrategy))
         await storeCancel(db, runIds, run.multitaskStrategy);
-      }
       const inserted = await this.#insert(db, run, sql`SELECT 1`, false);
       if (inserted === undefined) throw new Error('An insert returned nothing.');
       return { run: inserted.run, earlierRuns };
+    });
+  }
+
+  /** Accepts runs without threads like {@link accept}: all or none. */
+  async acceptAll(runs: readonly Parameters<RunStore['accept']>[]): Promise<AcceptedRun[]> {
+    return this.db.transaction().execute(async (db) => {
+      const store = new RunStore({ db, deploymentId: this.deploymentId, processId: this.#processId });
+      const accepted: AcceptedRun[] = [];
+      for (const run of runs) accepted.push(await store.accept(...run));
+      return accepted;
     });
   }
 
@@ -320,8 +324,7 @@ export class RunStore extends DeploymentStore {
       db,
       sql`
         INSERT INTO slipway_agent.runs (run_id, deployment_id, thread_id, assistant_id, metadata, status, attempt, kwargs,
-          multitask_strategy, owner, start_after, metadata_before,
-          config_before)
+          multitask_strategy, owner, start_after, metadata_before, config_before)
         SELECT ${run.runId}::uuid, ${this.deploymentId}, ${run.threadId}::uuid, ${run.assistantId}::uuid,
           ${JSON.stringify(run.metadata)}::jsonb, ${isBegun ? 'running' : 'pending'}, ${isBegun ? 1 : 0}::int,
           ${JSON.stringify(run.kwargs)}::json, ${run.multitaskStrategy}, ${this.#processId},
