@@ -27,7 +27,8 @@ function threadOf() {
     },
     newestSequence: () => Promise.resolve(0n),
     activeRuns: () => Promise.resolve([]),
-    runsAfter: (sequence) => Promise.resolve(runs.filter((each) => BigInt(each.sequence) > sequence)),
+    runsAfter: (sequence) =>
+      Promise.resolve(runs.filter((each) => BigInt(each.sequence) > sequence).slice(0, 2)),
     openRunStream: (record) => {
       const reader = channels.get(record.run_id)!.subscribe();
       reader.startReading([]);
@@ -57,6 +58,15 @@ describe('the stream of a thread', () => {
     run(3);
     expect(await read(stream)).toContain('SlowReader');
     expect(await read(stream)).toBeUndefined();
+  });
+
+  it('delivers all runs that a reader missed, though one query returns only some', async () => {
+    const { sight, run } = threadOf();
+    for (const sequence of [1, 2, 3, 4, 5]) run(sequence, { heard: false }).close();
+    const stream = await new ThreadStream(sight, ['lifecycle']).start('0.0');
+    run(6).close();
+    for (const sequence of [1, 2, 3, 4, 5, 6]) expect(await read(stream)).toContain(`id: ${sequence}.end`);
+    stream.close();
   });
 
   it('delivers the runs in order, each to its end, with ids that name run and event', async () => {

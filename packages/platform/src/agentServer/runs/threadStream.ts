@@ -11,6 +11,7 @@ export interface ThreadSource {
   /** The sequence of the thread's newest run; 0 before the first run. */
   readonly newestSequence: () => Promise<bigint>;
   readonly activeRuns: () => Promise<RunRecord[]>;
+  /** The first of the due runs after a sequence, oldest first. */
   readonly runsAfter: (sequence: bigint) => Promise<RunRecord[]>;
   /** The stream of a run, after an event of it if one is given. */
   readonly openRunStream: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
@@ -42,6 +43,7 @@ export class ThreadStream implements EventReader {
   #currentRun: FollowedRun | undefined;
   #frames: Uint8Array[] = [];
   #endedThrough = 0n;
+  #lastFoundId: string | undefined;
   #lastCheckpointId: unknown;
   #needsQuery = false;
   #isThreadRemoved = false;
@@ -63,7 +65,7 @@ export class ThreadStream implements EventReader {
       for (const run of await this.#source.activeRuns()) this.#addRun(run, undefined);
     } else {
       this.#endedThrough = BigInt(sequence) - 1n;
-      for (const run of await this.#source.runsAfter(this.#endedThrough)) {
+      for (const run of await this.#findRuns()) {
         const isLast = run.sequence === sequence;
         if (isLast && eventId === 'end') this.#seenRunIds.add(run.run_id);
         else this.#addRun(run, isLast ? eventId : '0');
@@ -149,6 +151,8 @@ export class ThreadStream implements EventReader {
     this.#currentRun = undefined;
     const sequence = BigInt(run.sequence);
     if (sequence > this.#endedThrough) this.#endedThrough = sequence;
+    // More may follow it, before those that this process accepted.
+    if (run.run_id === this.#lastFoundId) this.#needsQuery = true;
     if (this.#modes.has('run_modes') || this.#modes.has('lifecycle')) {
       const done = JSON.stringify({ status: 'run_done', run_id: run.run_id });
       this.#frames.push(encodeEvent('metadata', done, `${run.sequence}.end`));
@@ -166,8 +170,14 @@ export class ThreadStream implements EventReader {
 
   async #queryNewRuns(): Promise<void> {
     this.#needsQuery = false;
-    for (const run of await this.#source.runsAfter(this.#endedThrough)) this.#addRun(run, '0');
+    for (const run of await this.#findRuns()) this.#addRun(run, '0');
     if (this.#queuedRuns.length === 0 && !this.#isThreadRemoved) await this.#sendStateUpdate();
+  }
+
+  async #findRuns(): Promise<RunRecord[]> {
+    const found = await this.#source.runsAfter(this.#endedThrough);
+    this.#lastFoundId = found.at(-1)?.run_id;
+    return found;
   }
 
   #watchThread(): void {

@@ -95,10 +95,10 @@ export class RunStore extends DeploymentStore {
     return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
   }
 
-  /** A thread's runs after a sequence, oldest first: at most 100. */
+  /** A thread's due runs after a sequence, oldest first: at most 100. */
   async runsAfter(threadId: string, sequence: bigint): Promise<RunRecord[]> {
     return this.#ofThread(threadId)
-      .where('sequence', '>', String(sequence))
+      .where(sql<boolean>`start_after IS NULL AND sequence > ${String(sequence)}::bigint`)
       .orderBy('sequence')
       .limit(100)
       .execute();
