@@ -44,6 +44,8 @@ export interface StatusSections {
       readonly running: Running | null;
       /** The steps of the release or rollback that runs. */
       readonly progress: Progress | null;
+      /** Why what runs does not report its steps, and the next command. Absent: it does, or nothing runs. */
+      readonly whyNoProgress?: string;
       readonly queue: readonly {
         readonly releaseId: string;
         readonly queuedAt: Instant;

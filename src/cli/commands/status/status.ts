@@ -86,6 +86,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     recordedAt: status.recordedAt,
     running,
     progress: progress ?? null,
+    whyNoProgress: status.whyNoProgress,
     call: status.call,
     buildLog: status.buildLog,
     queue: state.queue.map(({ releaseId, queuedAt, request }) => ({

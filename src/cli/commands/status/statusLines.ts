@@ -117,9 +117,7 @@ function workLines(
   return [
     `  running  ${running === null ? 'nothing' : running.releaseId}`,
     ...(shown === undefined ? [] : runningLines(shown, now, style, columns)),
-    ...(running === null || shown !== undefined
-      ? []
-      : [`    ${style.warn(whyNoProgress ?? 'no worker reports its progress; see why: slipway doctor')}`]),
+    ...(whyNoProgress === undefined ? [] : [`    ${style.warn(whyNoProgress)}`]),
     ...waitingRollbacks(state, running).map(({ to, requestedBy }) => {
       const what = `rollback to ${to ?? 'the newest verified revision'}`;
       return `  waiting  ${what}, by ${nameAndMark(requestedBy)}`;

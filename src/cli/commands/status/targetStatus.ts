@@ -35,7 +35,7 @@ export interface TargetStatus
   readonly hooks: readonly TargetHook[];
   /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
-  /** Why the running release does not answer, and the next command. Absent: it does, or workers poll that could. */
+  /** Why the running release does not answer, and the next command. Absent: it does, or nothing runs. */
   readonly whyNoProgress?: string | undefined;
   /** What is known without the target; absent if the target answered. */
   readonly unanswered?: Unanswered;
@@ -136,11 +136,14 @@ async function askTarget(
     if (running === null) return { view, progress: undefined };
     const progress = await readProgress(temporal, running.workflowId);
     if (progress !== undefined) return { view, progress };
-    return { view, progress, whyNoProgress: await whyNoAnswer(temporal, running.workflowId) };
+    const why = await whyNoAnswer(temporal, running.workflowId);
+    return { view, progress, whyNoProgress: why ?? NO_PROGRESS };
   } catch (error) {
     if (isUnanswered(error)) return error;
     return sealed(error);
   }
 }
+
+const NO_PROGRESS = 'no worker reports its progress; see why: slipway doctor';
 
 const sealed = ifSealed((error) => error);

@@ -18,7 +18,13 @@ const OTHER_KEY = new SlipwayError('SLIPWAY_PAYLOAD_UNREADABLE', 'a payload coul
 const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
 const TO_NEW = { from: 'old', to: 'new' };
 
-/** A Temporal with the targets "old", whose payloads' key is not here, "new", and "recovering". */
+const RELEASE = { releaseId: 'release-1', kind: 'release', requestKey: 'k', workflowId: 'release', to: null };
+const VIEWS: Readonly<Record<string, unknown>> = {
+  new: { state: EMPTY_TARGET, running: null },
+  busy: { state: EMPTY_TARGET, running: RELEASE },
+};
+
+/** A Temporal with the targets "old", whose payloads' key is not here, "new", "busy" and "recovering". */
 function temporalWith({ silent = false } = {}) {
   const temporal = answeringTemporal({
     workflow: {
@@ -40,9 +46,9 @@ function temporalWith({ silent = false } = {}) {
                 : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
-            silent || id.endsWith(':stuck')
+            silent || id.endsWith(':stuck') || id === 'release'
               ? Promise.reject(grpcError('FAILED_PRECONDITION'))
-              : Promise.resolve(id === 'new' ? { state: EMPTY_TARGET, running: null } : RECOVERING),
+              : Promise.resolve(VIEWS[id] ?? RECOVERING),
         };
       },
     },
@@ -53,8 +59,13 @@ function temporalWith({ silent = false } = {}) {
   return { ...temporal, settings: { ...temporal.settings, codec: new PayloadCipher([]) } };
 }
 
-async function statusOf(names: readonly string[], temporal = temporalWith(), promotions: object = {}) {
-  const output = testOutput();
+async function statusOf(
+  names: readonly string[],
+  temporal = temporalWith(),
+  promotions: object = {},
+  json = false,
+) {
+  const output = testOutput({ json });
   const config = { promotions } as Config;
   const context = { output, home: '/nowhere', environment: { KEY: 'key' } };
   const targets = names.map((name): ChosenTarget => {
@@ -64,7 +75,7 @@ async function statusOf(names: readonly string[], temporal = temporalWith(), pro
   const error = await printStatus(context, temporal, { config, folder: '/nowhere', targets }, 3).catch(
     (failure: unknown) => failure,
   );
-  return { error, text: output.said.join('\n') };
+  return { error, text: output.said.join('\n'), events: output.events };
 }
 
 describe('the status of several targets', () => {
@@ -94,5 +105,15 @@ describe('the status of several targets', () => {
     expect(error).toMatchObject({ code, exitCode });
     expect(text).toMatch(new RegExp(`\\n${name}: old → new\\n.*${problem}.*\\n`));
     expect(text).toMatch(/\nlater: old → new\n.*released.*: all is well/);
+  });
+
+  it('says why a release reports no progress, also in JSON', async () => {
+    const why = 'no worker reports its progress; see why: slipway doctor';
+    expect((await statusOf(['busy'])).text).toContain(why);
+    const { events } = await statusOf(['busy', 'new'], temporalWith(), {}, true);
+    expect(events.map(({ target, whyNoProgress }) => ({ target, whyNoProgress }))).toEqual([
+      { target: 'busy', whyNoProgress: why },
+      { target: 'new' },
+    ]);
   });
 });

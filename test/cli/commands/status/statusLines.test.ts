@@ -309,12 +309,6 @@ describe('the status of a target', () => {
     ]);
   });
 
-  it('says that no worker reports the progress of a release', () => {
-    expect(lines({ view: { state: EMPTY_TARGET, running: RUNNING } })).toContain(
-      'no worker reports its progress; see why: slipway doctor',
-    );
-  });
-
   it('shows a running rollback once, not among what waits', () => {
     const rollback = (to: string) => ({
       requestId: to,
