@@ -5,7 +5,8 @@ import { readTargetRecord } from '../../artifact/targetRecord.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { HistoryRow } from '../../domain/target/targetState.ts';
+import type { HistoryRow, Lookup } from '../../domain/target/targetState.ts';
+import { progressQuery } from '../../messages/release.ts';
 import {
   holdUpdate,
   lookupQuery,
@@ -79,10 +80,10 @@ export function lineActivities(
       // A terminated target would never learn how its release ended.
       await askTemporal((client) => startAgain(client, targetWorkflowId(target)));
       const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
-        await place.keep();
         const found = await askTemporal((client) =>
           client.workflow.getHandle(targetWorkflowId(target)).query(lookupQuery, id),
         );
+        await place.keep(() => isUnderWay(found));
         if (found === null)
           throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
         if (found.state === 'ended') return { found: found.row };
@@ -116,6 +117,16 @@ export function lineActivities(
       return {};
     },
   };
+}
+
+/** Whether a release does something: it does not wait for its turn, a freeze or a person, and does not soak. */
+async function isUnderWay(found: Lookup | null): Promise<boolean> {
+  if (found?.state !== 'running') return found?.state !== 'queued';
+  // It may have just ended, or no worker of its version runs.
+  const progress = await askTemporal((client) =>
+    client.workflow.getHandle(found.workflowId).query(progressQuery),
+  ).catch(() => null);
+  return progress === null || (progress.waiting === null && progress.steps.at(-1)?.step !== 'soak');
 }
 
 function viewOf(target: TargetSpec): Promise<TargetView | undefined> {

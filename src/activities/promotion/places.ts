@@ -10,8 +10,11 @@ import { askTemporal, ifThere } from '../askTemporal.ts';
 export interface Place {
   /** Takes a place for the calling promotion, or ends the attempt as "not yet", which holds no slot meanwhile. */
   take(): Promise<void>;
-  /** Reports that the place is still needed. Call it at least every minute. */
-  keep(): Promise<void>;
+  /**
+   * Reports that the place is still needed, or returns it while it is not. Call it at least every minute.
+   * @param isNeeded - default: it is.
+   */
+  keep(isNeeded?: () => Promise<boolean>): Promise<void>;
   leave(): Promise<void>;
 }
 
@@ -44,10 +47,16 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
   };
   // Previews ask targets for the same, and take no place.
   const forPromotions =
-    (ask: () => Promise<void>): (() => Promise<void>) =>
-    async () => {
-      if (Context.current().info.workflowType === WORKFLOW_TYPES.promotion) await ask();
+    <Args extends readonly unknown[]>(ask: (...args: Args) => Promise<void>) =>
+    async (...args: Args): Promise<void> => {
+      if (Context.current().info.workflowType === WORKFLOW_TYPES.promotion) await ask(...args);
     };
+  const leave = (): Promise<void> =>
+    askTemporal(async (client) => {
+      keptAt.delete(holder());
+      // If the workflow has ended, so has the place.
+      await ifThere(client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder()));
+    });
   return {
     take: forPromotions(() =>
       askTemporal(async () => {
@@ -62,16 +71,13 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
         throw notYet('SLIPWAY_STEP_TIMED_OUT', `waits for its turn behind ${others}`, wait + spread);
       }),
     ),
-    keep: forPromotions(async () => {
-      if (Date.now() - (keptAt.get(holder()) ?? 0) >= KEEP_EVERY_MS) await askTemporal(enter);
+    keep: forPromotions(async (isNeeded?: () => Promise<boolean>) => {
+      if (isNeeded !== undefined && !(await isNeeded())) {
+        // A place that another worker took expires.
+        if (keptAt.has(holder())) await leave();
+      } else if (Date.now() - (keptAt.get(holder()) ?? 0) >= KEEP_EVERY_MS) await askTemporal(enter);
     }),
-    leave: forPromotions(() =>
-      askTemporal(async (client) => {
-        keptAt.delete(holder());
-        // If the workflow has ended, so has the place.
-        await ifThere(client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder()));
-      }),
-    ),
+    leave: forPromotions(leave),
   };
 }
 

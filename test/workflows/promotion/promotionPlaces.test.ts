@@ -8,7 +8,7 @@ import { identity } from '../requests.ts';
 import { openProjectHarness } from '../projectHarness.ts';
 import { IDENTITY } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
-import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
+import { judgedBy, promotionRequest, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
 describe('promotions whose slots become free at the same time', () => {
   let harness: Harness;
@@ -65,6 +65,26 @@ describe('promotions whose slots become free at the same time', () => {
     expect(patched(second.world)).toBeGreaterThan(brought);
     const histories = [...(await promotions.histories()), ...(await places.histories())];
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+  });
+
+  it('do not wait for one whose release waits for its turn or soaks', async () => {
+    const { target: canary } = harness.newServingTarget();
+    await canary.release('b');
+    const [busy, soaking, free] = [1, 2, 3].map(() => harness.newServingTarget().target);
+    const approval = { required: 1, withinMs: 60_000 };
+    const { releaseId } = await busy!.submit('c', { approval });
+    await busy!.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    const queued = await promotions.start(canary, busy!);
+    await queued.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-2');
+    const { release } = promotionRequest(canary, soaking!);
+    const soaks = await promotions.start(canary, soaking!, { release: { ...release, soakMs: 3_600_000 } });
+    await soaks.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-1');
+    await soaking!.progressOnce('release-1', ({ steps }) => steps.at(-1)?.step === 'soak');
+    expect(await promotions.promote(canary, free!)).toMatchObject({ outcome: 'released' });
+    await Promise.all([queued, soaks].map((promotion) => promotion.say('abort')));
+    await busy!.say(releaseId, 'reject');
+    expect(await queued.result()).toMatchObject({ outcome: 'aborted' });
+    expect(await soaks.result()).toMatchObject({ outcome: 'aborted' });
   });
 
   it('release nothing that was rolled back on its first target while they waited', async () => {
