@@ -1,9 +1,14 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+
 import { budgetLeft } from '../../domain/check/budget.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { failureDetail, PASSING } from '../../domain/failure.ts';
+import { isRecord } from '../../domain/scalars.ts';
+import { STEPS } from '../../domain/stepTable.ts';
 import type { Activities, DeploymentInput } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
-import { reportProgress } from '../heartbeat.ts';
+import { knownSoFar, reportProgress } from '../heartbeat.ts';
 import { type Clock, temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
 
@@ -57,7 +62,15 @@ export function watchActivities({
       }
       let left = budget;
       for (const check of checks) {
-        const { verdict, spent } = await runCheck({ ...revision, agentUrl, store, check, budget: left });
+        const { verdict, spent } = await runCheck({
+          ...revision,
+          agentUrl,
+          store,
+          check,
+          budget: left,
+        }).catch((error: unknown) => {
+          throw finalIfLasting(error);
+        });
         if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
         // Rows that are not enough to tell are no reason to take back what serves.
         if (!verdict.passed && verdict.dataset?.decision !== 'undecided') return { failed: verdict };
@@ -74,4 +87,22 @@ export function watchActivities({
     const { deployment } = await readDeployment(input);
     return { revisionId: deployment.latestRevisionId, tarballPath: deployment.latestTarballPath };
   }
+}
+
+/**
+ * Makes a failure final if the agent has not answered in as many rounds as a check has attempts: a watch may last for days.
+ * The control plane's silence says nothing about the revision, and is waited for.
+ */
+function finalIfLasting(error: unknown): unknown {
+  if (!(error instanceof ApplicationFailure) || error.category === ApplicationFailureCategory.BENIGN)
+    return error;
+  const detail = failureDetail(error.details);
+  if (detail === undefined || !PASSING.has(detail.code)) return error;
+  const known = knownSoFar();
+  const before = isRecord(known) && typeof known['unanswered'] === 'number' ? known['unanswered'] : 0;
+  const unanswered = before + 1;
+  if (unanswered >= STEPS.check.retry.maximumAttempts)
+    return ApplicationFailure.nonRetryable(error.message, error.type, detail);
+  reportProgress(error.message, { ...(isRecord(known) ? known : {}), unanswered });
+  return error;
 }

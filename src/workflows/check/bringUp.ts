@@ -27,6 +27,7 @@ export class Asked {
   /** The budget left for all its checks. `undefined`: they have no budget. */
   budget: ChecksBudget | undefined;
   #answered = false;
+  #fellSilent = false;
   #failedCheck: string | null = null;
 
   constructor(subject: Subject, agentUrl: string, budget?: ChecksBudget, expectedMs?: number) {
@@ -36,14 +37,21 @@ export class Asked {
     this.expectedMs = expectedMs;
   }
 
-  /** The check that failed; `null`: none. */
+  /** The check that failed, or that no call works any more; `null`: neither. */
   get finding(): Finding | null {
+    if (this.#fellSilent) return { failedCheck: null, silent: true };
     const failedCheck = this.#failedCheck;
     return failedCheck === null ? null : { failedCheck, silent: !this.#answered };
   }
 
   begins(): void {
     this.#failedCheck = null;
+    this.#fellSilent = false;
+  }
+
+  /** No call to the agent works any more, during a watch. */
+  fallsSilent(): void {
+    this.#fellSilent = true;
   }
 
   /** @param spent - what the check used; absent without a budget. */

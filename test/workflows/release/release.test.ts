@@ -5,6 +5,7 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { notTaken, refused } from '../faults.ts';
 import { heldIn, polling } from '../moments.ts';
 import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
+import type { Fault } from '../world.ts';
 
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
 
@@ -187,6 +188,18 @@ describeWorkflows('a release', (harness) => {
     expect(stepNames(result)).toContain('soak failed');
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     expect(target.world.count('runCheck')).toBe(3);
+  });
+
+  it.each([
+    ['restores the baseline if the agent', 7, 'rolled_back'],
+    ['blames no revision if the agent, and also that of the baseline,', 20, 'errored'],
+  ])('%s does not answer in the soak', async (_, silent, outcome) => {
+    const { target, good } = harness.newServingTarget();
+    const asked: Fault = (perform) => perform();
+    target.world.next('runCheck', asked, ...Array<Fault>(silent).fill(notTaken()));
+    const result = await target.release('b', { soakMs: 3_600_000 });
+    expect(result).toMatchObject({ outcome, code: 'SLIPWAY_UNREACHABLE', servingRevisionId: good });
+    expect(result.steps.find(({ step }) => step === 'soak')).toMatchObject({ status: 'failed', attempts: 7 });
   });
 
   it('keeps its outcome if its record cannot be written, and reports it', async () => {
