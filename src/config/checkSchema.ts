@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ChecksBudget as BudgetOfRelease } from '../domain/check/budget.ts';
 import { type Turn as TurnOfCheck, turnProblem, TURNS_MAX } from '../domain/check/check.ts';
 import { hasReference } from '../domain/check/expectation.ts';
+import { checkNameProblem } from '../domain/intervention/intervention.ts';
 import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
 import {
   DATASET_FIELDS,
@@ -12,7 +13,7 @@ import {
 } from './datasetSchema.ts';
 import { Evaluators } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
-import { present, Text, TimeLimit } from './fields.ts';
+import { present, Text, TimeLimit, unless } from './fields.ts';
 
 const Turn = z
   .strictObject({
@@ -27,7 +28,9 @@ const Turn = z
 
 export const Check = z
   .strictObject({
-    name: Text.describe('The check’s name, unique in the file'),
+    name: Text.superRefine(unless(checkNameProblem)).describe(
+      'The check’s name, unique in the file. It may not be soak, freeze or judge',
+    ),
     assistant: Text.describe('The graph’s name in the graph configuration'),
     input: z.record(z.string(), z.unknown()).optional().describe('The run’s input. Default: an empty one'),
     expect: Expectation.optional().describe('What the run must show. Default: that it ends in success'),

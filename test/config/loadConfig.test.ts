@@ -131,6 +131,10 @@ describe('an invalid slipway.yaml', () => {
       /targets\.staging\.deployment: expected at most 128 characters$/,
     ],
     [`${RIGHT}    timeout: 0s\n`, /checks\.0\.timeout: expected more than 0s$/],
+    [
+      RIGHT.replace('- name: greets', '- name: soak'),
+      /checks\.0\.name: expected another name: "slipway skip" means the soak by it$/,
+    ],
     [withField('approval: { required: 0 }'), /approval\.required: expected at least 1$/],
     [withField('approval: { approvers: [] }'), /approval\.approvers: expected at least 1 entry$/],
     [RIGHT.replace(/http:.*/, 'C:\\cp'), /^[^\n]*controlPlane: expected an http or https URL$/],

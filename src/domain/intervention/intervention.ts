@@ -32,6 +32,12 @@ export const FREEZE = 'freeze';
 /** The name of the judge in a `skip`. */
 export const JUDGE = 'judge';
 
+/** What is wrong with a check's name; `undefined` if nothing. A `skip` names checks and other parts in one field. */
+export function checkNameProblem(name: string): string | undefined {
+  const others: readonly string[] = [SOAK, FREEZE, JUDGE];
+  return others.includes(name) ? `expected another name: "slipway skip" means the ${name} by it` : undefined;
+}
+
 /** A command that a person sent to a release. */
 export interface Intervention {
   /** Interventions with the same id are one. */

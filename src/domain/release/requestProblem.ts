@@ -23,7 +23,7 @@ import {
   metricProblem,
   type MetricSource,
 } from '../guard/guardPolicy.ts';
-import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
+import { type ApprovalPolicy, checkNameProblem, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
 import { isRecord } from '../scalars.ts';
@@ -194,7 +194,7 @@ const DATASET = consistent(
 
 const CHECK = consistent(
   object<Check>(() => ({
-    name: TEXT,
+    name: textWhere(1_000, checkNameProblem),
     assistant: TEXT,
     input: record,
     expect: EXPECTATION,

@@ -53,6 +53,7 @@ describe('a request for a release', () => {
     ['target.vocabulary', ['private']],
     ['commit', [7, 'c'.repeat(1_001)]],
     ['checks', [undefined, {}, [null], [{ name: 'x' }], Array(101).fill(FULL_REQUEST.checks[0])]],
+    ['checks.0.name', ['soak', 'freeze', 'judge']],
     ['steps', [undefined, null, [], 'x']],
     ['pauseMs', ['1', 0, -1, NaN, Infinity, MONTH_AND_A_DAY_MS]],
     ['soakMs', [undefined, '1', -1, NaN, Infinity, MONTH_AND_A_DAY_MS]],
