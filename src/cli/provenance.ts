@@ -44,11 +44,16 @@ export async function readSource(environment: Environment, git: Git, source = gi
 async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   const head = await readCommit(git, 'HEAD');
   if (head === undefined) return {};
-  // The branch is a line before the changes: no text is a failure. A person's git may hide new files, which are packed.
-  const options = ['--porcelain', '--branch', '--no-ahead-behind', '--untracked-files=normal'];
-  const status = ['status', ...options, '--', '.', ':!.slipway'];
-  const answers = await Promise.all([...new Set([git, source])].map((each) => each(...status)));
-  if (answers.every((answer) => answer?.includes('\n') === false)) return head;
+  // The branch is a line before the changes: no text is a failure. A person's git may hide new files and submodules.
+  const shown = ['--branch', '--no-ahead-behind', '--untracked-files=normal', '--ignore-submodules=none'];
+  const here = ['--', '.', ':!.slipway'];
+  const [files, ...answers] = await Promise.all([
+    source('ls-files', '-v', ...here),
+    ...[...new Set([git, source])].map((each) => each('status', '--porcelain', ...shown, ...here)),
+  ]);
+  // Git does not compare files with another mark than H: a sparse checkout lacks them, or a person hides changes.
+  const isHidden = /^[^H]/mu.test(files ?? '');
+  if (!isHidden && answers.every((answer) => answer?.includes('\n') === false)) return head;
   return { commit: `${head.commit}-dirty` };
 }
 

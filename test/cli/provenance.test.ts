@@ -127,6 +127,36 @@ describe('the source', () => {
     expect((await read()).commit).toMatch(/-dirty$/);
   });
 
+  it.each([
+    ['assumed unchanged', 'update-index --assume-unchanged agent/graph.json'],
+    ['kept out of the worktree', 'update-index --skip-worktree agent/graph.json'],
+    ['left out by a sparse checkout', 'sparse-checkout set --no-cone agent/other'],
+  ])('is dirty if git hides a file that is %s', async (_, command) => {
+    const folder = await temporaryFolder();
+    await writeFiles(folder, { 'agent/graph.json': '{}', 'agent/other': '', README: '' });
+    commitAll(folder);
+    const run = (words: string) => execFileSync('git', words.split(' '), { cwd: folder });
+    const commit = async () => (await readSource({}, gitIn(join(folder, 'agent')))).commit;
+    run('update-index --skip-worktree README');
+    expect(await commit()).toMatch(/^[0-9a-f]{40}$/);
+    run(command);
+    expect(await commit()).toMatch(/-dirty$/);
+  });
+
+  it('is dirty if a submodule is, whose changes the repository ignores', async () => {
+    const [folder, library] = [await temporaryFolder(), await temporaryFolder()];
+    await writeFiles(library, { 'a.ts': '' });
+    commitAll(library);
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    const add = ['-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'lib'];
+    execFileSync('git', add, { cwd: folder });
+    execFileSync('git', 'config -f .gitmodules submodule.lib.ignore all'.split(' '), { cwd: folder });
+    commitAll(folder);
+    expect((await readSource({}, gitIn(folder))).commit).toMatch(/^[0-9a-f]{40}$/);
+    await writeFile(join(folder, 'lib/a.ts'), 'changed');
+    expect((await readSource({}, gitIn(folder))).commit).toMatch(/-dirty$/);
+  });
+
   it('is not clean if git cannot say what differs', async () => {
     const folder = await temporaryFolder();
     await writeFiles(folder, { 'graph.json': '{}' });
