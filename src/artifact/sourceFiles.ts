@@ -59,6 +59,13 @@ async function collect(
   for (const item of found) {
     if (await rules.ignores(item.name, item.isDirectory())) continue;
     const path = folder === '' ? item.name : `${folder}/${item.name}`;
+    if (LEADS_OUT.test(path)) {
+      throw unreadable(
+        path,
+        'has a name that control planes read as a path out of the source',
+        'Rename it, or list it in .slipwayignore.',
+      );
+    }
     if (item.isDirectory()) {
       await collect(root, path, () => rules.below(item.name), entries, leftOut);
     } else if (item.isSymbolicLink()) {
@@ -80,6 +87,9 @@ async function collect(
   }
 }
 
+/** A path out of the source if a backslash separates names, and a letter with a colon is a drive, as on Windows. */
+const LEADS_OUT = /^(?:\\|[a-z]:)|\.\.\\|\\\.\./i;
+
 async function linkTarget(root: string, path: string): Promise<string> {
   const target = await reading(path, () => readlink(join(root, path)));
   const from = dirname(join(root, path));
@@ -88,7 +98,7 @@ async function linkTarget(root: string, path: string): Promise<string> {
     `is a link that leads out of the source, to ${target}`,
     'Replace the link by the file itself, or list it in .slipwayignore.',
   );
-  if (isAbsolute(target) || !isInside(root, resolve(from, target))) throw leadsOut;
+  if (isAbsolute(target) || LEADS_OUT.test(target) || !isInside(root, resolve(from, target))) throw leadsOut;
   // If the target is reached through another link, its real path counts. A broken link is kept unchanged.
   const real = await realpath(resolve(from, target)).catch(() => root);
   if (!isInside(root, real)) throw leadsOut;

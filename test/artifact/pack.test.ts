@@ -192,6 +192,8 @@ describe('links', () => {
     ['upwards', '../outside.ts'],
     ['to an absolute path', '/etc/hostname'],
     ['to the folder above', '..'],
+    ['upwards with backslashes', '..\\outside.ts'],
+    ['to a drive', 'c:outside.ts'],
   ])('out of the source, %s, are rejected by name', async (_how, target) => {
     await source({ 'a.ts': '' });
     await symlink(target, join(root, 'out.ts'));
@@ -267,6 +269,18 @@ describe('a source that cannot be packed', () => {
     await writeFile(Buffer.from(`${root}/caf\xe9.txt`, 'latin1'), '');
     await expect(pack()).rejects.toThrow(/^caf\uFFFD\.txt has a name that is not UTF-8$/);
   });
+
+  it.each(['\\a.ts', 'sub/..\\a.ts', 'a\\..', 'c:a.ts'])(
+    'is rejected if the control plane would reject its name: %s',
+    async (name) => {
+      await source({ 'sub/a\\b.ts': '', 'sub/c:d': '' });
+      await expect(pack()).resolves.toBeDefined();
+      await source({ [name]: '' });
+      await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: name });
+      await source({ '.slipwayignore': `/${name.replaceAll('\\', '\\\\')}\n` });
+      await expect(pack()).resolves.toBeDefined();
+    },
+  );
 
   it('is rejected if its ignore rules cannot be read', async () => {
     await source({ 'a.ts': '', '.slipwayignore': Buffer.from('\uFEFFsecrets/\r\n', 'utf16le') });
