@@ -24,17 +24,20 @@ interface SourceLink {
 
 export type SourceEntry = SourceFile | SourceLink;
 
+/** Called for what is not packed although no rule ignores it. */
+type LeftOut = (path: string, why: 'login' | 'empty') => void;
+
 /**
  * The files and links of a source, sorted by UTF-16 code units so that the order is the same on every machine.
  * Folders are not listed, because git stores no empty ones.
- * @param leftOut - called with the path of each file that is left out because it contains a package registry's login.
+ * @param leftOut - called for each file with a package registry's login, and for each empty folder.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for an entry that cannot be read, a link that leads out of the
  * source or has ".." after a name, and an entry that is no file, folder or link.
  */
 export async function sourceFiles(
   root: string,
   patterns: readonly string[],
-  leftOut: (path: string) => void = () => undefined,
+  leftOut: LeftOut = () => undefined,
 ): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
     throw notRead(root, error, 'Name the source’s folder.');
@@ -51,10 +54,11 @@ async function collect(
   folder: string,
   rulesHere: () => Promise<IgnoreRules>,
   entries: SourceEntry[],
-  leftOut: (path: string) => void,
+  leftOut: LeftOut,
 ): Promise<void> {
   // Before the rules: an error about a closed folder names it, not the rules that it may lack.
   const found = await reading(folder, () => readdir(join(root, folder), { withFileTypes: true }));
+  if (found.length === 0) leftOut(folder, 'empty');
   const rules = await rulesHere();
   for (const item of found) {
     if (await rules.ignores(item.name, item.isDirectory())) continue;
@@ -72,7 +76,7 @@ async function collect(
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {
       if (await reading(path, () => holdsToken(join(root, path)))) {
-        leftOut(path);
+        leftOut(path, 'login');
         continue;
       }
       const { size, mode } = await reading(path, () => lstat(join(root, path)));

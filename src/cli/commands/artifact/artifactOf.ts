@@ -66,6 +66,7 @@ export interface SourceToPack {
   readonly entries: readonly SourceEntry[];
   /** The files that are left out because they contain a package registry's login. */
   readonly withLogin: readonly string[];
+  readonly emptyFolders: readonly string[];
 }
 
 /** The source that `slipway.yaml` names, resolved relative to that file, without Slipway's own folders. */
@@ -75,10 +76,10 @@ export async function sourceToPack({ config, folder }: Project, context: Machine
   // They change with each release, and the home has keys.
   const own = [context.home, ...(url.startsWith('file:') ? [fileURLToPath(url)] : [])];
   const patterns = [...config.artifact.ignore, ...own.flatMap((place) => patternOf(relative(root, place)))];
-  const withLogin: string[] = [];
-  const entries = await sourceFiles(root, patterns, (path) => withLogin.push(path));
+  const leftOut = { login: [] as string[], empty: [] as string[] };
+  const entries = await sourceFiles(root, patterns, (path, why) => leftOut[why].push(path));
   await requireMerged(root, entries);
-  return { root, entries, withLogin };
+  return { root, entries, withLogin: leftOut.login, emptyFolders: leftOut.empty };
 }
 
 /** The pattern of one folder in an ignore file. None for a folder that is not in the source, or is the source. */
@@ -122,12 +123,12 @@ export function ownArtifactStore({ home, environment }: Machine): ArtifactStore 
 const POINTER_MAX_BYTES = 1_024;
 
 /**
- * Warns of files with logins, which are left out; of files that a checkout without Git LFS has pointers of; and of a
- * repository that git refuses. Without git, only of the first.
+ * Warns of files with logins, which are left out; of files that a checkout without Git LFS has pointers of; of
+ * submodules that it lacks; and of a repository that git refuses. Without git, only of the first.
  */
 export async function warnOfSource(
   output: Output,
-  { root, entries, withLogin }: SourceToPack,
+  { root, entries, withLogin, emptyFolders }: SourceToPack,
 ): Promise<void> {
   if (withLogin.length > 0) {
     output.warn(`left out, because they contain a login of a package registry: ${listedNames(withLogin)}`);
@@ -139,6 +140,14 @@ export async function warnOfSource(
     );
     output.note(`  allow it: ${remedy}`);
   });
+  const staged = emptyFolders.length === 0 ? '' : await git('ls-files', '--stage', '-z');
+  const submodules = emptyFolders.filter((path) => staged?.includes(` 0\t${path}\0`));
+  if (submodules.length > 0) {
+    output.warn(`the source lacks the files of git submodules: ${listedNames(submodules)}`);
+    output.note(
+      '  fetch them: git submodule update --init; in GitHub Actions: actions/checkout with submodules: true',
+    );
+  }
   const listed = await git('ls-files', '-z', ':(attr:filter=lfs)');
   const tracked = new Set(listed?.split('\0'));
   const pointers: string[] = [];

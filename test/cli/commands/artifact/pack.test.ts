@@ -122,6 +122,20 @@ describe('slipway pack', () => {
     expect(output.noted[0]).toMatch(/in place of files: model\.bin$/u);
   });
 
+  it('warns of submodules that were not fetched, but not of ignored ones, and packs', async () => {
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    for (const path of ['lib', 'sub/tools', 'ignored', 'fetched']) {
+      await mkdir(join(folder, path), { recursive: true });
+      const entry = `160000,${'1'.repeat(40)},${path}`;
+      execFileSync('git', ['update-index', '--add', '--cacheinfo', entry], { cwd: folder });
+    }
+    await mkdir(join(folder, 'empty'));
+    await writeFiles(folder, { 'fetched/a.ts': '', '.slipwayignore': 'ignored/\n' });
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted[0]).toMatch(/lacks the files of git submodules: lib, sub\/tools$/u);
+  });
+
   it('prints an event for each file, and for each suspicion', async () => {
     await writeFile(join(folder, 'credentials.json'), '{}');
     const output = testOutput({ json: true });
