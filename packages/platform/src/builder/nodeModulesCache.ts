@@ -62,9 +62,9 @@ export class NodeModulesCache {
   /**
    * The key of an installation: command, lock file, `package.json`, the package managers' configuration, Node's
    * version, this machine's kind, and the place of the commands. Undefined if these do not determine the result: no
-   * lock file, a command or scripts that may do more than install, workspaces, linked directories. Yarn 2 and later
-   * are excluded on purpose (their lock files list the source itself as a workspace), because their commands need
-   * state outside `node_modules`.
+   * lock file, a command or scripts that may do more than install, workspaces, linked directories, patches of Bun. Yarn
+   * 2 and later are excluded on purpose (their lock files list the source itself as a workspace), because their
+   * commands need state outside `node_modules`.
    */
   async keyOf(plan: InstallPlan, place?: string): Promise<string | undefined> {
     const command = plan.command.trim();
@@ -153,9 +153,13 @@ export class NodeModulesCache {
 
 function hasInstallSideEffects(manifest: string): boolean {
   const parsed = parsedJson(manifest) as
-    { workspaces?: unknown; scripts?: Record<string, unknown> } | null | undefined;
+    | { workspaces?: unknown; patchedDependencies?: unknown; scripts?: Record<string, unknown> }
+    | null
+    | undefined;
   // If it is no JSON, the package manager reports the error, and nothing is cached.
   if (parsed === undefined || parsed?.workspaces !== undefined) return true;
+  // Bun's patches are files of the source, which its lock file names without their digests.
+  if (parsed?.patchedDependencies !== undefined) return true;
   return INSTALL_SCRIPTS.some((name) => parsed?.scripts?.[name] !== undefined);
 }
 

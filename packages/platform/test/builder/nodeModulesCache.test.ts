@@ -71,6 +71,7 @@ describe('the key of an installation', () => {
     ['with an install script of its own', { 'package.json': '{"scripts":{"postinstall":"x"}}' }, {}],
     ['with workspaces', { 'package.json': '{"workspaces":["a"]}' }, {}],
     ['with a linked directory', { 'package-lock.json': '{"node_modules/a":{"link": true}}' }, {}],
+    ['with a patch of a dependency', { 'package.json': '{"patchedDependencies":{"a@1.0.0":"a.patch"}}' }, {}],
     ['with workspaces of pnpm', { 'pnpm-workspace.yaml': 'packages:\n  - apps/*\n' }, {}],
     [
       'installed by Yarn 2 or later',
