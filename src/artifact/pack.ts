@@ -49,7 +49,7 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     throw unreadable(
       options.root,
       'holds nothing to pack',
-      'Look at `artifact.path` and at the ignore files.',
+      'Look at `artifact.path` and the ignore files, also above it. Pack what git ignores: artifact: { ignore: ["!*"] }',
     );
   }
   const root = await realpath(options.root);

@@ -172,6 +172,13 @@ describe('what a pack leaves out', () => {
     await source({ 'repository/agents/one/dist/a.js': '', 'repository/agents/one/a.log': '' });
     expect(await packedPaths({ root: join(root, 'repository/agents/one') })).toEqual(['a.log']);
   });
+
+  it('is all of a build’s output that the repository ignores, unless the configuration includes it', async () => {
+    await source({ '.git/HEAD': '', '.gitignore': 'dist/\n', 'dist/a.js': '' });
+    const output = { root: join(root, 'dist') };
+    await expect(pack(output)).rejects.toMatchObject({ hint: expect.stringContaining('ignore: ["!*"]') });
+    expect(await packedPaths({ ...output, ignore: ['!*'] })).toEqual(['a.js']);
+  });
 });
 
 describe('links', () => {
