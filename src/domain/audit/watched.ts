@@ -45,7 +45,10 @@ function lateRevisions(target: TargetFacts, result: ReleaseResult, later: readon
 
 function lateUpload(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): Late[] {
   const path = result.unansweredUpload;
-  if (path === undefined || [result, ...resultsOf(later)].some(losesTrack)) return [];
+  // The target does not know what a work without a result did either.
+  const isLost = (work: WorkFact): boolean =>
+    work.result === null ? work.endedAt !== null : losesTrack(work.result);
+  if (path === undefined || losesTrack(result) || later.some(isLost)) return [];
   const watches = watchesOf(target, 'awaitLateUpload', 'objectPath', path);
   return [{ what: `a PATCH of ${path} went unanswered`, watches, isDue: hasTimeFor(target, later) }];
 }

@@ -227,6 +227,8 @@ describe('an audit', () => {
     expect(broken({ ...target([unsure]), activities })).toEqual([]);
     const failed = putBack({ workflowId: 't/release-2', shift: 100, result: { outcome: 'rollback_failed' } });
     expect(broken(target([unsure, failed]))).toEqual([]);
+    const stopped = { ...failed, ended: 'terminated', result: null } as const;
+    expect(broken(target([unsure, stopped]))).not.toContain(6);
   });
 
   it('reports no extra revision that the target itself detected as late', () => {
