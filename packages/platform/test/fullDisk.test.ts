@@ -57,7 +57,7 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     const answer = await fetch(upload_url, { method: 'PUT', body: new Uint8Array(190_000_000) });
     expect(answer.status).toBe(507);
     expect(await answer.json()).toEqual({ detail: 'The disk of this platform is full.' });
-    await vi.waitFor(async () => expect(await readdir(join(files, 'incoming'))).toEqual([]));
+    await vi.waitFor(async () => expect(await readdir(join(files, 'incoming'))).toEqual([]), 10_000);
   });
 
   it('fails a build that fills it with that reason, continues to serve, and builds the next', async () => {

@@ -117,7 +117,7 @@ const MOMENTS: readonly Moment[] = [
       const half = request(upload_url, { method: 'PUT', headers: { 'content-length': '2000000' } });
       half.on('error', () => undefined);
       half.write(Buffer.alloc(1_000_000));
-      await vi.waitFor(async () => expect(await readdir(join(home, 'incoming'))).not.toEqual([]));
+      await vi.waitFor(async () => expect(await readdir(join(home, 'incoming'))).not.toEqual([]), 10_000);
     },
   },
   {

@@ -40,7 +40,7 @@ it('a terminated target is read every few seconds, and shows the end of the rele
     },
   });
   const watch = watchOf(temporal);
-  await vi.waitFor(() => expect(watch.snapshot.view?.running).toBeNull());
+  await vi.waitFor(() => expect(watch.snapshot.view?.running).toBeNull(), 10_000);
   expect(watch.snapshot.view?.state.history.at(-1)).toMatchObject({
     releaseId: 'release-2',
     outcome: 'aborted',
@@ -66,10 +66,13 @@ it('what serves is read again whenever it may have changed, even soon after the 
   });
   const watch = watchOf(temporal, { KEY: 'the-key' });
   const shown = () => servingOf(watch.snapshot);
-  await vi.waitFor(() => expect(watch.snapshot.deployment).toMatchObject({ activeRevisionId: REVISION_ID }));
+  await vi.waitFor(
+    () => expect(watch.snapshot.deployment).toMatchObject({ activeRevisionId: REVISION_ID }),
+    10_000,
+  );
   serves = OTHER_REVISION_ID;
   state = { ...state, activeRevisionId: serves };
-  await vi.waitFor(() => expect(shown()).toBe(OTHER_REVISION_ID));
+  await vi.waitFor(() => expect(shown()).toBe(OTHER_REVISION_ID), 10_000);
   watch.stop();
 });
 

@@ -168,7 +168,7 @@ describe('an API key', () => {
     await vi.waitFor(async () => {
       const { resources } = await access.keys.list(operator, { limit: 100, offset: 0, revoked: false });
       expect(resources.find((each) => each.id === id)?.last_used_at).not.toBeNull();
-    });
+    }, 10_000);
   });
 
   it('of a tenant’s admin sees and revokes only keys of that tenant', async () => {

@@ -42,7 +42,7 @@ it('a batch of runs is accepted whole, or refused whole', async () => {
     app.request(path, { method: 'POST', body: JSON.stringify(body) });
   const run = { assistant_id: 'g' };
   const batch = post('/runs/batch', [run, run]);
-  await vi.waitFor(() => expect(accepted).toBeGreaterThan(0));
+  await vi.waitFor(() => expect(accepted).toBeGreaterThan(0), 10_000);
   const single = post('/runs', run);
   // It is refused before any run is stored.
   await Promise.race([single, delay(1_000)]);

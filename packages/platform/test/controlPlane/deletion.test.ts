@@ -56,7 +56,7 @@ describe('a deployment that is deleted', () => {
     await vi.waitFor(async () => {
       await expect(stat(`${platform.home}/builds/${id}`)).rejects.toThrow('ENOENT');
       await expect(stat(`${platform.home}/objects/tarballs/${id}`)).rejects.toThrow('ENOENT');
-    });
+    }, 10_000);
     await platform.create('deleted');
   });
 
@@ -84,7 +84,10 @@ describe('a deployment that is deleted', () => {
     );
     await run('create trigger refusing before delete on deployments execute function refuse()');
     await platform.call('DELETE', `/v2/deployments/${id}`);
-    await vi.waitFor(() => expect(platform.logged.join('')).toContain('a deployment was not removed'));
+    await vi.waitFor(
+      () => expect(platform.logged.join('')).toContain('a deployment was not removed'),
+      10_000,
+    );
     await run('drop trigger refusing on deployments');
     await gone(id);
   });

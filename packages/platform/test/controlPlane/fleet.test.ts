@@ -95,10 +95,10 @@ describe('the fleet', () => {
     await serve('b');
     expect(agentAt(0).state.drained).toBe(0);
     over();
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
     requestsOver = new Promise(() => undefined);
     await serve('c');
-    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS));
+    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
     expect(started).toHaveLength(3);
   });
 
@@ -110,8 +110,8 @@ describe('the fleet', () => {
     expect(agentAt(1).state.killed).toBe(true);
     // The old one is still supervised; the one that was stopped is not.
     agentAt(0).crash();
-    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
-    await vi.waitFor(() => expect(started).toHaveLength(3));
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 10_000);
+    await vi.waitFor(() => expect(started).toHaveLength(3), 10_000);
   });
 
   it('restarts the old agent if it died while a switch was undone', async () => {
@@ -123,8 +123,8 @@ describe('the fleet', () => {
     await Promise.resolve();
     await sleep(0);
     handover.undo();
-    await vi.waitFor(() => expect(started).toHaveLength(3));
-    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
+    await vi.waitFor(() => expect(started).toHaveLength(3), 10_000);
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 10_000);
   });
 
   it('serves nothing after the first switch is undone', async () => {
@@ -137,7 +137,7 @@ describe('the fleet', () => {
     await serve('a');
     failStarts = true;
     agentAt(0).crash();
-    await vi.waitFor(() => expect(told).toContain('d starting'));
+    await vi.waitFor(() => expect(told).toContain('d starting'), 10_000);
     failStarts = false;
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
   });
@@ -145,7 +145,7 @@ describe('the fleet', () => {
   it('restarts no agent that was switched away from, removed or closed', async () => {
     await serve('a');
     await serve('b');
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS), 10_000);
     await fleet.remove('d');
     expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS);
     await serve('c');
@@ -157,7 +157,10 @@ describe('the fleet', () => {
   it('restores what served before, and keeps trying', async () => {
     failStarts = true;
     fleet.restore(spec('a'));
-    await vi.waitFor(() => expect(told.filter((line) => line === 'd starting').length).toBeGreaterThan(1));
+    await vi.waitFor(
+      () => expect(told.filter((line) => line === 'd starting').length).toBeGreaterThan(1),
+      10_000,
+    );
     failStarts = false;
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
     await fleet.close();

@@ -17,7 +17,7 @@ async function beginWriting(folder: string): Promise<void> {
     cwd: folder,
     stdio: 'ignore',
   });
-  await vi.waitFor(async () => expect((await readdir(folder)).length).toBeGreaterThan(0));
+  await vi.waitFor(async () => expect((await readdir(folder)).length).toBeGreaterThan(0), 10_000);
 }
 
 it('work has a private folder, also two works of one name, and it is removed', async () => {

@@ -30,7 +30,7 @@ describe('a revision that is interrupted', () => {
       status: 'INTERRUPTED',
       status_message: 'It was interrupted on request.',
     });
-    await vi.waitFor(() => expect(builds.calledOff()).toBe(1));
+    await vi.waitFor(() => expect(builds.calledOff()).toBe(1), 10_000);
     expect(await platform.history(revision)).toEqual([
       'CREATING',
       'QUEUED',
@@ -83,7 +83,7 @@ describe('a revision that is interrupted', () => {
     const revision = await platform.release(id, 'DEPLOYING');
     expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
     up.open();
-    await vi.waitFor(() => expect(platform.agentOf(revision).killed).toBe(true));
+    await vi.waitFor(() => expect(platform.agentOf(revision).killed).toBe(true), 10_000);
     expect((await platform.deployment(id)).active_revision_id).toBeNull();
     expect(await platform.status(id, revision)).toBe('INTERRUPTED');
   });

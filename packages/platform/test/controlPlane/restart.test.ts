@@ -21,7 +21,7 @@ describe('a killed platform', () => {
     const { id, revision } = await platform.deployed('was serving');
     const before = platform.agentOf(revision);
     await killedAndStartedAgain();
-    await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision));
+    await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
     expect(platform.agentOf(revision)).not.toBe(before);
     expect(await platform.status(id, revision)).toBe('DEPLOYED');
   });
@@ -92,8 +92,9 @@ describe('a killed platform', () => {
       .where('id', '=', id)
       .execute();
     await killedAndStartedAgain();
-    await vi.waitFor(async () =>
-      expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
+    await vi.waitFor(
+      async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
+      10_000,
     );
   });
 });
@@ -112,7 +113,7 @@ describe('a platform that is stopped by SIGTERM', () => {
     onTestFinished(() => void vi.useRealTimers());
     await platform.start({ isolation: 'container', containers });
     vi.advanceTimersByTime(3_600_000);
-    await vi.waitFor(() => expect(removeLeft).toHaveBeenCalledTimes(3));
+    await vi.waitFor(() => expect(removeLeft).toHaveBeenCalledTimes(3), 10_000);
     const closed = platform.controlPlane.close().then(() => 'closed');
     expect(await Promise.race([closed, setTimeout(100, 'cleaning')])).toBe('cleaning');
     cleaned.open(0);

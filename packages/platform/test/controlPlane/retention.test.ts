@@ -31,7 +31,7 @@ describe('a build', () => {
     const row = platform.kysely.selectFrom('revisions').select('agent_dir').where('id', '=', revision);
     const built = await row.executeTakeFirstOrThrow();
     await releases(id, 5, 'DEPLOYED');
-    await vi.waitFor(async () => expect(await pathExists(build)).toBe(false));
+    await vi.waitFor(async () => expect(await pathExists(build)).toBe(false), 10_000);
     await mkdir(`${build}/src`, { recursive: true });
     await platform.kysely.updateTable('revisions').set(built).where('id', '=', revision).execute();
     const removal = new AbortController();
@@ -55,17 +55,20 @@ describe('an uploaded source', () => {
     const id = await platform.create('bounded');
     const made = await releases(id, 7, 'DEPLOYED');
     // Five stay built.
-    await vi.waitFor(async () =>
-      expect(await sourcesOf(id)).toEqual(
-        made
-          .slice(2)
-          .map(({ source }) => source)
-          .sort(),
-      ),
+    await vi.waitFor(
+      async () =>
+        expect(await sourcesOf(id)).toEqual(
+          made
+            .slice(2)
+            .map(({ source }) => source)
+            .sort(),
+        ),
+      10_000,
     );
     const revisions = made.slice(2).map(({ revision }) => revision);
-    await vi.waitFor(async () =>
-      expect((await readdir(`${platform.home}/builds/${id}`)).sort()).toEqual(revisions.sort()),
+    await vi.waitFor(
+      async () => expect((await readdir(`${platform.home}/builds/${id}`)).sort()).toEqual(revisions.sort()),
+      10_000,
     );
     const gone = await platform.redeploy(id, made[0]!.revision);
     expect(gone.status).toBe(400);
@@ -86,7 +89,7 @@ describe('an uploaded source', () => {
     const bad = await releases(id, 4, 'BUILD_FAILED');
     platform.playAsUsual();
     const kept = [...good, ...bad.slice(2)].map(({ source }) => source).sort();
-    await vi.waitFor(async () => expect(await sourcesOf(id)).toEqual(kept));
+    await vi.waitFor(async () => expect(await sourcesOf(id)).toEqual(kept), 10_000);
   });
 
   it('of the latest revision stays: a change without a source reuses it', async () => {
@@ -97,7 +100,10 @@ describe('an uploaded source', () => {
     platform.playAsUsual();
     for (const { revision } of good) {
       expect((await platform.redeploy(id, revision)).status).toBe(200);
-      await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(revision));
+      await vi.waitFor(
+        async () => expect((await platform.deployment(id)).active_revision_id).toBe(revision),
+        10_000,
+      );
     }
     const change = { secrets: [{ name: 'KEY', value: 'new' }] };
     const { json } = await platform.patch(id, change);

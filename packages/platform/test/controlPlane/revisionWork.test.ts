@@ -268,8 +268,8 @@ describe('a redeploy', () => {
     const { id, revision: only } = await platform.deployed('again');
     const before = platform.agentOf(only);
     await platform.redeploy(id, only);
-    await vi.waitFor(() => expect(platform.agentOf(only)).not.toBe(before));
+    await vi.waitFor(() => expect(platform.agentOf(only)).not.toBe(before), 10_000);
     await platform.reaches(id, only, 'DEPLOYED');
-    await vi.waitFor(() => expect(before.drained).toBe(true));
+    await vi.waitFor(() => expect(before.drained).toBe(true), 10_000);
   });
 });

@@ -35,7 +35,7 @@ it('a tunnel that breaks ends without an answer of the proxy in it', async () =>
   client.write(`CONNECT 127.0.0.1:${await portOf(target)} HTTP/1.1\r\nhost: x\r\n\r\n`);
   const [far] = (await once(target, 'connection')) as [Socket];
   far.write('from the target');
-  await vi.waitFor(() => expect(received).toContain('from the target'));
+  await vi.waitFor(() => expect(received).toContain('from the target'), 10_000);
   far.resetAndDestroy();
   await once(client, 'close');
   expect(received).toBe('HTTP/1.1 200 Connection established\r\n\r\nfrom the target');

@@ -23,11 +23,11 @@ it('a slow reader gets all of a connection that has closed', async () => {
   });
   pipeBoth(from, slow);
   client.write('the beginning, ');
-  await vi.waitFor(() => expect(written).toHaveLength(1));
+  await vi.waitFor(() => expect(written).toHaveLength(1), 10_000);
   client.end('the end');
   await once(from, 'close');
   takeMore();
-  await vi.waitFor(() => expect(written.join('')).toBe('the beginning, the end'));
+  await vi.waitFor(() => expect(written.join('')).toBe('the beginning, the end'), 10_000);
   takeMore();
   await once(slow, 'close');
   server.close();

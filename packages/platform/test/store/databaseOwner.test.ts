@@ -46,7 +46,7 @@ async function takeFromItsOwner(): Promise<pg.Client> {
   await vi.waitFor(async () => {
     const waiting = await client.query('select from pg_locks where not granted and objid = $1', [OWNER_LOCK]);
     expect(waiting.rowCount).toBe(1);
-  });
+  }, 10_000);
   await client.query('select pg_terminate_backend($1)', [holder?.pid]);
   await taken;
   return other;

@@ -12,7 +12,7 @@ it('a connection that breaks between two queries of its user does not end the pr
   const { rows } = await used.query<{ pid: number }>('select pg_backend_pid() as pid');
   used.once('end', () => broken(new Error('ended')));
   await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-  await vi.waitFor(() => expect(broken).toHaveBeenCalled());
+  await vi.waitFor(() => expect(broken).toHaveBeenCalled(), 10_000);
   await expect(used.query('select 1')).rejects.toThrow();
   used.release(true);
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);

@@ -37,7 +37,7 @@ it('asks within the spacing only for the end, however many events come', async (
   const moved = news.wait(60_000, undefined);
   await setTimeout(20);
   asked[0]?.timeOut();
-  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  await vi.waitFor(() => expect(asked).toHaveLength(2), 10_000);
   asked[1]?.answer(Uint8Array.of(1));
   await moved;
 
@@ -57,7 +57,7 @@ it('reads the whole histories of two workflows at a time, and then waits for the
     await setImmediate();
     for (const { timeOut } of asked.slice(from)) timeOut();
     const reads = () => asked.slice(from).filter(({ isForEnd }) => !isForEnd);
-    await vi.waitFor(() => expect(reads()).toHaveLength(atOnce));
+    await vi.waitFor(() => expect(reads()).toHaveLength(atOnce), 10_000);
     return { waits, reads };
   };
 

@@ -59,7 +59,7 @@ it.each([
   const onRevisionsCreated = (): void => undefined;
   const poller = createBranchPoller({ kysely, home, log, intervalMs: 60_000, onRevisionsCreated });
   begin(poller);
-  await vi.waitFor(() => expect(reads).toBe(read));
+  await vi.waitFor(() => expect(reads).toBe(read), 10_000);
   const closed = poller.close().then(() => events.push('closed'));
   await setImmediate();
   answer.open();

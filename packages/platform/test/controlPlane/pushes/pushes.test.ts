@@ -338,7 +338,7 @@ describe('a push found by polling', () => {
     const answered = hanging.requests.length;
     await rm(failing.repository.path, { recursive: true });
     await poll();
-    await vi.waitFor(() => expect(hanging.requests.length).toBeGreaterThan(answered));
+    await vi.waitFor(() => expect(hanging.requests.length).toBeGreaterThan(answered), { timeout: 10_000 });
     const after = await followed.repository.commit({ 'new.txt': '' });
     await vi.waitFor(async () => expect(await followed.pushed()).toEqual([after]), { timeout: 10_000 });
     expect(platform.logged.join('')).toContain('the branches of a repository could not be read');
@@ -350,10 +350,12 @@ describe('a push found by polling', () => {
     const asked = server.requests.length;
     await poll();
     const probe = await Followed.create('probe');
-    await vi.waitFor(() =>
-      expect(
-        server.requests.slice(asked).filter((path) => path.startsWith('/probe/')).length,
-      ).toBeGreaterThan(4),
+    await vi.waitFor(
+      () =>
+        expect(
+          server.requests.slice(asked).filter((path) => path.startsWith('/probe/')).length,
+        ).toBeGreaterThan(4),
+      10_000,
     );
     expect(server.requests.slice(asked).filter((path) => path.startsWith('/not-asked/'))).toEqual([]);
     expect(await probe.pushed()).toEqual([]);

@@ -93,7 +93,7 @@ describe('an image', () => {
       expect(JSON.parse(await ask(agent, `/env?name=${encodeURIComponent(name)}`)), name).toBe(value);
     const calls = await engine.calls();
     for (const value of Object.values(secrets)) expect(calls).not.toContain(value);
-    await vi.waitFor(() => expect(log).toContain('serving as agent, told PORT 8000, token ***'));
+    await vi.waitFor(() => expect(log).toContain('serving as agent, told PORT 8000, token ***'), 10_000);
     await agent.drain(1_000);
   });
 
