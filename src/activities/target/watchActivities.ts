@@ -4,7 +4,6 @@ import { budgetLeft } from '../../domain/check/budget.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { failureDetail, PASSING } from '../../domain/failure.ts';
-import { isRecord } from '../../domain/scalars.ts';
 import { STEPS } from '../../domain/stepTable.ts';
 import type { Activities, DeploymentInput } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
@@ -98,11 +97,10 @@ function finalIfLasting(error: unknown): unknown {
     return error;
   const detail = failureDetail(error.details);
   if (detail === undefined || !PASSING.has(detail.code)) return error;
-  const known = knownSoFar();
-  const before = isRecord(known) && typeof known['unanswered'] === 'number' ? known['unanswered'] : 0;
+  const { unanswered: before = 0 } = (knownSoFar() ?? {}) as { readonly unanswered?: number };
   const unanswered = before + 1;
   if (unanswered >= STEPS.check.retry.maximumAttempts)
     return ApplicationFailure.nonRetryable(error.message, error.type, detail);
-  reportProgress(error.message, { ...(isRecord(known) ? known : {}), unanswered });
+  reportProgress(error.message, { unanswered });
   return error;
 }

@@ -45,7 +45,7 @@ function lateRevisions(target: TargetFacts, result: ReleaseResult, later: readon
 
 function lateUpload(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): Late[] {
   const path = result.unansweredUpload;
-  // The target does not know what a work without a result did either.
+  // A terminated work has no result: what it made is unknown, as after a failed restore.
   const isLost = (work: WorkFact): boolean =>
     work.result === null ? work.endedAt !== null : losesTrack(work.result);
   if (path === undefined || losesTrack(result) || later.some(isLost)) return [];
@@ -80,7 +80,7 @@ function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact
   return isCountered ? [] : ['became active, and was not countered'];
 }
 
-/** Watches that ended at a reset, although nothing had made them unnecessary before it, and that nobody resumed. */
+/** Watches that a reset ended too early: they had no answer, were still needed, and were not resumed. */
 function leftAlone(
   { revisionId, watches }: Late,
   result: ReleaseResult,
