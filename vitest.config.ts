@@ -113,6 +113,8 @@ export default defineConfig({
       thresholds: COVERED,
     },
     sequence: { sequencer: LongestFirst },
+    // The default, a second, is too short on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,

@@ -35,7 +35,7 @@ it.each([
     await Promise.all(polls);
     await connections.close();
   });
-  await expect.poll(() => plane.requests.length, { timeout: 20_000 }).toBe(CONNECTIONS);
+  await expect.poll(() => plane.requests.length).toBe(CONNECTIONS);
   await calls({ taskQueue: 'slipway' }, (client) => client.redeployRevision(DEPLOYMENT_ID, REVISION_ID));
   expect(plane.requests.at(-1)?.url).toContain('/redeploy');
 });

@@ -136,5 +136,5 @@ export async function press(page: Page, button: string, reason: string): Promise
 /** Waits until a page exists: Temporal lists a new target with a delay. */
 export async function listed(page: Page, url: string): Promise<void> {
   const status = async () => (await page.context().request.get(url)).status();
-  await expect.poll(status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(status).toBe(200);
 }

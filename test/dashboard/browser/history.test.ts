@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 
     const page = await dashboard.page('/history', { width: 1440 });
     const rows = page.locator('table.history tbody tr');
-    await expect.poll(async () => (await page.reload(), rows.count()), { timeout: 20_000 }).toBe(5);
+    await expect.poll(async () => (await page.reload(), rows.count())).toBe(5);
     expect(await rows.first().textContent()).toContain('rolled back');
     const time = rows.first().locator('time[data-tells=ago]').first();
     await time.click();

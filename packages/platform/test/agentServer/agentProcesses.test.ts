@@ -53,20 +53,22 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       ...steps(hold.path),
       stream_mode: ['custom', 'updates'],
     });
-    const ofRun: string[] = [];
-    const stream = `/threads/${thread}/runs/${followed.run_id}/stream`;
-    for await (const { event } of readEvents(await two.api.send('GET', stream))) {
-      if (event === 'custom') await hold.open();
-      if (event !== ofRun.at(-1)) ofRun.push(event);
-    }
+    const watching = new Set<Response>();
+    /** The kinds of a stream's events. The run ends once both streams have seen an event of its second node. */
+    const kindsIn = async (stream: Response): Promise<string[]> => {
+      const kinds: string[] = [];
+      for await (const { event, data } of readEvents(stream)) {
+        if (event === 'custom' && watching.add(stream).size === 2) await hold.open();
+        if (event !== kinds.at(-1)) kinds.push(event);
+        if (data.status === 'run_done') break;
+      }
+      return kinds;
+    };
+    const stream = await two.api.send('GET', `/threads/${thread}/runs/${followed.run_id}/stream`);
+    const [ofRun, ofThread] = await Promise.all([kindsIn(stream), kindsIn(thereafter)]);
     // The first node's events may have been written before anyone followed here.
     expect(ofRun[0]).toBe('metadata');
     expect(ofRun.slice(-2)).toEqual(['custom', 'updates']);
-    const ofThread: unknown[] = [];
-    for await (const { event, data } of readEvents(thereafter)) {
-      ofThread.push(event);
-      if (data.status === 'run_done') break;
-    }
     expect(new Set(ofThread)).toEqual(new Set(['metadata', 'custom', 'updates']));
 
     await one.api.json('PUT', '/store/items', { namespace: ['of'], key: 'one', value: { seen: true } });
