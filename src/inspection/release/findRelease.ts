@@ -68,12 +68,17 @@ export async function findRelease(
   const record = store === undefined ? undefined : await recordOf(store, named, releaseId, row);
   if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
   if (row !== undefined) return { ...BARE, target, past: row, from: 'target' };
+  const known =
+    releases.length > 0 || store === undefined ? releases : await recordedReleases(store, named, NAMED);
   throw releaseUnknown(
     target,
     wanted,
-    releases.map((release) => release.releaseId),
+    known.map((release) => release.releaseId),
   );
 }
+
+/** How many releases an error names. */
+const NAMED = 5;
 
 const BARE = {
   result: null,
@@ -124,8 +129,22 @@ export async function recordOf(
   return undefined;
 }
 
+/** The newest releases and rollbacks of which the store has records, newest first. */
+export async function recordedReleases(
+  store: ArtifactStore,
+  named: NamedTarget,
+  last: number,
+): Promise<readonly PastRelease[]> {
+  const releases: PastRelease[] = [];
+  for await (const record of recordsOf(store, named)) {
+    if (releases.length === last) break;
+    releases.push(pastOfResult(record));
+  }
+  return releases;
+}
+
 /** The records of a target's releases and rollbacks, newest first. Record names begin with the start time. */
-export async function* recordsOf(
+async function* recordsOf(
   store: ArtifactStore,
   { name: target, workflowId: targetId }: NamedTarget,
   releaseId?: string,

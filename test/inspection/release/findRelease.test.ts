@@ -62,6 +62,15 @@ describe('a release that Temporal no longer has', () => {
     ).rejects.toMatchObject({ code: 'SLIPWAY_RELEASE_UNKNOWN', hint: 'it has never taken one' });
   });
 
+  it('is unknown beside others with records, which the error names', async () => {
+    const store = openArtifactStore(folder);
+    for (const [time, releaseId] of ['release-1', 'rollback-2'].entries())
+      await store.putRecord(`production/${time}-${releaseId}.json`, sampleResult({ releaseId }));
+    await expect(findRelease(forgetful(), store, target, 'release-9')).rejects.toMatchObject({
+      hint: expect.stringContaining('rollback-2, release-1;') as string,
+    });
+  });
+
   it('is read from the row of its target, if the record of its name is of another release', async () => {
     const store = openArtifactStore(folder);
     const other = { startedAt: '2025-12-31T12:00:00.000Z', reason: 'on the deployment before' };

@@ -3,7 +3,12 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
-import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
+import {
+  findRelease,
+  type FoundRelease,
+  LATEST,
+  recordedReleases,
+} from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
 import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -95,7 +100,8 @@ async function releaseBefore(
   target: { readonly name: string; readonly workflowId: string },
   [found]: readonly FoundRelease[],
 ): Promise<FoundRelease> {
-  const { releases = [] } = (await pastReleases(temporal, target.workflowId)) ?? {};
+  const past = await pastReleases(temporal, target.workflowId);
+  const releases = past?.releases ?? (await recordedReleases(store, target, Infinity));
   const index = releases.findIndex(({ releaseId }) => releaseId === found?.past.releaseId);
   const earlier = index === -1 ? [] : releases.slice(index + 1);
   const before = earlier.find(

@@ -1,9 +1,9 @@
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { readTargetRecord } from '../../../artifact/targetRecord.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
-import { pastOfResult, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Kept } from '../../../domain/target/targetState.ts';
-import { recordsOf } from '../../../inspection/release/findRelease.ts';
+import { recordedReleases } from '../../../inspection/release/findRelease.ts';
 import { targetStart } from '../../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { callTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -51,14 +51,7 @@ export async function releasesOfForgotten(
   target: Pick<ChosenTarget, 'name' | 'workflowId'>,
   last: number,
 ): Promise<readonly PastRelease[]> {
-  const releases: PastRelease[] = [];
-  await ifReadable(context, async () => {
-    for await (const record of recordsOf(openStore(), target)) {
-      if (releases.length === last) return;
-      releases.push(pastOfResult(record));
-    }
-  });
-  return releases;
+  return (await ifReadable(context, () => recordedReleases(openStore(), target, last))) ?? [];
 }
 
 function ifReadable<T>({ output }: CommandContext, read: () => Promise<T>): Promise<T | undefined> {
