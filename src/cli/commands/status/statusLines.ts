@@ -200,8 +200,8 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
         `revision ${revisionId}, abandoned, which may become active until ${exactText(until)}`,
     ),
     ...lateUploads.map(
-      ({ releaseId, until }) =>
-        `a PATCH of ${releaseId} without an answer, which may take effect until ${exactText(until)}`,
+      ({ releaseId, revisionId, until }) =>
+        `a PATCH of ${releaseId} without an answer, which may make a ${revisionId === null ? '' : 'second '}revision until ${exactText(until)}`,
     ),
   ].map((what) => `  watches  ${what}`);
 }

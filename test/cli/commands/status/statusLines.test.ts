@@ -185,13 +185,15 @@ describe('the status of a target', () => {
       late: [{ ...watch, revisionId: 'r3' }],
       lateUploads: [
         { ...watch, releaseId: 'release-1', objectPath: 'uploads/1', revisionId: 'r2', known: ['r2', 'r3'] },
+        { ...watch, releaseId: 'release-2', objectPath: 'uploads/2', revisionId: null, known: [] },
       ],
     };
     expect(lines({ view: { state, running: null } })).toEqual(
       expect.arrayContaining([
         'extra revision r3: a PATCH of release-1 landed after it had ended; noticed at noon',
         `watches  revision r3, abandoned, which may become active until ${exactText(until)}`,
-        `watches  a PATCH of release-1 without an answer, which may take effect until ${exactText(until)}`,
+        `watches  a PATCH of release-1 without an answer, which may make a second revision until ${exactText(until)}`,
+        `watches  a PATCH of release-2 without an answer, which may make a revision until ${exactText(until)}`,
       ]),
     );
   });
