@@ -173,23 +173,27 @@ export async function requireWorker(
   }
 }
 
+/** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls that could answer for a workflow. */
+export async function requireWorkerOf(temporal: TemporalConnection, workflowId: string): Promise<void> {
+  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
+  const described = await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  await requireWorker(temporal, 0, pinnedVersion(described));
+}
+
 /** Why nothing answers for a workflow, and the next command; `undefined` if workers poll that could. */
 export async function whyNoAnswer(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<string | undefined> {
-  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
-  return callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS)
-    .then((described) => requireWorker(temporal, 0, pinnedVersion(described)))
-    .then(
-      () => undefined,
-      onSlipwayError(({ code, message, hint }) =>
-        code === 'SLIPWAY_NO_WORKER' ? `${message}: ${hint}` : undefined,
-      ),
-    );
+  return requireWorkerOf(temporal, workflowId).then(
+    () => undefined,
+    onSlipwayError(({ code, message, hint }) =>
+      code === 'SLIPWAY_NO_WORKER' ? `${message}: ${hint}` : undefined,
+    ),
+  );
 }
 
-/** The version of workers that a release or a rollback is pinned to; `undefined` if it is not pinned. */
+/** The version of workers that a workflow is pinned to, by itself or by hand; `undefined` if it is not pinned. */
 export function pinnedVersion({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): string | undefined {
   const { behavior, deploymentVersion, versioningOverride } = raw.workflowExecutionInfo?.versioningInfo ?? {};
   const version =

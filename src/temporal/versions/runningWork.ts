@@ -15,9 +15,13 @@ export interface PinnedWork {
 
 const PINNED: readonly WorkflowName[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
-export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
+/** @param types - also those that are pinned only by hand. Default: releases and rollbacks. */
+export async function runningPinned(
+  temporal: TemporalConnection,
+  types = PINNED,
+): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
-  for (const { workflowId, runId } of await running(temporal, PINNED)) {
+  for (const { workflowId, runId } of await running(temporal, types)) {
     const describe = () => temporal.client.workflow.getHandle(workflowId, runId).describe();
     const described = await callOrNone(temporal, isGone, describe);
     // It has just ended.

@@ -10,6 +10,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import { findOldKeys } from '../../../temporal/client/oldPayloadKeys.ts';
 import {
@@ -148,12 +149,13 @@ async function* keysFinding(
 
 const SHOWN = 5;
 
-/** Each version that gets new work, or that a running release is pinned to, needs a worker. */
+/** Each version that gets new work, or that a running workflow is pinned to, needs a worker. */
 async function* workerFinding(
   temporal: TemporalConnection,
   taskQueue: string,
 ): AsyncGenerator<Finding, void> {
-  const pinned = (await runningPinned(temporal)).flatMap(({ buildId }) => buildId ?? []);
+  const all = Object.values(WORKFLOW_TYPES);
+  const pinned = (await runningPinned(temporal, all)).flatMap(({ buildId }) => buildId ?? []);
   const workers = await requireEachVersion(temporal, 0, pinned);
   yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }

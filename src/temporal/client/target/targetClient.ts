@@ -46,7 +46,7 @@ import {
   temporalError,
   isGone,
 } from '../temporalError.ts';
-import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
+import { lastPoll, noWorker, requireWorker, requireWorkerOf } from '../workerPresence.ts';
 
 export interface HoldTaken {
   /** Whether the target is on hold now; `null` until a worker has answered. */
@@ -284,6 +284,7 @@ export async function queryTarget(
     await refuseStuck(temporal, workflowId);
     // Temporal has just answered, so it is the worker that does not answer: it was killed or hung a moment ago.
     if (isWorkerSilent(error) || isOutOfTime(error)) {
+      await requireWorkerOf(temporal, workflowId);
       const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;
       throw noWorker(settings, silent, error);
     }

@@ -50,6 +50,19 @@ describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name) =
   });
 });
 
+it('the error names the version that a target without workers was pinned to by hand', async () => {
+  const versioningOverride = { pinned: { version: { buildId: 'y' } } };
+  const raw = { workflowExecutionInfo: { versioningInfo: { versioningOverride } } };
+  const describe = () => Promise.resolve({ ...NOT_STUCK, raw });
+  const query = () => Promise.reject(grpcError('DEADLINE_EXCEEDED'));
+  const asked = viewTarget(
+    answeringTemporal({ workflow: { getHandle: () => ({ describe, query }) } }),
+    'target:x:greeter',
+  );
+  const message = 'no worker of version y polls the task queue "slipway"';
+  await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER', message });
+});
+
 it.each([
   ['was terminated, too', () => Promise.reject(TERMINATED), 'errored'],
   ['never started', undefined, 'aborted'],
