@@ -38,7 +38,9 @@ export function notJson(): HttpProblem {
 /** The body's text. @throws HttpProblem 422 if it is not UTF-8, because a decoder would replace what it cannot read. */
 export async function readText(c: Context): Promise<string> {
   if (isUtf8(await c.req.arrayBuffer())) return c.req.text();
-  throw invalid([{ loc: ['body'], msg: 'The body is not valid UTF-8', type: 'json_invalid' }]);
+  throw invalid([
+    { loc: ['body'], msg: 'The body is not valid UTF-8, or is compressed', type: 'json_invalid' },
+  ]);
 }
 
 /** Like {@link parseBody}, but an absent body counts as `{}`, for endpoints with only optional fields. */
