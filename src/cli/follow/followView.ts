@@ -90,6 +90,7 @@ export class FollowView {
 
   /** Shows that it waits, and why. If lines cannot be rewritten, it prints this at once. */
   #wait(render: () => string): void {
+    this.#live.hide();
     if (!this.#output.live) this.#output.info(render());
     this.#live.show(() => [fitLine(render(), this.#columns)]);
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { FollowView } from '../../../src/cli/follow/followView.ts';
 import type { FollowEvent } from '../../../src/temporal/client/release/follow.ts';
@@ -35,6 +35,8 @@ function shown(
   return output;
 }
 
+afterEach(() => void vi.useRealTimers());
+
 describe('following, as text', () => {
   it('prints each step once, when it ends, and when the restore begins', () => {
     const { said } = shown(STORY, false);
@@ -56,6 +58,21 @@ describe('following, as text', () => {
     expect(shown([silent], false, false, 'rollback').said.join('\n')).toContain('(the rollback continues)');
     const alone = { ...silent, why: 'no worker polls: start one' };
     expect(shown([alone], false, false).said.join('\n')).toContain('continues): no worker polls: start one');
+  });
+
+  it('repeats a silence half a minute later, whenever it has repeated what came before', () => {
+    vi.useFakeTimers();
+    const output = testOutput({ json: false });
+    const view = new FollowView(output, 'production', 'release');
+    view.show({ kind: 'queued', reason: 'next in the queue' });
+    vi.advanceTimersByTime(29_000);
+    view.show({ kind: 'silent', who: 'temporal', since: Date.now() });
+    const silences = () => output.said.filter((line) => line.includes('has not answered')).length;
+    vi.advanceTimersByTime(29_000);
+    expect(silences()).toBe(1);
+    vi.advanceTimersByTime(2_000);
+    expect(silences()).toBe(2);
+    view.close();
   });
 
   it('starts again if a rollback follows a release', () => {
