@@ -1,4 +1,5 @@
 import type {
+  Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentPatch,
@@ -45,7 +46,7 @@ export type DeploymentsClient = Pick<
   | 'createDeployment'
   | 'getDeployment'
   | 'patchDeployment'
-  | 'eachDeployment'
+  | 'deploymentNamed'
   | 'getRevision'
   | 'listRevisions'
   | 'eachRevision'
@@ -95,6 +96,18 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     deleteDeployment: (id: string, query: Partial<DeploymentDeleteQuery>, call?: CallOptions) =>
       ask(ENDPOINTS.deleteDeployment, { params: of(id), query }, call),
     listDeployments,
+    /**
+     * The deployment of a name; `undefined` if there is none. If the control plane allows several, a late request to
+     * create it makes a second one: the oldest counts, so that releases stay where they are. One that is being deleted
+     * counts last.
+     */
+    deploymentNamed: async (name: string, call?: CallOptions): Promise<Deployment | undefined> => {
+      for await (const page of pagesOf((query) => listDeployments({ name_contains: name, ...query }, call))) {
+        const named = page.filter((deployment) => deployment.name === name);
+        if (named.length > 0) return named.sort((one, other) => rank(one) - rank(other))[0];
+      }
+      return undefined;
+    },
     /** All deployments that match the filter, page by page. */
     eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>, call?: CallOptions) =>
       eachOfPages((page) => listDeployments({ ...query, ...page }, call)),
@@ -149,20 +162,34 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   };
 }
 
-/**
- * The entries of a list, page by page, each once. It ends at a page without new ones, because a service may return
- * fewer than the limit, or its whole list each time.
- */
+/** Where a deployment comes among those of its name: lower is first. */
+function rank({ status, created_at: at }: Deployment): number {
+  return status === 'AWAITING_DELETE' ? Number.MAX_VALUE : Date.parse(at);
+}
+
+type ListOf<T> = (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>;
+
+/** The entries of a list, page by page, each once. */
 export async function* eachOfPages<T extends { readonly id: string }>(
-  list: (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>,
+  list: ListOf<T>,
 ): AsyncGenerator<T, void> {
+  for await (const page of pagesOf(list)) yield* page;
+}
+
+/**
+ * The pages of a list, without the entries of earlier ones. It ends at a page without new ones, because a service may
+ * return fewer than the limit, or its whole list each time.
+ */
+async function* pagesOf<T extends { readonly id: string }>(
+  list: ListOf<T>,
+): AsyncGenerator<readonly T[], void> {
   const seen = new Set<string>();
   for (let offset = 0; ;) {
     const { resources, offset: next } = await list({ limit: PAGE_LIMIT.max, offset });
     const unseen = resources.filter(({ id }) => !seen.has(id));
     if (unseen.length === 0) return;
     for (const { id } of unseen) seen.add(id);
-    yield* unseen;
+    yield unseen;
     // The answer's offset is that of the next page. Some services repeat the requested offset.
     offset = next > offset ? next : offset + resources.length;
   }

@@ -111,11 +111,10 @@ export class MemoryControlPlane {
         this.addRevision(deployment, { source: source ?? {}, identity: this.#identityOf(source ?? {}) });
         return deploymentAnswer(deployment);
       },
-      eachDeployment: async function* (query = {}) {
+      deploymentNamed: async (name) => {
         await before();
-        for (const deployment of deployments) {
-          if (deployment.name.includes(query.name_contains ?? '')) yield deploymentAnswer(deployment);
-        }
+        const found = deployments.find((deployment) => deployment.name === name);
+        return found === undefined ? undefined : deploymentAnswer(found);
       },
       getRevision: async (deploymentId, revisionId) => {
         await before();

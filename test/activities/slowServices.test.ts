@@ -71,12 +71,7 @@ vi.mock('../../src/activities/connections.ts', () => ({
           createUploadUrl: { object_path: 'uploads/1.tar.gz' },
           uploadArtifact: undefined,
         }) as object),
-        async *eachDeployment() {
-          for (let page = 1; page <= PAGES; page++) {
-            const name = page === PAGES ? 'greeter' : `greeter-${page}`;
-            yield await after(SLOW_MS, deploymentAnswer({ name }));
-          }
-        },
+        deploymentNamed: () => after(SLOW_MS * PAGES, deploymentAnswer({ name: 'greeter' })),
       };
     }
     agent(): unknown {

@@ -37,11 +37,8 @@ export function deploymentActivities(outside: Outside) {
         return { deployment: deploymentSnapshot(deployment) };
       }
       try {
-        const candidates = client.eachDeployment({ name_contains: target.deployment }, callOptions());
-        for await (const candidate of candidates) {
-          if (candidate.name === target.deployment) return { deployment: deploymentSnapshot(candidate) };
-        }
-        return { deployment: null };
+        const found = await client.deploymentNamed(target.deployment, callOptions());
+        return { deployment: found === undefined ? null : deploymentSnapshot(found) };
       } catch (error) {
         throw notOffered(error) ? noListOfDeployments(target) : error;
       }

@@ -70,9 +70,8 @@ export async function findDeployment(
       throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment ${deploymentId}`, { place, hint });
     });
   }
-  for await (const candidate of client.eachDeployment({ name_contains: deployment }, call)) {
-    if (candidate.name === deployment) return candidate;
-  }
+  const found = deployment === undefined ? undefined : await client.deploymentNamed(deployment, call);
+  if (found !== undefined) return found;
   const hint = `check targets.${name} in slipway.yaml`;
   throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${deployment}"`, { place, hint });
 }

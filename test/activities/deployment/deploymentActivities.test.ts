@@ -90,6 +90,22 @@ describe('findDeployment', () => {
     expect(plane.requests[0]?.url).toContain('name_contains=greeter');
   });
 
+  it.each([
+    ['the oldest', 'READY'],
+    ['a newer one only while the oldest is being deleted', 'AWAITING_DELETE'],
+  ])('finds of several with that name %s', async (_, status) => {
+    const [newest, newer, oldest] = [randomUUID(), randomUUID(), randomUUID()];
+    const resources = [
+      deploymentAnswer({ id: newest, created_at: '2026-11-21T12:00:00+01:00' }),
+      deploymentAnswer({ id: newer, created_at: '2026-11-21T10:30:00Z' }),
+      deploymentAnswer({ id: oldest, created_at: '2026-11-21T10:00:00Z', status }),
+    ];
+    const plane = await startService(answers(200, { resources, offset: 3 }));
+    const found = await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) });
+    expect(found.deployment?.deploymentId).toBe(status === 'READY' ? oldest : newer);
+    expect(plane.requests).toHaveLength(1);
+  });
+
   it('returns null if all names are only similar', async () => {
     const plane = await planeThatLists(['greeter-2', 'the-greeter']);
     expect(await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) })).toMatchObject({
