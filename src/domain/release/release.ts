@@ -160,6 +160,8 @@ export interface KnownRevision {
   readonly release?: string;
   /** The commit that its artifact was made from. */
   readonly commit?: string;
+  /** The revision that its release replaced. Absent: none, or not known. */
+  readonly replaced?: string;
   /** The revision that a redeploy copied. A copy of a copy names the first original. */
   readonly copyOf?: string;
   /** When its checks last passed or failed. */

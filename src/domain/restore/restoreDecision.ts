@@ -138,8 +138,8 @@ export function isQuarantined(known: readonly KnownRevision[], revisionId: strin
 
 /**
  * The revision that an unnamed rollback restores: the newest verified one of an earlier release than the one to leave
- * (`null` if nothing serves), except those that a person left. A copy is as old as its original. An unknown revision
- * is newest.
+ * (`null` if nothing serves), except those that a person left. It is no newer than what that release replaced, because a
+ * person may have gone back past others. A copy is as old as its original. An unknown revision is newest.
  */
 export function previousVerified(
   known: readonly KnownRevision[],
@@ -147,7 +147,8 @@ export function previousVerified(
 ): string | undefined {
   const ages = known.map((revision) => originalOf(known, revision.revisionId));
   const ageOf = (revisionId: string): number => ages.indexOf(originalOf(known, revisionId));
-  const end = leaving === null ? -1 : ageOf(leaving);
+  const { replaced = '' } = known.find(({ revisionId }) => revisionId === leaving) ?? {};
+  const end = ageOf(replaced) === -1 ? ageOf(leaving ?? '') : ageOf(replaced) + 1;
   const earlier = known.filter(
     ({ revisionId, verified, quarantined }) =>
       verified && quarantined !== true && (end === -1 || ageOf(revisionId) < end),

@@ -204,6 +204,7 @@ function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): v
     artifact: artifactIdentity(request.artifact),
     release: input.releaseId,
     commit: request.commit,
+    replaced: run.baseline?.revisionId ?? undefined,
     at: now(),
   });
 }

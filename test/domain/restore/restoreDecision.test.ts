@@ -70,10 +70,11 @@ describe('a check', () => {
   });
 });
 
-/** `a` is verified, `a?` is not, `a!` is verified and quarantined, `a=b` is the copy b of a. Oldest first. */
+/** `a` is verified, `a?` is not, `a!` is verified and quarantined, `a=b` is the copy b of a, `b>a` replaced a. Oldest first. */
 function known(...names: string[]): KnownRevision[] {
   return names.map((name) => ({
-    revisionId: name.replace(/^.*=/, '').replace(/[?!]$/, ''),
+    revisionId: name.replace(/^.*=/, '').replace(/[?!]$|>.*$/, ''),
+    ...(name.includes('>') ? { replaced: name.replace(/^.*>/, '') } : {}),
     ...(name.includes('=') ? { copyOf: name.replace(/=.*$/, '') } : {}),
     verified: !name.endsWith('?'),
     at: '2026-01-01T00:00:00.000Z',
@@ -135,6 +136,9 @@ describe('the revision before the active one', () => {
     ['not a copy of the original', ['a', 'b', 'c!', 'b=b2'], 'b', 'a'],
     ['the newest copy of the release before', ['a', 'b', 'a=a2', 'a=a3?', 'c'], 'b', 'a2'],
     ['a copy that is as old as its original', ['a', 'b', 'c', 'a=a2'], 'c', 'b'],
+    ['none that is newer than what it replaced', ['a', 'b', 'c', 'd>a'], 'd', 'a'],
+    ['a copy that it replaced', ['a', 'b', 'c!', 'a=a2', 'd>a2'], 'd', 'a2'],
+    ['the newest one before it, where what it replaced is not known', ['b', 'c', 'd>a'], 'd', 'c'],
   ])('is %s', (_, names, active, expected) => {
     expect(previousVerified(known(...names), active)).toBe(expected);
   });

@@ -254,6 +254,7 @@ export class ReleaseModel {
         release,
         left: false,
         passed,
+        replaced: baseline.revision,
       };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
     } else if (!this.#mayHaveChanged) {

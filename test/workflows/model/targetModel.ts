@@ -11,6 +11,8 @@ export interface Known {
   /** The release that created it, or its original. */
   readonly release?: string;
   readonly copyOf?: number;
+  /** The revision that served before its release. */
+  readonly replaced?: number | null;
   /** A person rolled back from it. */
   readonly left: boolean;
   /** The check that it passed, or that a person skipped (`null`). Absent: not recorded. */
@@ -165,10 +167,13 @@ export class TargetModel {
     );
   }
 
-  /** The newest good revision of a release before the given revision's. */
+  /** The newest good revision of a release before the given revision's, and no newer than what that one replaced. */
   before(leaving: number | null): number | undefined {
     const ages = [...new Set(this.known.map(({ revision }) => originalOf(this.known, revision)))];
-    const end = leaving === null ? -1 : ages.indexOf(originalOf(this.known, leaving));
+    const ageOf = (revision: number | null): number =>
+      revision === null ? -1 : ages.indexOf(originalOf(this.known, revision));
+    const replaced = ageOf(this.known.find(({ revision }) => revision === leaving)?.replaced ?? null);
+    const end = replaced === -1 ? ageOf(leaving) : replaced + 1;
     for (const original of (end === -1 ? ages : ages.slice(0, end)).reverse()) {
       const good = this.known.findLast(
         (one) => one.verified && !this.isShunned(one) && isSame(this.known, one.revision, original),

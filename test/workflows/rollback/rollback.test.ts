@@ -71,6 +71,16 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     ).toEqual(expect.not.objectContaining({ quarantined: true }));
   });
 
+  it('without a name goes back to what the release replaced, not to one that a person went back past', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    await target.release('c');
+    await target.ended((await target.rollback({ to: good })).requestId);
+    await target.release('d', { overrideHold: true });
+    expect(await target.rollback()).toMatchObject({ serves: { revisionId: good } });
+    expect((await target.idle()).state.activeRevisionId).toBe(good);
+  });
+
   it('without an earlier revision ends failed and changes nothing', async () => {
     const target = harness.newTarget();
     const first = await target.release('a');
