@@ -243,6 +243,14 @@ export class World {
     return this.controlPlane.addRevision(this.#existing(), { identity, source }).id;
   }
 
+  /** Another tool redeploys a revision, which makes a copy if the control plane makes copies. @returns what serves. */
+  async redeployElsewhere(revisionId: string): Promise<string> {
+    await this.controlPlane.client().redeployRevision(this.#existing().id, revisionId);
+    const serving = this.controlPlane.redeployMakesRevision ? (this.latest ?? '') : revisionId;
+    this.bringUp(serving);
+    return serving;
+  }
+
   /** Makes a revision active, which runs the artifact of `identity`. */
   bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);

@@ -197,9 +197,11 @@ function unreportedExtras(
     );
 }
 
-/** Revisions that were followed on purpose or found late. A redeploy's copy carries the same upload. */
+/** Revisions that were followed on purpose or found late. A redeploy's copy, also another tool's, carries the same upload. */
 function accountedFor({ works, activities }: TargetFacts): readonly unknown[] {
+  const known = works.flatMap((work) => [...work.known, ...(work.result?.knownRevisions ?? [])]);
   return [
+    ...known.filter(({ copyOf }) => copyOf !== undefined).map(({ revisionId }) => revisionId),
     ...works.flatMap((work) => named(work.activities, 'awaitDeployed')).map(revisionOf),
     ...works.flatMap((work) => named(work.activities, 'confirmServing')).map(copyOrRevision),
     ...named(activities, 'awaitLateUpload').map(({ result }) => result?.['revisionId']),

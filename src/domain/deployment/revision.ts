@@ -56,6 +56,22 @@ export function originalOf(known: readonly KnownRevision[], revisionId: string):
   return known.find((revision) => revision.revisionId === revisionId)?.copyOf ?? revisionId;
 }
 
+/**
+ * The unknown revision that serves, if another tool's redeploy copied it from a known one: it carries that one's upload,
+ * whose path is unique.
+ */
+export function copyMadeElsewhere(
+  known: readonly KnownRevision[],
+  deployment: Pick<DeploymentSnapshot, 'activeRevisionId' | 'latestRevisionId' | 'latestTarballPath'>,
+): readonly KnownRevision[] {
+  const { activeRevisionId: revisionId, latestRevisionId, latestTarballPath } = deployment;
+  if (revisionId === null || revisionId !== latestRevisionId || latestTarballPath === null) return [];
+  if (known.some((other) => other.revisionId === revisionId)) return [];
+  return known
+    .filter(({ upload, copyOf }) => upload === latestTarballPath && copyOf === undefined)
+    .map((original) => ({ ...original, revisionId, copyOf: original.revisionId }));
+}
+
 /** Whether two revisions are the same to a person: a revision, its original and copies (design, `copyOf`). */
 export function isSameRevision(known: readonly KnownRevision[], one: string, other: string): boolean {
   return originalOf(known, one) === originalOf(known, other);

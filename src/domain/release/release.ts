@@ -162,6 +162,8 @@ export interface KnownRevision {
   readonly commit?: string;
   /** The revision that its release replaced. Absent: none, or not known. */
   readonly replaced?: string;
+  /** The path of its upload, which also its copies carry. Absent: it has none, or the target did not make it. */
+  readonly upload?: string;
   /** The revision that a redeploy copied. A copy of a copy names the first original. */
   readonly copyOf?: string;
   /** When its checks last passed or failed. */

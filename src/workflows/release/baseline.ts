@@ -1,4 +1,4 @@
-import { type DeploymentSnapshot, leftByHand } from '../../domain/deployment/revision.ts';
+import { copyMadeElsewhere, type DeploymentSnapshot, leftByHand } from '../../domain/deployment/revision.ts';
 import type { Baseline } from '../../domain/release/release.ts';
 import { baselineInstead } from '../../domain/target/lateRevisions.ts';
 import { isVerified } from '../../domain/restore/restoreDecision.ts';
@@ -24,8 +24,9 @@ export async function recordBaseline(
   if (created || revisionId === null) return { revisionId: null, verified: false };
   const instead = baselineInstead(input.late, deployment);
   if (instead !== undefined) return { revisionId: instead, verified: isVerified(knownBefore, instead) };
+  knownRevisions.push(...copyMadeElsewhere(knownBefore, deployment));
   noteLeftByHand(run, revisionId);
-  const known = knownBefore.find((revision) => revision.revisionId === revisionId);
+  const known = run.known.find((revision) => revision.revisionId === revisionId);
   // The release may end before the checks below do, and says then what serves.
   run.baseline = { revisionId, verified: known?.verified ?? false };
   const { target, checks, checksBudget } = request;
@@ -75,11 +76,9 @@ export function correctBaseline(run: Run, revisionId: string | null): void {
 }
 
 /** Remembers the revision that a person left on the control plane: it is not restored automatically any longer. */
-function noteLeftByHand(
-  { input: { expected }, knownBefore, knownRevisions }: Run,
-  serving: string | null,
-): void {
-  if (expected !== undefined) knownRevisions.push(...leftByHand(knownBefore, expected, serving, now()));
+function noteLeftByHand({ input, known, knownRevisions }: Run, serving: string | null): void {
+  const { expected } = input;
+  if (expected !== undefined) knownRevisions.push(...leftByHand(known, expected, serving, now()));
 }
 
 /** One short attempt: an agent that does not answer must not stop the release. */

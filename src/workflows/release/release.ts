@@ -205,6 +205,7 @@ function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): v
     release: input.releaseId,
     commit: request.commit,
     replaced: run.baseline?.revisionId ?? undefined,
+    upload: run.objectPath ?? undefined,
     at: now(),
   });
 }

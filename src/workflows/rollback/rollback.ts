@@ -1,6 +1,7 @@
 import { CancellationScope, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 
 import {
+  copyMadeElsewhere,
   type DeploymentSnapshot,
   isAnother,
   isSameRevision,
@@ -42,8 +43,8 @@ class Rollback {
   readonly #proof = new RollbackProof();
   /** Oldest first. */
   #known: readonly KnownRevision[];
-  /** What a person left on the control plane before this rollback, marked as left. */
-  #leftByHand: readonly KnownRevision[] = [];
+  /** What a person restored on the control plane before this rollback as a copy, and what they left, marked as left. */
+  #byHand: readonly KnownRevision[] = [];
 
   constructor(input: RollbackInput) {
     const { releaseId, lastGood, lastRequest, known } = input;
@@ -83,8 +84,10 @@ class Rollback {
     this.#journal.note({ deploymentId });
     if (isAnother(deploymentId, knownIn)) this.#known = [];
     if (expected !== undefined) {
-      this.#leftByHand = leftByHand(this.#known, expected, activeRevisionId, now());
-      this.#known = [...this.#known, ...this.#leftByHand];
+      const copy = copyMadeElsewhere(this.#known, deployment);
+      const left = leftByHand([...this.#known, ...copy], expected, activeRevisionId, now());
+      this.#byHand = [...copy, ...left];
+      this.#known = [...this.#known, ...this.#byHand];
     }
     return deployment;
   }
@@ -178,7 +181,7 @@ class Rollback {
       ...emptyConclusion(lastRequest.target.name, this.#proof.recorded(request)),
       instructions: instructionsAfter(situation, ending, stuck),
       ...ending,
-      knownRevisions: [...this.#leftByHand, ...knownRevisions],
+      knownRevisions: [...this.#byHand, ...knownRevisions],
     };
     return conclude(this.#journal, conclusion, lastRequest.recordStore);
   }

@@ -1,3 +1,4 @@
+import { copyMadeElsewhere, type DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { findRevision, noRevision } from '../../domain/deployment/revisionName.ts';
 import type { ReleaseRequest, RollbackRequest } from '../../domain/release/release.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type TargetState,
 } from '../../domain/target/targetState.ts';
 import { now } from '../journal.ts';
-import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from '../target/looks.ts';
+import { lookAtDeployment, ROLLBACK_LOOK_MS, whyNoRevision } from '../target/looks.ts';
 import type { Taken, TargetCore } from '../target/targetCore.ts';
 
 /** Handles rollback requests. Reads the named revision, or what serves, before it holds or stops anything. */
@@ -23,7 +24,7 @@ export class RollbackRequests {
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
   /** The first answer to each request of this run, by request id. */
   readonly #answers = new Map<string, Taken<RollbackAnswer>>();
-  #looking: ReturnType<typeof readWhatServes> | undefined;
+  #looking: ReturnType<typeof lookAtDeployment> | undefined;
 
   constructor(target: TargetCore) {
     this.#target = target;
@@ -60,8 +61,10 @@ export class RollbackRequests {
     const to = meant && ('askFor' in meant ? meant.askFor : meant.revisionId);
     const request = { ...asked, to };
     const looks = lastRequest !== null && dependsOnWhatServes(target, request);
-    const active = looks ? await this.#lookAtWhatServes(lastRequest) : undefined;
-    const { state, running } = target;
+    const deployment = looks ? await this.#lookAtWhatServes(lastRequest) : undefined;
+    const active = deployment === undefined ? undefined : (deployment?.activeRevisionId ?? null);
+    const { running } = target;
+    const state = withCopy(target.state, deployment ?? null);
     const taken = requestRollback({ state, running, now: now(), active }, request);
     target.change(recorded(taken, request));
     if (taken.preempt !== undefined) await target.preempt(taken.preempt);
@@ -75,13 +78,19 @@ export class RollbackRequests {
   }
 
   /** Reads what serves from the control plane. Requests that arrive together share one read. */
-  #lookAtWhatServes(lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> {
+  #lookAtWhatServes(lastRequest: ReleaseRequest): ReturnType<typeof lookAtDeployment> {
     const { lastGood } = this.#target.state;
-    this.#looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS, lastGood).finally(() => {
+    this.#looking ??= lookAtDeployment(lastRequest, ROLLBACK_LOOK_MS, lastGood).finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;
   }
+}
+
+/** The state with the revision that serves, if another tool's redeploy has copied it from a known one. */
+function withCopy(state: TargetState, deployment: DeploymentSnapshot | null): TargetState {
+  const copy = deployment === null ? [] : copyMadeElsewhere(state.known, deployment);
+  return copy.length === 0 ? state : { ...state, known: [...state.known, ...copy] };
 }
 
 const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };

@@ -1,25 +1,32 @@
 import type { Activities } from '../../activities/activities.ts';
+import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';
 import { Settings } from '../restore/settings.ts';
 import { activitiesOf } from '../steps.ts';
 
+/** Reads the active revision from the control plane; `null` if there is none, `undefined` if it cannot be read. */
+export async function readWhatServes(request: ReleaseRequest): Promise<string | null | undefined> {
+  const deployment = await lookAtDeployment(request, LOOK_MS, null);
+  return deployment === undefined ? undefined : (deployment?.activeRevisionId ?? null);
+}
+
 /**
- * Reads the active revision from the control plane; `null` if there is none, `undefined` if it cannot be read.
- * @param lastGood - the last settings that worked, to use first. Default: only those of the request.
+ * Reads the deployment from the control plane; `null` if there is none, `undefined` if it cannot be read.
+ * @param lastGood - the last settings that worked, to use first. `null`: use only those of the request.
  */
-export async function readWhatServes(
+export async function lookAtDeployment(
   request: ReleaseRequest,
-  withinMs: number = LOOK_MS,
-  lastGood: TargetSpec | null = null,
-): Promise<string | null | undefined> {
+  withinMs: number,
+  lastGood: TargetSpec | null,
+): Promise<DeploymentSnapshot | null | undefined> {
   const activities = looks(request, 'look at what serves', withinMs);
   try {
     const { deployment } = await new Settings(lastGood, request.target).under((target) =>
       activities.findDeployment({ target }),
     );
-    return deployment?.activeRevisionId ?? null;
+    return deployment;
   } catch (error) {
     if (explain(error).canceled) throw error;
     return undefined;

@@ -15,7 +15,7 @@ import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { Settings } from '../restore/settings.ts';
 import { activitiesOf } from '../steps.ts';
-import { readWhatServes, ROLLBACK_LOOK_MS } from './looks.ts';
+import { lookAtDeployment, ROLLBACK_LOOK_MS } from './looks.ts';
 import type { TargetCore } from './targetCore.ts';
 
 /**
@@ -53,8 +53,10 @@ export class LateWatch {
   async counterOvertakers(): Promise<void> {
     const { lastRequest, lastGood } = this.#target.state;
     if (this.#overtakers.size === 0 || lastRequest === null) return;
-    const active = await readWhatServes(lastRequest, ROLLBACK_LOOK_MS, lastGood);
-    const late = this.#target.state.late.find(({ revisionId }) => revisionId === active);
+    const deployment = await lookAtDeployment(lastRequest, ROLLBACK_LOOK_MS, lastGood);
+    const late = this.#target.state.late.find(
+      ({ revisionId }) => revisionId === deployment?.activeRevisionId,
+    );
     if (late !== undefined) this.#counter(late);
     this.#overtakers.clear();
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import {
+  copyMadeElsewhere,
   isSameRevision,
   leaveRevision,
   leftByHand,
@@ -63,6 +64,25 @@ describe('a named revision', () => {
   ])('%s', (_, to, from, serving, missed) => {
     const request = { ...rollback('id', to), from };
     expect(missedRevision(request, KNOWN, serving)).toBe(missed);
+  });
+});
+
+describe('a copy that another tool made', () => {
+  const known = [{ ...verified('a'), upload: 'up/a', release: 'release-1' }, verified('b')];
+  const deployment = { activeRevisionId: 'x', latestRevisionId: 'x', latestTarballPath: 'up/a' };
+
+  it('belongs to the revision whose upload it carries', () => {
+    expect(copyMadeElsewhere(known, deployment)).toEqual([{ ...known[0], revisionId: 'x', copyOf: 'a' }]);
+  });
+
+  it.each([
+    ['it is known', { activeRevisionId: 'b', latestRevisionId: 'b' }],
+    ['another one is the latest', { latestRevisionId: 'y' }],
+    ['it carries another upload', { latestTarballPath: 'up/x' }],
+    ['it carries none', { latestTarballPath: null }],
+    ['none serves', { activeRevisionId: null }],
+  ])('is not assumed if %s', (_, changes) => {
+    expect(copyMadeElsewhere(known, { ...deployment, ...changes })).toEqual([]);
   });
 });
 

@@ -155,6 +155,34 @@ describeWorkflows(
       expect(left(await target.idle())).toEqual([first.revisionId, second.revisionId, copy]);
     });
 
+    it.each([
+      ['at once', false],
+      ['after a release', true],
+    ])(
+      'and if another tool has restored a copy, goes %s to an earlier release than the copy’s',
+      async (_, isLater) => {
+        const { target, good } = harness.newServingTarget();
+        target.world.controlPlane.redeployMakesRevision = true;
+        const first = await target.release('a');
+        const bad = await target.release('b');
+        const copy = await target.world.redeployElsewhere(first.revisionId ?? '');
+        if (isLater) {
+          const next = await target.release('c');
+          expect(next.baseline).toEqual({ revisionId: copy, verified: true });
+          const { serves } = await target.rollback({ serving: next.revisionId ?? '' });
+          expect(serves).toMatchObject({ revisionId: copy, release: first.releaseId });
+        }
+        const { state } = await target.idle();
+        const serving = isLater ? (state.activeRevisionId ?? '') : copy;
+        const { requestId, serves } = await target.rollback({ serving });
+        expect(serves).toMatchObject({ revisionId: good });
+        await target.ended(requestId);
+        expect(left(await target.idle())).toEqual(
+          expect.arrayContaining([first.revisionId, bad.revisionId, serving]),
+        );
+      },
+    );
+
     it('and no later release restores it, even if there is no other revision: it reports that', async () => {
       const target = harness.newTarget();
       const only = (await target.release('a')).revisionId ?? '';

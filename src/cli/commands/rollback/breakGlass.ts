@@ -3,10 +3,11 @@ import { errorText } from '@slipway/contract/codedError';
 import { type ControlPlaneClient, isNewestFirst, isSameSource } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
-import { isSameRevision, revisionPhase } from '../../../domain/deployment/revision.ts';
+import { copyMadeElsewhere, originalOf, revisionPhase } from '../../../domain/deployment/revision.ts';
 import { findRevision, isRevisionId } from '../../../domain/deployment/revisionName.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { redeployCommand } from '../../../domain/release/instructions.ts';
+import { previousVerified } from '../../../domain/restore/restoreDecision.ts';
 import type { KnownRevision } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import {
@@ -86,11 +87,10 @@ async function chooseRevision(
 ): Promise<string> {
   const known = to !== undefined && isRevisionId(to) ? [] : await recorded(deployment.id);
   if (to === undefined) {
-    const active = deployment.active_revision_id ?? '';
-    const isGood = ({ revisionId, verified, quarantined }: KnownRevision): boolean =>
-      verified && quarantined !== true && !isSameRevision(known, revisionId, active);
-    const good = new Map(known.map((revision) => [revision.revisionId, isGood(revision)]));
-    return previousGood(client, deployment, good);
+    const { active_revision_id: active, latest_revision_id: latestRevisionId } = deployment;
+    const latestTarballPath = deployment.source_revision_config.source_tarball_path ?? null;
+    const serving = { activeRevisionId: active ?? null, latestRevisionId, latestTarballPath };
+    return previousGood(client, deployment, [...known, ...copyMadeElsewhere(known, serving)]);
   }
   const meant = findRevision({ known, history: [] }, to);
   if ('problem' in meant) {
@@ -100,13 +100,20 @@ async function chooseRevision(
   return 'askFor' in meant ? meant.askFor : meant.revisionId;
 }
 
-/** The newest revision before the active one that is known to be good, else that was deployed and is not known bad. */
+/**
+ * The newest revision before the active one's original that is known to be good, else that was deployed and is not known
+ * bad. It is no newer than what the active one's release replaced.
+ */
 async function previousGood(
   client: ControlPlaneClient,
   deployment: Deployment,
-  good: ReadonlyMap<string, boolean>,
+  known: readonly KnownRevision[],
 ): Promise<string> {
-  const active = deployment.active_revision_id;
+  const active = deployment.active_revision_id ?? null;
+  const original = originalOf(known, active ?? '');
+  const replaced = known.find(({ revisionId }) => revisionId === active)?.replaced;
+  const isGood = ({ verified, quarantined }: KnownRevision): boolean => verified && quarantined !== true;
+  const good = new Map(known.map((revision) => [revision.revisionId, isGood(revision)]));
   const isAnyGood = [...good.values()].includes(true);
   let previous: string | undefined;
   let isBefore = active === null;
@@ -115,34 +122,28 @@ async function previousGood(
   try {
     for await (const revision of client.eachRevision(deployment.id)) {
       if (last !== undefined && !isNewestFirst([last, revision])) {
-        previous = previousInRecords(active, good);
+        previous = previousVerified(known, active);
         why = 'the control plane does not list the newest revisions first, and the records name no good one';
         break;
       }
       last = revision;
       const { id, status } = revision;
+      isBefore ||= id === replaced;
       if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
         if (good.get(id) === true) return id;
         if (good.get(id) === undefined) previous ??= id;
         if (previous !== undefined && !isAnyGood) break;
       }
-      isBefore ||= id === active;
+      isBefore ||= replaced === undefined && id === original;
     }
   } catch (error) {
     if (!notOffered(error)) throw error;
-    previous = previousInRecords(active, good);
+    previous = previousVerified(known, active);
     why = 'the control plane lists no revisions, and the records name no good revision before the active one';
   }
   if (previous !== undefined) return previous;
   const hint = 'name the revision with --to';
   throw new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', why, { place: deployment.id, hint });
-}
-
-/** The newest recorded good revision before the active one, or of all if that is not recorded. */
-function previousInRecords(active: string | null, good: ReadonlyMap<string, boolean>): string | undefined {
-  const recorded = [...good.keys()];
-  const before = active !== null && good.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
-  return before.findLast((revisionId) => good.get(revisionId) === true);
 }
 
 /**

@@ -201,6 +201,33 @@ describe('rolling back without Temporal', () => {
     expect(plane.redeployed).toEqual([oldest]);
   });
 
+  it.each([[true], [false]])(
+    'skips what it left itself, as a copy serves that no record has (list: %s)',
+    async (offersList) => {
+      plane.offersList = offersList;
+      plane.revisions.unshift(randomUUID());
+      const [, left, original, oldest] = plane.revisions as [string, string, string, string];
+      const recorded = [oldest, original, left].map((revisionId) => ({
+        revisionId,
+        verified: true,
+        ...(revisionId === original ? { upload: SOURCE.source_tarball_path } : {}),
+      }));
+      await breaking({ recorded });
+      expect(plane.redeployed).toEqual([oldest]);
+    },
+  );
+
+  it.each([[true], [false]])(
+    'skips what is newer than what the active one replaced (list: %s)',
+    async (offersList) => {
+      plane.offersList = offersList;
+      const [active, skipped, oldest] = plane.revisions as [string, string, string];
+      const recorded = [oldest, skipped].map((revisionId) => ({ revisionId, verified: true }));
+      await breaking({ recorded: [...recorded, { revisionId: active, verified: true, replaced: oldest }] });
+      expect(plane.redeployed).toEqual([oldest]);
+    },
+  );
+
   it('finds the one before the active one among any number of newer ones', async () => {
     plane.revisions.push(...Array.from({ length: 2 * PAGE }, () => randomUUID()));
     plane.active = PAGE + 10;
