@@ -89,18 +89,21 @@ export function watchActivities({
 }
 
 /**
- * Makes a failure final if the agent has not answered in as many rounds as a check has attempts: a watch may last for days.
- * The control plane's silence says nothing about the revision, and is waited for.
+ * Makes a failure final if the agent has not answered, or an evaluator has given no score, in as many rounds as a check has
+ * attempts: a watch may last for days. The control plane's silence says nothing about the revision, and is waited for.
  */
 function finalIfLasting(error: unknown): unknown {
   if (!(error instanceof ApplicationFailure) || error.category === ApplicationFailureCategory.BENIGN)
     return error;
   const detail = failureDetail(error.details);
-  if (detail === undefined || !PASSING.has(detail.code)) return error;
+  if (detail === undefined || !(PASSING.has(detail.code) || detail.code === 'SLIPWAY_EVALUATOR_FAILED'))
+    return error;
   const { unanswered: before = 0 } = (knownSoFar() ?? {}) as { readonly unanswered?: number };
   const unanswered = before + 1;
   if (unanswered >= STEPS.check.retry.maximumAttempts)
     return ApplicationFailure.nonRetryable(error.message, error.type, detail);
   reportProgress(error.message, { unanswered });
-  return error;
+  return error.nonRetryable === true
+    ? ApplicationFailure.retryable(error.message, error.type, detail)
+    : error;
 }

@@ -83,6 +83,17 @@ describeWorkflows('checks with evaluators', (harness) => {
     expect(bad.verdicts.at(-1)).toMatchObject({ passed: true, scores: [{ scores: [null] }] });
   });
 
+  it.for([
+    ['one round', 1, 'released'],
+    ['seven rounds in a row', 7, 'rolled_back'],
+  ] as const)('that give no score in %s of a soak', async ([, rounds, outcome], test) => {
+    const { target } = harness.newServingTarget();
+    const scores = [0.9, ...Array<null>(rounds).fill(null), 0.9];
+    const result = await target.release('a', { checks: [await scoredWith(test, scores)], soakMs: 500 });
+    expect(result.outcome).toBe(outcome);
+    expect(result.code).toBe(outcome === 'released' ? null : 'SLIPWAY_EVALUATOR_FAILED');
+  });
+
   it('are asked in a soak, too', async (test) => {
     const target = harness.newTarget();
     const checks = [await scoredWith(test, [0.9, 0.1])];
