@@ -90,8 +90,10 @@ async function goForward(run: Run): Promise<void> {
   }
   const checks = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
+    // A retry continues the soak.
+    let soak: Watch | undefined;
     await interventions.goOrSkip(SOAK, () =>
-      watchServing(journal, subject, soakOf(request, agentUrl, checks), 'soak', asked),
+      watchServing(journal, subject, (soak ??= soakOf(request, agentUrl, checks)), 'soak', asked),
     );
   }
   await interventions.passage();

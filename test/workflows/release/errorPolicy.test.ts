@@ -8,7 +8,7 @@ import type { Harness } from '../harness.ts';
 import { waitingFor } from '../moments.ts';
 import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { ActivityName } from '../world.ts';
+import type { ActivityName, Fault } from '../world.ts';
 
 /** Gives up early on a service that is down: on a call after few attempts, on a poll at its deadline. */
 const IMPATIENT: StepOverrides = {
@@ -67,6 +67,19 @@ describeWorkflows('a long outage of the control plane', (harness) => {
       expect(target.world.redeployed).toEqual([]);
     },
   );
+
+  it('in the soak: retry continues it, and does not begin it again', async () => {
+    const { target } = harness.newServingTarget();
+    const asked: Fault = (perform) => perform();
+    target.world.next('runCheck', asked, ...Array<Fault>(7).fill(notTaken()));
+    const releaseId = await waitingFor('decision', target, 'b', { onError: WAIT, soakMs: 3_600_000 });
+    const { watchUntil } = await target.progressOnce(releaseId, () => true);
+    await target.say(releaseId, 'retry', { who: 'bo' });
+    const again = await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.status === 'running');
+    expect(again.watchUntil).toBe(watchUntil);
+    await target.say(releaseId, 'skip', { who: 'bo', what: 'soak' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
 
   it('that stays down during the restore: rollback_failed, with instructions', async () => {
     const { target } = down(harness, 'awaitDeployed', 'redeployRevision');
