@@ -306,7 +306,10 @@ export class Interventions {
     const problem = interventionProblem(this.#standing, said);
     const mustProve = kind === 'approve' && this.#request.approval?.identity !== undefined;
     if (problem === undefined && mustProve) return this.#takeProved(said, origin);
-    if (problem !== undefined) return this.#record(said, false, problem);
+    if (problem !== undefined) {
+      const answer = this.#record(said, false, problem);
+      return origin === 'update' ? refuse(problem, 'SLIPWAY_WRONG_MOMENT') : answer;
+    }
     const answer = this.#record(said, true, this.#act(said));
     if (said.identity !== undefined) this.#proofs.meanwhile(said, (by) => this.#isProved(said, by));
     return answer;
@@ -375,10 +378,10 @@ export class Interventions {
   /** What decides whether a message can be used now. */
   get #standing(): Standing {
     const { called, approval = null } = this.#request;
-    const isStopped = this.#phase === 'forward' && this.#forward.consideredCancelled;
+    const isStopped = this.#forward.consideredCancelled || this.#rejection !== null;
     return {
       called,
-      phase: isStopped ? 'restoring' : this.#phase,
+      phase: isStopped && this.#phase === 'forward' ? 'restoring' : this.#phase,
       paused: this.#paused,
       awaiting: this.#awaiting,
       ahead: this.#skips.ahead,

@@ -134,6 +134,24 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
+  it('approvals that arrive together with a rejection count only before it, and their answers say so', async () => {
+    const { target } = harness.newServingTarget();
+    const approval = { required: 21, withinMs: 60_000 };
+    const releaseId = await waitingFor('approval', target, 'b', { approval });
+    const people = Array.from({ length: 20 }, (_, number) => `person ${number}`);
+    const [, ...answers] = await Promise.allSettled([
+      target.say(releaseId, 'reject', BO),
+      ...people.map((who) => target.say(releaseId, 'approve', { who })),
+    ]);
+    const { interventions } = await target.result(releaseId);
+    const rejected = interventions.findIndex(({ kind }) => kind === 'reject');
+    expect(interventions.slice(rejected + 1).filter(({ taken }) => taken)).toEqual([]);
+    const counted = interventions.slice(0, rejected).map(({ by }) => by.who);
+    expect(people.filter((_, index) => answers[index]?.status === 'fulfilled').sort()).toEqual(
+      counted.sort(),
+    );
+  });
+
   it('reject reports the revision that another tool has restored since the release began to wait', async () => {
     const { target, good } = harness.newServingTarget();
     const before = (await target.release('a')).revisionId ?? '';
