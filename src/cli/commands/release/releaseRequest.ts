@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { pick } from '@slipway/contract/pick';
 
 import type { Environment } from '../../../config/environment.ts';
 import type { Project } from '../../../config/loadConfig.ts';
@@ -59,13 +60,29 @@ export async function sourceFacts(
 /** The inputs of a request key. */
 export type RequestIdentity = Pick<
   ReleaseRequest,
-  'artifact' | 'target' | 'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'commit'
+  | 'artifact'
+  | 'target'
+  | 'checks'
+  | 'steps'
+  | 'soakMs'
+  | 'graphConfigPath'
+  | 'commit'
+  | (typeof RULES)[number]
 >;
+
+/** The rules that a release may have beside its checks: one that asks for other rules does not join. */
+const RULES = [
+  'checksBudget',
+  'approval',
+  'freezes',
+  'guard',
+  'onError',
+] as const satisfies readonly (keyof ReleaseRequest)[];
 
 /**
  * The request key (design, "The way of a release", 1): two requests with the same key ask for the same release. A
  * digest of the artifact's identity, the release's configuration, and the commit. It excludes the target's name in the
- * file, the artifact store's location, the queue policy and the requester.
+ * file, the artifact store's location, the queue policy, the limit of pauses, the receivers, the overrides and the requester.
  * @returns `sha256:` and 64 hexadecimal digits.
  */
 export function requestKey(request: RequestIdentity): string {
@@ -78,6 +95,7 @@ export function requestKey(request: RequestIdentity): string {
     soakMs: request.soakMs,
     graphConfigPath: request.graphConfigPath,
     commit: request.commit ?? null,
+    ...pick(request, ...RULES),
   };
   return `sha256:${createHash('sha256').update(canonicalJson(identity)).digest('hex')}`;
 }
