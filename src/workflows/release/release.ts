@@ -56,7 +56,7 @@ async function goForward(run: Run): Promise<void> {
   await verifyDatasets(run);
   const deploysAtOnce = await deploysWhenCreated(run);
   if (deploysAtOnce) await passApprovalAndFreezes(run);
-  const { deployment, created } = await interventions.go(() => findOrCreateDeployment(run));
+  const { deployment, created } = await whileUnfrozen(run, () => findOrCreateDeployment(run));
   const { deploymentId } = deployment;
   await interventions.go(() => claimDeployment(journal, request.target, deploymentId, run.input.owns));
   run.deploymentId = deploymentId;
@@ -77,7 +77,7 @@ async function goForward(run: Run): Promise<void> {
     await beside(noteBaseline, shipArtifact);
   }
 
-  const revisionId = await changeUnfrozen(run, deployment, created);
+  const revisionId = await whileUnfrozen(run, () => changeDeployment(run, deployment, created));
 
   const subject = { target: request.target, deploymentId, revisionId };
   const { agentUrl } = await interventions.go(() => bringUp(journal, subject));
@@ -149,12 +149,12 @@ async function passBegunFreezes(run: Run): Promise<void> {
   }
 }
 
-/** Changes the deployment while no freeze holds. One that begins before the PATCH is taken is passed, too. */
-async function changeUnfrozen(run: Run, deployment: DeploymentSnapshot, created: boolean): Promise<string> {
+/** Runs a part that changes the deployment while no freeze holds. One that begins before it is taken is passed, too. */
+async function whileUnfrozen<T>(run: Run, change: () => Promise<T>): Promise<T> {
   for (;;) {
     await passBegunFreezes(run);
     try {
-      return await run.interventions.go(() => changeDeployment(run, deployment, created));
+      return await run.interventions.go(change);
     } catch (error) {
       if (explain(error).code !== 'SLIPWAY_TARGET_FROZEN') throw error;
     }

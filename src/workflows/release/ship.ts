@@ -18,7 +18,7 @@ export interface Shipment {
   readonly request: ReleaseRequest;
   /** Whether the release was asked to stop. */
   readonly stopped: () => boolean;
-  /** When the next freeze may begin, in milliseconds since 1970: no PATCH is sent from then on. */
+  /** When the next freeze may begin, in milliseconds since 1970: nothing that deploys is sent from then on. */
   readonly nextFreezeAt: number;
   /** Set if a request to create the deployment was not answered, and no read showed the deployment. */
   creationUnanswered: boolean;
@@ -49,7 +49,7 @@ export async function findOrCreateDeployment(
 async function create(
   shipment: Shipment,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
-  const { journal, request, stopped } = shipment;
+  const { journal, request, stopped, nextFreezeAt } = shipment;
   const { target, artifact, graphConfigPath } = request;
   // Names are unique on a control plane, so a deployment with this name is the requested one.
   const find = async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined;
@@ -75,6 +75,7 @@ async function create(
         settle: find,
         policy: stepPolicy('create', journal.overrides),
         abandoned: stopped,
+        nextFreezeAt,
       }).catch((error: unknown) => {
         shipment.creationUnanswered ||= explain(error).mayHaveBeenTaken;
         throw error;

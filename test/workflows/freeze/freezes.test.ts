@@ -143,6 +143,21 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(2);
   });
 
+  it('waits for a freeze that began before a deployment that deploys at once was created again', async () => {
+    const target = harness.newTarget();
+    target.world.unfrozenMs = 100;
+    target.world.next('createDeployment', async (_, world) => {
+      world.frozen = frozen('wait', 60_000);
+      await setTimeout(world.unfrozenMs);
+      return notTaken()(() => Promise.resolve(), world);
+    });
+    const { releaseId } = await target.submit('b', { ...IMAGE, freezes: FREEZES });
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    expect(target.world.count('createDeployment')).toBe(1);
+    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
   it('makes way for a rollback, which no freeze delays', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b', { freezes: FREEZES });
