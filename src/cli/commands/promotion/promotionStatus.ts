@@ -146,8 +146,8 @@ function judgedLine(judgement: Parameters<typeof describeJudgement>[0]): string 
 function scheduleLines({ schedule, paused, note, next }: ExistingSchedule, style: Style): readonly string[] {
   const times = `  schedule ${describeTimes(schedule)}`;
   if (paused) {
-    const by = note === null ? '' : ` by ${note}`;
-    return [times, `  ${style.warn(`paused${by}`)}`];
+    const why = note === null ? '' : `: ${note}`;
+    return [times, `  ${style.warn(`paused${why}`)}`];
   }
   return next[0] === undefined ? [times] : [`${times}; next: ${exactText(next[0])}`];
 }

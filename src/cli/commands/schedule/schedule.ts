@@ -139,7 +139,7 @@ function printSchedule(
   const state = { paused, note, next, recent };
   output.event({ event: 'schedule', name, scheduleId, from: from.name, to: to.name, ...schedule, ...state });
   output.print(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${describeTimes(schedule)}`);
-  if (paused) output.print(output.style.warn(`  paused${note === null ? '' : ` by ${note}`}`));
+  if (paused) output.print(output.style.warn(`  paused${note === null ? '' : `: ${note}`}`));
   else for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${exactText(time)}`);
 }
 

@@ -53,7 +53,7 @@ describe('the status of a promotion', () => {
   it('shows who paused its schedule, and why', () => {
     expect(lines({ schedule: scheduled({ paused: true, note: 'bo: not yet' }) }).slice(2)).toEqual([
       'schedule 0 10 * * * (UTC)',
-      'paused by bo: not yet',
+      'paused: bo: not yet',
     ]);
   });
 
