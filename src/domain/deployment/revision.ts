@@ -83,14 +83,18 @@ export function withCopies(known: readonly KnownRevision[], revisionId: string):
   return [...new Set([revisionId, ...copies])].filter((other) => isSameRevision(known, other, revisionId));
 }
 
-/** Marks a revision that a person left, and its copies, so that they are not restored automatically again. */
+/**
+ * Marks a revision that a person left, and its copies, so that they are not restored automatically again.
+ * @param replaced - what served before it, if it is unknown: a running release or another tool has made it.
+ */
 export function leaveRevision(
   known: readonly KnownRevision[],
   revisionId: string,
   now: string,
+  replaced?: string,
 ): readonly KnownRevision[] {
   const isKnown = known.some((other) => other.revisionId === revisionId);
-  const all = isKnown ? known : [...known, { revisionId, verified: false, at: now }];
+  const all = isKnown ? known : [...known, { revisionId, verified: false, replaced, at: now }];
   const left = withCopies(all, revisionId);
   return keepKnown(
     all.map((other): KnownRevision =>

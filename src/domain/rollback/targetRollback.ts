@@ -113,7 +113,7 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
     (other) => other.from !== undefined && isSameRevision(state.known, other.from, from),
   );
   if (same !== undefined) return join(situation, asked, same);
-  const known = leaveRevision(state.known, from, situation.now);
+  const known = leaveRevision(state.known, from, situation.now, state.activeRevisionId ?? undefined);
   const left = { ...situation, state: { ...state, known } };
   if (typeof active === 'string' && !isSameRevision(known, active, from)) {
     const reason = leftAlready(from);

@@ -79,6 +79,10 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     await target.release('d', { overrideHold: true });
     expect(await target.rollback()).toMatchObject({ serves: { revisionId: good } });
     expect((await target.idle()).state.activeRevisionId).toBe(good);
+    const { releaseId } = await target.submit('e', { overrideHold: true, soakMs: 3_600_000 });
+    await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    expect(await target.rollback()).toMatchObject({ serves: { revisionId: good } });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
   it('without an earlier revision ends failed and changes nothing', async () => {
