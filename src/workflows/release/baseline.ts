@@ -7,6 +7,7 @@ import { Asked, runCheck } from '../check/bringUp.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
+import { lookAtDeployment, ROLLBACK_LOOK_MS } from '../target/looks.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -68,11 +69,22 @@ export async function recordBaseline(
  * as a rollback by break-glass, has restored it since the baseline was recorded: the release may have waited for weeks.
  */
 export function correctBaseline(run: Run, revisionId: string | null): void {
-  if (revisionId === run.baseline?.revisionId || !isVerified(run.knownBefore, revisionId)) return;
+  if (revisionId === run.baseline?.revisionId || !isVerified(run.known, revisionId)) return;
   noteLeftByHand(run, revisionId);
   run.foundBefore.length = 0;
   run.baseline = { revisionId, verified: true };
   run.journal.note({ baseline: run.baseline });
+}
+
+/**
+ * Records as the baseline the verified revision that another tool, such as a rollback by break-glass, has restored in place
+ * of the release's own.
+ */
+export async function adoptRestored(run: Run): Promise<void> {
+  const deployment = await lookAtDeployment(run.request, ROLLBACK_LOOK_MS, run.input.lastGood);
+  if (deployment == null) return;
+  run.knownRevisions.push(...copyMadeElsewhere(run.known, deployment));
+  correctBaseline(run, deployment.activeRevisionId);
 }
 
 /** Remembers the revision that a person left on the control plane: it is not restored automatically any longer. */

@@ -14,7 +14,7 @@ import {
 } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
 import { readWhatServes } from '../target/looks.ts';
-import { correctBaseline } from './baseline.ts';
+import { adoptRestored, correctBaseline } from './baseline.ts';
 import type { Ending } from './conclude.ts';
 import { missedText, reportRestoring } from './preempted.ts';
 import { finish, findExtraRevisions, type Run, type Setback } from './run.ts';
@@ -75,6 +75,7 @@ export async function restoreWhatServed(
   const settings = new Settings(run.input.lastGood, request.target);
   if (!setback.stopped && request.onError?.then === 'stop' && isOutcomeUnknown(setback.failure.code))
     return leaveWhatServes(run, deploymentId, setback, settings);
+  if (setback.failure.code === 'SLIPWAY_REVISION_REPLACED') await adoptRestored(run);
   const found = await whatWasFound(run, deploymentId);
   run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
   const { known } = run;

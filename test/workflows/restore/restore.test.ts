@@ -20,6 +20,26 @@ describeWorkflows('a restore', (harness) => {
     expect(target.world.active).toBe(older);
   });
 
+  it.each([[false], [true]])(
+    'leaves what another tool restored during the soak (as a copy: %s), also from the baseline',
+    async (redeployMakesRevision) => {
+      const { target, good } = harness.newServingTarget();
+      target.world.controlPlane.redeployMakesRevision = redeployMakesRevision;
+      const earlier = (await target.release('a')).revisionId ?? '';
+      const newer = (await target.release('b')).revisionId ?? '';
+      const { releaseId } = await target.submit('c', { soakMs: 1_000 });
+      await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+      const restored = await target.world.redeployElsewhere(earlier);
+      const result = await target.result(releaseId);
+      expect(result).toMatchObject({ outcome: 'rolled_back', baseline: { revisionId: restored } });
+      const { state } = await target.idle();
+      expect(target.world.redeployed).toEqual([restored]);
+      expect(state.known.find(({ revisionId }) => revisionId === newer)).toMatchObject({ quarantined: true });
+      const serving = state.activeRevisionId ?? '';
+      expect(await target.rollback({ serving })).toMatchObject({ serves: { revisionId: good } });
+    },
+  );
+
   it('continues if a redeploy is rejected permanently', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.bad.add(identity('b'));
