@@ -160,7 +160,7 @@ export class TargetModel {
   leave(revision: number): void {
     if (originalOf(this.known, revision) !== revision) this.met.add('a copy is left');
     if (!this.known.some((one) => one.revision === revision)) {
-      this.known = [...this.known, { revision, verified: false, left: true }];
+      this.known = [...this.known, { revision, verified: false, left: true, replaced: this.believed }];
     }
     this.known = this.known.map((one) =>
       isSame(this.known, one.revision, revision) ? { ...one, left: true } : one,
