@@ -19,7 +19,7 @@ export { revisionPoller } from './deployment/revisionPoller.ts';
 export { guard } from './guard/guard.ts';
 export { hook } from './hooks/hook.ts';
 export { notice } from './notify/notice.ts';
-export { preview } from './preview/previewWorkflow.ts';
+export { preview } from './preview/preview.ts';
 export { promotion } from './promotion/promotion.ts';
 export { promotionPlaces } from './promotion/promotionPlaces.ts';
 export { promotionTurn } from './schedule/promotionTurn.ts';

@@ -1,15 +1,18 @@
-import type { Activities } from '../../activities/activities.ts';
+import { condition, setHandler } from '@temporalio/workflow';
+
+import type { Activities, RevisionInput } from '../../activities/activities.ts';
 import { budgetLeft, type ChecksBudget, type Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import { answeredText } from '../../domain/check/repetition.ts';
-import { revisionPhase } from '../../domain/deployment/revision.ts';
+import { LOOK_AGAIN_MS, revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { checkIdentity, type Finding } from '../../domain/restore/restoreDecision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
-import { awaitDeployed } from '../deployment/awaitDeployed.ts';
+import { readRevisionStatus, revisionStatusSignal, UNREADABLE } from '../../messages/revisionPoller.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { type Journal, now, type StepDone } from '../journal.ts';
+import { stepPolicy } from '../steps.ts';
 
 /** A revision of a deployment, and its checks. */
 export interface Subject {
@@ -154,5 +157,49 @@ export async function runCheck(
   } catch (error) {
     asked.fails(check, error);
     throw error;
+  }
+}
+
+/**
+ * Waits until a revision is deployed or has failed. The activity polls for some seconds. Then the control plane's
+ * poller reports each change of status, and the waiting workflow runs no activity.
+ * @param activities - those of the step `deployed`.
+ * @throws SLIPWAY_STEP_TIMED_OUT.
+ */
+async function awaitDeployed(
+  journal: Journal,
+  activities: Activities,
+  subject: RevisionInput,
+): Promise<{ readonly revision: RevisionSnapshot; readonly attempt: number }> {
+  const { revisionId } = subject;
+  const since = Date.now();
+  const until = since + stepPolicy('deployed', journal.overrides).scheduleToCloseMs;
+  let isSettled = false;
+  const note = (status: string): void => {
+    const says = `revision ${revisionId} is ${status}`;
+    journal.note({ found: { says, since: now(), until: new Date(until).toISOString() } });
+  };
+  setHandler(
+    revisionStatusSignal,
+    (message) => {
+      const report = readRevisionStatus(message);
+      if (report?.revisionId !== revisionId) return;
+      if (report.status === UNREADABLE || revisionPhase(report.status) !== 'pending') isSettled = true;
+      else note(report.status);
+    },
+    { description: 'From the poller of the control plane alone: the status of a revision has changed' },
+  );
+  for (;;) {
+    const { revision, attempt } = await activities.awaitDeployed({ ...subject, since, until });
+    const { status } = revision;
+    if (revisionPhase(status) !== 'pending') return { revision, attempt };
+    const leftMs = until - Date.now();
+    if (leftMs <= 0) {
+      const reason = `not done before its deadline; at last: revision ${revisionId} is ${status}`;
+      throw pipelineFailure('SLIPWAY_STEP_TIMED_OUT', reason, true, attempt);
+    }
+    note(status);
+    await condition(() => isSettled, Math.min(leftMs, LOOK_AGAIN_MS));
+    isSettled = false;
   }
 }

@@ -1,12 +1,17 @@
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
+  currentUpdateInfo,
   makeContinueAsNewFunc,
   setCurrentDetails,
+  setHandler,
   upsertMemo,
+  workflowInfo,
 } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
+import { commentMarker, commentText } from '../../domain/preview/commentText.ts';
 import { exactText } from '../../domain/scalars.ts';
 import {
   newPreview,
@@ -15,21 +20,70 @@ import {
   type PreviewResult,
   type PreviewSpec,
   type PreviewState,
+  previewWorkflowId,
   removalPauseMs,
   renewed,
   specOf,
   summarize,
 } from '../../domain/preview/preview.ts';
+import { readSender } from '../../messages/fields.ts';
+import { previewQuery, pushPreviewUpdate, readPush, removePreviewSignal } from '../../messages/preview.ts';
 import type { PreviewInput, PreviewWorkflow } from '../../messages/workflowTypes.ts';
 import { explain, refuse } from '../failure.ts';
+import { activitiesOf } from '../steps.ts';
 import { RunLength } from '../target/runLength.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
-import { PreviewComment } from './comment.ts';
 import { PreviewReleases } from './previewReleases.ts';
 import { removeDeployment } from './removeDeployment.ts';
 
+/**
+ * Owns one preview, the deployment of a pull request. It releases each push through the preview's target, and removes
+ * everything at the deadline, on request, or on cancellation. No CI job has to run for that.
+ */
+export function preview(input: PreviewInput): Promise<PreviewResult> {
+  const root = CancellationScope.current();
+  return CancellationScope.nonCancellable(() => {
+    const subject = new Preview(input);
+    handlePreviewMessages(subject);
+    void root.cancelRequested.catch(() =>
+      subject.askRemoval({ who: 'unknown', from: 'temporal', reason: 'its workflow was canceled' }),
+    );
+    return subject.run();
+  });
+}
+
+function handlePreviewMessages(subject: Preview): void {
+  setHandler(
+    pushPreviewUpdate,
+    (push) => {
+      const id = currentUpdateInfo()?.id ?? '';
+      // A cancellation removes the preview, but does not interrupt a push in progress.
+      return CancellationScope.nonCancellable(() => subject.push(id, push));
+    },
+    {
+      description: 'Release a push as the preview, and renew its deadline',
+      validator: (raw) => {
+        const push = readPush(raw);
+        if (typeof push === 'string') refuse(push);
+        const { workflowId } = workflowInfo();
+        if (previewWorkflowId(push.request.target) !== workflowId)
+          refuse(`the release goes to another deployment than that of ${workflowId}`);
+      },
+    },
+  );
+  setHandler(
+    removePreviewSignal,
+    (raw) => {
+      const by = readSender(raw, 'signal');
+      if (typeof by !== 'string') subject.askRemoval(by);
+    },
+    { description: 'Remove the preview now' },
+  );
+  setHandler(previewQuery, () => subject.state, { description: 'Deadline, releases, removal' });
+}
+
 /** Owns a preview's deadline, releases and removal. */
-export class Preview {
+class Preview {
   readonly #input: PreviewInput;
   readonly #runLength: RunLength;
   readonly #comment = new PreviewComment(this);
@@ -189,5 +243,67 @@ export class Preview {
     setCurrentDetails(
       `**#${summary.pr}**: ${phase}, expires ${exactText(expiresAt)}${problem === null ? '' : `: ${problem}`}`,
     );
+  }
+}
+
+interface Commented {
+  readonly spec: PreviewSpec;
+  readonly state: PreviewState;
+  change(next: Partial<PreviewState>): void;
+}
+
+/** Writes the comment on the pull request, one call at a time. The next call writes all changes made meanwhile. */
+class PreviewComment {
+  readonly #preview: Commented;
+  #wanted = 0;
+  #written = 0;
+  #isWriting = false;
+  #result: PreviewResult | null = null;
+
+  constructor(preview: Commented) {
+    this.#preview = preview;
+  }
+
+  get isWritten(): boolean {
+    return this.#written === this.#wanted;
+  }
+
+  /** Schedules a write of the comment. @param result - how the preview ended. `null`: it has not. */
+  write(result: PreviewResult | null): void {
+    if (this.#preview.spec.comment === undefined) return;
+    this.#result = result;
+    this.#wanted++;
+    if (!this.#isWriting) void this.#keepUp();
+  }
+
+  async #keepUp(): Promise<void> {
+    this.#isWriting = true;
+    while (!this.isWritten) {
+      const wanted = this.#wanted;
+      const problem = await this.#writeOnce();
+      this.#written = wanted;
+      if (problem !== this.#preview.state.commentProblem) this.#preview.change({ commentProblem: problem });
+    }
+    this.#isWriting = false;
+  }
+
+  /** @returns why it could not be written. `null`: it was. */
+  async #writeOnce(): Promise<string | null> {
+    const { spec, state } = this.#preview;
+    const { comment, pr, target } = spec;
+    if (comment === undefined) return null;
+    try {
+      const activities = activitiesOf('notify', {}, `comment on #${pr}`);
+      const body = commentText(spec, state, this.#result);
+      await activities.writeComment({
+        comment,
+        pr,
+        marker: commentMarker({ name: spec.name, target }),
+        body,
+      });
+      return null;
+    } catch (error) {
+      return explain(error).message;
+    }
   }
 }

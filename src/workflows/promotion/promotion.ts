@@ -1,5 +1,6 @@
-import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, upsertSearchAttributes, uuid4, workflowInfo } from '@temporalio/workflow';
 
+import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
 import {
@@ -9,6 +10,7 @@ import {
   whySuperseded,
 } from '../../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
+import { isRollbackDone } from '../../domain/release/outcome.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { attribute } from '../../domain/searchAttributes.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
@@ -24,15 +26,19 @@ import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import {
+  awaitRelease,
   confirmLine,
+  describeRelease,
   type Ending,
+  holdIfBad,
   lookAtLine,
   lookAtTarget,
+  promotionActor,
   PromotionEnded,
   type PromotionRun,
   releaseOnTarget,
+  withdraw,
 } from './promotionRun.ts';
-import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
 
 /**
  * One promotion: releases to one target the artifact that is verified on another, after its soak and required
@@ -235,4 +241,73 @@ function superseded(seen: TargetSeen, step: 'soak' | 'bake'): PromotionEnded {
     reason: whySuperseded(seen, step === 'soak' ? 'the candidate' : 'the promoted one'),
     code: 'SLIPWAY_REVISION_REPLACED',
   });
+}
+
+/**
+ * Undoes a promotion that failed or was stopped: asks the target to roll back the release, which puts the target on
+ * hold and so stops the line.
+ *
+ * Run it in a non-cancellable scope.
+ * @param stopReason - why it was asked to stop; `null` if it was not.
+ */
+async function restoreAfterPromotion(
+  run: PromotionRun,
+  error: unknown,
+  stopReason: string | null,
+): Promise<Ending> {
+  if (error instanceof PromotionEnded) return error.ending;
+  const failure = explain(error);
+  const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
+  const stopped = stopReason !== null || failure.canceled;
+  const code = stopped ? null : failure.code;
+  try {
+    if (run.submission !== null && run.ended === null) await withdraw(run, run.submission, why);
+    if (run.ended?.outcome === 'released')
+      return await rollBack(run, run.ended.servingRevisionId, why, stopped, code);
+    const reason = `${why}; ${describeEffect(run)}`;
+    if (run.ended !== null && (await holdIfBad(run, run.ended, reason))) {
+      return { outcome: run.ended.outcome, reason, code };
+    }
+    if (stopped) return { outcome: 'aborted', reason, code };
+    return { outcome: isOutcomeUnknown(failure.code) ? 'errored' : 'failed', reason, code };
+  } catch (problem) {
+    const reason = `${why}; and the state of "${run.request.to.name}" is unknown: ${explain(problem).message}`;
+    return { outcome: 'errored', reason, code: explain(problem).code };
+  }
+}
+
+/** Describes what the promotion did to `to`, as the target reports it. */
+function describeEffect(run: PromotionRun): string {
+  return run.ended === null ? `"${run.request.to.name}" was not changed` : describeRelease(run, run.ended);
+}
+
+async function rollBack(
+  run: PromotionRun,
+  released: string | null,
+  why: string,
+  stopped: boolean,
+  code: Ending['code'],
+): Promise<Ending> {
+  const { journal, request, before } = run;
+  const { to } = request;
+  const requestId = uuid4();
+  const message = {
+    requestId,
+    ...promotionActor(request, why),
+    // A release that ran then was undone: otherwise it would have superseded this one.
+    to: (before?.running == null ? before?.servingRevisionId : before.activeRevisionId) ?? undefined,
+    serving: released ?? undefined,
+  };
+  const taken = await journal.step('promote', 'roll back', async (activities) => {
+    const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
+    return { result: answer, attempt, detail: `${answer.disposition}: ${answer.reason}` };
+  });
+  if (taken.disposition === 'ignored' || taken.disposition === 'done') {
+    const outcome = taken.disposition === 'done' ? 'superseded' : 'errored';
+    return { outcome, reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
+  }
+  const row = await awaitRelease(run, taken.requestId);
+  const reason = `${why}; ${row.reason}`;
+  if (!isRollbackDone(row.kind, row.outcome)) return { outcome: 'rollback_failed', reason, code };
+  return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
 }
