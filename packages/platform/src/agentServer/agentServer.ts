@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Hono, type MiddlewareHandler } from 'hono';
 import type { Logger } from 'pino';
 
-import { requireApiKey } from '../http/apiKey.ts';
 import { listen, listenerOf } from '../http/listen.ts';
 import { createLogger } from '../http/logger.ts';
 import { limitBody } from '../http/parse.ts';
@@ -17,7 +16,7 @@ import { loadGraphs } from './graphs/graphLoader.ts';
 import { GraphStore, withStores } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
-import { browserAccess } from './http/browserAccess.ts';
+import { browserAccess, requireApiKey } from './http/access.ts';
 import { runRoutes } from './http/runRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
 import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Hono } from 'hono';
 
 import { CorsSettings } from '@slipway/contract/graphConfig';
-import { browserAccess } from '../../src/agentServer/http/browserAccess.ts';
+import { browserAccess } from '../../src/agentServer/http/access.ts';
 
 const PAGE = 'https://chat.example.com';
 const LOCAL = 'http://localhost:3000';

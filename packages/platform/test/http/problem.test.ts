@@ -7,7 +7,7 @@ import { Hono } from 'hono';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
-import { requireApiKey } from '../../src/http/apiKey.ts';
+import { requireApiKey } from '../../src/agentServer/http/access.ts';
 import { listen, listenerOf } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';

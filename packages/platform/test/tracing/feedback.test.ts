@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { requireApiKey } from '../../src/http/apiKey.ts';
+import { requireApiKey } from '../../src/agentServer/http/access.ts';
 import { respondWithProblem } from '../../src/http/problem.ts';
 import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { createTracingProject, openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';

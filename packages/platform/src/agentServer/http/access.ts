@@ -1,7 +1,9 @@
+import { sameSecret } from '@slipway/contract/sameSecret';
 import type { MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
-
 import type { CorsSettings } from '@slipway/contract/graphConfig';
+
+import { HttpProblem } from '../../http/problem.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'];
 /** The headers that the public client reads: the addresses of a run, and the length of a list. */
@@ -44,4 +46,16 @@ export function browserAccess(settings: CorsSettings | undefined, hasKey: boolea
     maxAge: settings?.max_age ?? MAX_AGE_S,
     ...(credentials === true && { credentials }),
   });
+}
+
+/** Middleware that requires the right `X-Api-Key` (contract 000): 401 without, 403 with a wrong one. */
+export function requireApiKey(key: string): MiddlewareHandler {
+  return async (c, next) => {
+    const given = c.req.header('x-api-key');
+    if (given === undefined || given === '') {
+      throw new HttpProblem(401, 'An API key is required in the header X-Api-Key.');
+    }
+    if (!sameSecret(given, key)) throw new HttpProblem(403, 'The API key is not valid.');
+    await next();
+  };
 }
