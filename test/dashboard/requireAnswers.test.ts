@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { requireAnswers } from '../../src/dashboard/requireAnswers.ts';
+import { requireAnswers } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 
 afterEach(() => void vi.useRealTimers());

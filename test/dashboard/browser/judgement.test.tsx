@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { PageEnv } from '../../../src/dashboard/access/session.ts';
-import { protectiveHeaders } from '../../../src/dashboard/app.ts';
+import { protectiveHeaders } from '../../../src/dashboard/server.ts';
 import { renderPages } from '../../../src/dashboard/page/layout.tsx';
 import { loadPageFiles } from '../../../src/dashboard/pageFiles.ts';
 import { JudgeDetails } from '../../../src/dashboard/promotions/judgement.tsx';

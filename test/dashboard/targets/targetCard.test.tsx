@@ -4,7 +4,7 @@ import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { targetFragments } from '../../../src/dashboard/targets/targetPage.tsx';
-import { TargetCard, Targets } from '../../../src/dashboard/targets/targetsPage.tsx';
+import { TargetCard, Targets } from '../../../src/dashboard/targets/targetRoutes.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';

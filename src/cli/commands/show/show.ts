@@ -1,7 +1,9 @@
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { waitingCost } from '../../../domain/cost/waitingCost.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import {
   findRelease,
@@ -14,13 +16,20 @@ import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
+import { temporalError } from '../../../temporal/client/temporalError.ts';
+import {
+  ACTIONS_OF_TARGET,
+  type BilledActions,
+  billedActions,
+  type HistoryCost,
+} from '../../../temporal/history/billedActions.ts';
+import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
@@ -117,4 +126,71 @@ function releaseEvent(shown: ReleaseShown): EventOf<'release'> {
   const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, guard, from } = shown;
   const where = { workflowUrl, dashboardUrl, from };
   return { event: 'release', target, ...past, ...where, progress, call, buildLog, result, guard };
+}
+
+/** As `slipway.yaml` has it where a promotion sets none. */
+const CHECK_EVERY_MS = 5 * 60_000;
+
+const KINDS: Readonly<Record<keyof BilledActions, readonly [one: string, several: string]>> = {
+  starts: ['start', 'starts'],
+  children: ['start of a child', 'starts of children'],
+  attempts: ['attempt at an activity', 'attempts at activities'],
+  localActivities: ['task with local activities', 'tasks with local activities'],
+  timers: ['timer', 'timers'],
+  signals: ['signal', 'signals'],
+  updates: ['update', 'updates'],
+  searchAttributes: ['change of search attributes', 'changes of search attributes'],
+  options: ['change of its options', 'changes of its options'],
+};
+
+/** Prints what Temporal Cloud bills for a release, counted in its history, and what waiting costs. */
+async function printCost(
+  { output }: CommandContext,
+  temporal: TemporalConnection,
+  target: { readonly name: string; readonly workflowId: string },
+  { releaseId, kind }: Pick<PastRelease, 'releaseId' | 'kind'>,
+): Promise<void> {
+  const workflowId = `${target.workflowId}/${releaseId}`;
+  const history = await fetchHistory(temporal, workflowId).catch((error: unknown) => {
+    throw temporalError(error, temporal.settings);
+  });
+  const cost: EventOf<'cost'> = {
+    event: 'cost',
+    target: target.name,
+    releaseId,
+    history: history === undefined ? null : billedActions(history.events ?? []),
+    ofTarget: ACTIONS_OF_TARGET[kind],
+    waiting: waitingCost(CHECK_EVERY_MS),
+  };
+  output.event(cost);
+  for (const line of costLines(cost)) output.print(line);
+}
+
+export function costLines({
+  history,
+  ofTarget,
+  waiting,
+}: Pick<EventOf<'cost'>, 'history' | 'ofTarget' | 'waiting'>): readonly string[] {
+  return [
+    '  billed actions in Temporal Cloud',
+    ...(history === null
+      ? ['    not known: Temporal no longer has the history of this release']
+      : historyLines(history, ofTarget)),
+    `    an hour of waiting for a revision: ${waiting.parkedHour}, and ${waiting.pollerHour} for its poller, which others share`,
+    `    a day of soak with checks every 5 minutes: ${waiting.soakedDay}`,
+  ];
+}
+
+function historyLines(
+  { actions, total, heartbeatsAtMost }: HistoryCost,
+  ofTarget: number,
+): readonly string[] {
+  const kinds = (Object.keys(KINDS) as (keyof BilledActions)[]).filter((kind) => actions[kind] > 0);
+  const parts = kinds.map((kind) => `${actions[kind]} ${KINDS[kind][actions[kind] === 1 ? 0 : 1]}`);
+  const heartbeats = heartbeatsAtMost === 0 ? '' : `, and at most ${heartbeatsAtMost} for heartbeats`;
+  return [
+    `    this release: ${total + ofTarget}${heartbeats}`,
+    `      its history ${total}: ${parts.join(', ')}`,
+    `      its target ${ofTarget}: the request, the start, what it reads and writes`,
+  ];
 }
