@@ -3,16 +3,27 @@ import type { Child } from 'hono/jsx';
 import { nameAndMark } from '../../domain/actor.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
+import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { type Hold, type TargetState, waitingRollbacks } from '../../domain/target/targetState.ts';
+import type { KeptMessage, KeptTarget } from '../../temporal/history/keptTarget.ts';
 import { mayRelease, type Viewer } from '../access/session.ts';
 import { releaseActionAddress } from '../actions/actionAddresses.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { ArtifactName, Commit, Elapsed, Facts, Moment, RevisionId, Until, Verified } from '../page/marks.tsx';
+import {
+  ArtifactName,
+  Commit,
+  Elapsed,
+  Facts,
+  Moment,
+  OutcomeChip,
+  RevisionId,
+  Until,
+  Verified,
+} from '../page/marks.tsx';
 import { UnderWay, Wait } from '../releases/underWay.tsx';
-import { Kept, PastRow } from './keptParts.tsx';
 import { frozenOf, servingOf } from './targetTexts.ts';
 
 interface PartProps {
@@ -259,4 +270,64 @@ export function Past({
       </ul>
     </section>
   );
+}
+
+function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly workflowId: string }) {
+  const { servingRevisionId: serves, running, ended, messages } = kept;
+  const releases = [...ended, ...(running === null ? [] : [pastOfWork(running)])].reverse();
+  return (
+    <section class="past">
+      <h3>What Temporal keeps</h3>
+      <p class="serving">
+        {serves === null ? (
+          'What serves is not known without a worker.'
+        ) : (
+          <>
+            {'Served when the target last did something: '}
+            <RevisionId id={serves} />
+          </>
+        )}
+      </p>
+      {releases.length === 0 ? null : (
+        <ul>
+          {releases.map((release) => (
+            <PastRow release={release} workflowId={workflowId} />
+          ))}
+        </ul>
+      )}
+      {messages.map((message) => (
+        <p class="condition">{waitingMessage(message)}</p>
+      ))}
+      <p class="quiet small">
+        Its queue, its hold and its quarantine are known only while a worker runs: <code>slipway worker</code>
+      </p>
+    </section>
+  );
+}
+
+function PastRow({
+  release: { releaseId, outcome, kind, startedAt, endedAt },
+  workflowId,
+}: {
+  readonly release: Pick<PastRelease, 'releaseId' | 'outcome' | 'kind' | 'endedAt'> &
+    Partial<Pick<PastRelease, 'startedAt'>>;
+  readonly workflowId: string;
+}) {
+  const at = endedAt ?? startedAt ?? null;
+  return (
+    <li>
+      <a href={releaseAddress(workflowId, releaseId)}>{releaseId}</a>
+      <OutcomeChip outcome={outcome} kind={kind} />
+      {at === null ? null : (
+        <span class="quiet when">
+          <Moment at={at} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function waitingMessage({ message, who, reason }: KeptMessage): string {
+  const by = who === null ? '' : ` by ${who}`;
+  return `Waits for a worker: ${message}${by}${reason === null ? '' : `: ${reason}`}`;
 }

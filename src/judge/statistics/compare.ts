@@ -8,8 +8,7 @@ import {
   type RateSide,
 } from '../../domain/judge/metric.ts';
 import { quantile } from '../../domain/quantile.ts';
-import { incbi, lgam } from './cephes.ts';
-import { mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
+import { incbi, lgam, mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
 
 /** Compares the shares of two sides. */
 export function compareRates(

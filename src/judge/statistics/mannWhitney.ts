@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
+
 import type { Change } from '../../domain/judge/metric.ts';
-import { ndtr, ndtri } from './cephes.ts';
 
 interface MannWhitney {
   /** The number of pairs in which the candidate's value is larger. A tie counts half. */
@@ -141,3 +142,17 @@ function pairsAtMost(baseline: Sorted, candidate: Sorted, limit: number): number
   }
   return pairs;
 }
+
+interface Cephes {
+  /** The standard normal distribution: the probability of at most `x`. */
+  readonly ndtr: (x: number) => number;
+  /** The inverse of {@link ndtr}. */
+  readonly ndtri: (probability: number) => number;
+  /** The quantile of the beta distribution. */
+  readonly incbi: (a: number, b: number, probability: number) => number;
+  /** The logarithm of the gamma function. */
+  readonly lgam: (x: number) => number;
+}
+
+/** The used functions of the Cephes library. Its CommonJS build is ready at once; its ES module must be awaited. */
+export const { ndtr, ndtri, incbi, lgam } = createRequire(import.meta.url)('cephes') as Cephes;
