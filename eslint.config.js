@@ -47,7 +47,6 @@ const ARROWS = {
 
 /** What every room may use of the contract: no schema, so that workflows may use them too. */
 const EVERYWHERE = [
-  'canonicalJson',
   'clientAddress',
   'clientErrors',
   'codedError',

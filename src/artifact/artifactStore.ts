@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import type { HeldArtifact } from '../domain/artifact/retention.ts';
 import type { Check } from '../domain/check/check.ts';

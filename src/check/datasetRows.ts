@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 import { z } from 'zod';
 
 import { FOR_PROBLEMS } from '../config/configProblem.ts';

@@ -13,9 +13,8 @@ import {
 } from '../domain/check/evaluator.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
-import { describeProblems } from './errorDetail.ts';
 import { Exchange } from './exchange.ts';
-import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
+import { describeProblems, ServiceError, type ServiceErrorCode } from './serviceError.ts';
 import { signature } from './notify/webhook.ts';
 
 export interface EvaluationRequest {

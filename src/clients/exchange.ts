@@ -6,8 +6,9 @@ import { formatDuration } from '../domain/duration.ts';
 import type { Span, SpanStart } from '../traces/span.ts';
 import { startSpan } from '../traces/trace.ts';
 import { decodedBody } from './contentCoding.ts';
-import { describeDetail, errorDetail } from './errorDetail.ts';
 import {
+  describeDetail,
+  errorDetail,
   meaningOfStatus,
   retryAfterMs,
   ServiceError,

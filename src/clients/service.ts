@@ -5,10 +5,9 @@ import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
 import { SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
-import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
-import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
+import { describeDetail, secretsOf, ServiceError, type ServiceErrorCode } from './serviceError.ts';
 
 export interface CallOptions {
   /** Ends the call. The error then says whether the request may have been applied. */

@@ -8,8 +8,7 @@ import {
   patternProblem,
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
-import { matchesPattern } from './answerPattern.ts';
-import { schemaProblem } from './answerSchema.ts';
+import { matchesPattern, schemaProblem } from './answerSchema.ts';
 import { present, SHARE, Text, TimeLimit, unless, unlessAny } from './fields.ts';
 
 const CALLS_MAX = 100;

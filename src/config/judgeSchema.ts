@@ -10,7 +10,7 @@ import {
   DEFAULT_SETTINGS,
   ON_INCONCLUSIVE,
 } from '../domain/judge/settings.ts';
-import { SCORING_SERVICE } from './evaluatorSchema.ts';
+import { SCORING_SERVICE } from './checkSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, Text, TimeLimit } from './fields.ts';
 

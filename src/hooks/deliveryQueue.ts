@@ -2,7 +2,7 @@ import { jsonBytes } from '../domain/bounds.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
-import { HookRefusal } from './hookRefusal.ts';
+import { HookRefusal } from './form.ts';
 
 /** Sends events to a hook's workflow. */
 export type Deliver = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;

@@ -3,8 +3,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { sameSecret } from '@slipway/contract/sameSecret';
 
 import { cutText, oneLine } from '../domain/bounds.ts';
+import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 import { type HookEvent, TITLE_MAX_BYTES } from '../domain/hooks/hookEvent.ts';
-import { HookRefusal } from './hookRefusal.ts';
 
 /** A request to a hook. */
 export interface Received {
@@ -106,4 +106,22 @@ export function forged(message: string): HookRefusal {
   return new HookRefusal(401, 'SLIPWAY_HOOK_FORGED', message, {
     hint: 'give the sender the secret that the hook names in slipway.yaml',
   });
+}
+
+/** A rejected delivery, with the HTTP status of the response. */
+export class HookRefusal extends SlipwayError {
+  readonly status: RefusalStatus;
+
+  constructor(status: RefusalStatus, code: ErrorCode, message: string, options?: SlipwayErrorOptions) {
+    super(code, message, options);
+    this.name = 'HookRefusal';
+    this.status = status;
+  }
+}
+
+type RefusalStatus = 400 | 401 | 404 | 408 | 413 | 503;
+
+/** The error for a payload that does not have the hook's form. */
+export function wrongPayload(message: string): HookRefusal {
+  return new HookRefusal(400, 'SLIPWAY_HOOK_PAYLOAD', message, { hint: 'docs/hooks.md has the forms' });
 }

@@ -12,8 +12,8 @@ import {
   type Received,
   requireAuthorization,
   requireRecent,
+  wrongPayload,
 } from './form.ts';
-import { wrongPayload } from './hookRefusal.ts';
 
 /** A delivery with more alerts is rejected. */
 const ALERTS_MAX = 500;

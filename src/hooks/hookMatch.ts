@@ -1,4 +1,4 @@
-import { matchesPattern } from '../config/answerPattern.ts';
+import { matchesPattern } from '../config/answerSchema.ts';
 import { valueAt } from '../domain/check/answer.ts';
 import { TOO_SLOW } from '../domain/check/expectation.ts';
 import type { HookEvent } from '../domain/hooks/hookEvent.ts';

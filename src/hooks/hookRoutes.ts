@@ -7,7 +7,7 @@ import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import { deliverEvents, type ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import { FORMS, readEvents } from './forms.ts';
-import { HookRefusal } from './hookRefusal.ts';
+import { HookRefusal } from './form.ts';
 import { busy, type Deliver, DeliveryQueue, Intake, RETRY_AFTER_S } from './deliveryQueue.ts';
 import { deliveryOf, type RequestSource } from './listeningHook.ts';
 

@@ -22,6 +22,6 @@ export { notice } from './notify/notice.ts';
 export { preview } from './preview/preview.ts';
 export { promotion } from './promotion/promotion.ts';
 export { promotionPlaces } from './promotion/promotionPlaces.ts';
-export { promotionTurn } from './schedule/promotionTurn.ts';
+export { promotionTurn } from './promotion/promotion.ts';
 export { release, rollback };
 export { target } from './target/targetWorkflow.ts';

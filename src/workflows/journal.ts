@@ -7,14 +7,16 @@ import type { Check } from '../domain/check/check.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
-import { boundedSteps, boundedVerdicts, startingProgress } from '../domain/release/progress.ts';
-import type {
-  Baseline,
-  CheckVerdict,
-  JudgementRecord,
-  Progress,
-  StepRecord,
-  Waiting,
+import {
+  type Baseline,
+  boundedSteps,
+  boundedVerdicts,
+  type CheckVerdict,
+  type JudgementRecord,
+  type Progress,
+  startingProgress,
+  type StepRecord,
+  type Waiting,
 } from '../domain/release/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { describeProgress, stepElapsedMs, stepTitle } from '../domain/story.ts';

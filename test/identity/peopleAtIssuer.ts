@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { vi } from 'vitest';
 
 import { runLoginCommand } from '../../src/cli/commands/identity/login.ts';
-import { readTrust } from '../../src/identity/trust.ts';
-import { Verifier } from '../../src/identity/verifier.ts';
+import { readTrust, Verifier } from '../../src/identity/verifier.ts';
 import { testOutput } from '../cli/testOutput.ts';
 import { TestBrowser } from '../dashboard/access/testBrowser.ts';
 import { COMMAND_CLIENT_ID, registerCommand, startIssuer } from '../dashboard/access/testIssuer.ts';

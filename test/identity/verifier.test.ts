@@ -8,8 +8,7 @@ import {
   signStatement,
   statementAudience,
 } from '../../src/identity/proof.ts';
-import { readTrust } from '../../src/identity/trust.ts';
-import { Verifier } from '../../src/identity/verifier.ts';
+import { readTrust, Verifier } from '../../src/identity/verifier.ts';
 import { type LocalIssuer, startLocalIssuer } from './localIssuer.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;

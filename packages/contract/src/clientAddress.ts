@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
-
-import { Networks } from './networks.ts';
+import { BlockList, isIP } from 'node:net';
 
 /** The parts of a request that show its origin. */
 export interface IncomingConnection {
@@ -30,4 +28,28 @@ export function createClientAddress(
     }
     return client;
   };
+}
+
+/** A set of addresses and networks (`10.0.0.0/8`), of IPv4 and IPv6. */
+export class Networks {
+  readonly #list = new BlockList();
+
+  /** @throws RangeError naming an entry that is neither an address nor a network. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) {
+      // An empty prefix (`10.0.0.0/`) is an error: as a number it is 0, which stands for every address.
+      const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/u.exec(entry) ?? [];
+      const family = isIP(address);
+      const maxPrefix = family === 4 ? 32 : 128;
+      const prefixBits = Number(prefix ?? maxPrefix);
+      if (family === 0 || prefixBits > maxPrefix)
+        throw new RangeError(`"${entry}" is neither an address nor a network`);
+      this.#list.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
+    }
+  }
+
+  /** Whether it has an address. An IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) is checked as IPv4. */
+  contains(address: string): boolean {
+    return this.#list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
 }

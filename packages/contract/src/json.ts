@@ -24,3 +24,11 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   if (levels < 0 || typeof value !== 'object' || value === null) return levels < 0;
   return Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
+
+/** JSON with sorted field names: equal values give equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)));
+  });
+}

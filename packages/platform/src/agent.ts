@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
-import { Networks } from '@slipway/contract/networks';
+import { Networks } from '@slipway/contract/clientAddress';
 import type { Logger } from 'pino';
 
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';

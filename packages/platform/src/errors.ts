@@ -16,3 +16,8 @@ export function invalidVariable(name: string, value: string, expected: string): 
     hint: `Correct ${name} in the environment of the platform, or remove it.`,
   });
 }
+
+/** For `catch`: resolves with `undefined` if a file or folder does not exist. */
+export function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,4 +1,4 @@
-import { Networks } from '@slipway/contract/networks';
+import { Networks } from '@slipway/contract/clientAddress';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { satisfiesNodeVersion } from '../src/nodeVersion.ts';
+import { satisfiesNodeVersion } from '../src/graphConfigText.ts';
 
 it.each([
   [undefined, true],

@@ -4,8 +4,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 import type { Actor } from '../../domain/actor.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { HookSubject } from '../../domain/hooks/decide.ts';
-import type { HookOrder } from '../../domain/hooks/hookEvent.ts';
-import { hookFacts } from '../../domain/hooks/hookFacts.ts';
+import { hookFacts, type HookOrder } from '../../domain/hooks/hookEvent.ts';
 import type { HookEffect } from '../../domain/hooks/hookState.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { isRecord } from '../../domain/scalars.ts';

@@ -1,8 +1,7 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { isProofName, type Proof } from '../../identity/proof.ts';
-import { readTrust } from '../../identity/trust.ts';
-import { unproved, Verifier } from '../../identity/verifier.ts';
+import { readTrust, unproved, Verifier } from '../../identity/verifier.ts';
 import type { Activities } from '../activities.ts';
 import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';

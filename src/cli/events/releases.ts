@@ -17,7 +17,7 @@ import type {
 } from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { HistoryRow, Hold, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
-import type { RowDifference } from '../../inspection/release/rowDifference.ts';
+import type { RowDifference } from '../../inspection/release/releaseDifference.ts';
 import type { HistoryCost } from '../../temporal/history/billedActions.ts';
 import type { GuardSeen } from '../../temporal/client/guard/guardClient.ts';
 

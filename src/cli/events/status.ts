@@ -18,8 +18,8 @@ import type {
   AcceptedMessage,
   Undelivered,
 } from '../../domain/target/targetState.ts';
-import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
-import type { HookApproval } from '../../temporal/client/hooks/targetHooks.ts';
+import type { DeploymentSeen } from '../../inspection/deployment/deploymentAccess.ts';
+import type { HookApproval } from '../../temporal/client/hooks/hookClient.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';
 

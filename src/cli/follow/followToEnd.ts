@@ -5,7 +5,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
-import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
+import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';

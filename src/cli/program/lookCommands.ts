@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 
-import type { CommandTable } from './commandTable.ts';
-import { numberOption, timeoutOption } from './options.ts';
+import { type CommandTable, numberOption, timeoutOption } from './commandTable.ts';
 
 const TAIL_LINES = 200;
 

@@ -5,8 +5,8 @@ import type { InitOptions } from '../commands/init/init.ts';
 import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
 import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
 import { jsonLine } from '../output.ts';
-import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
+  type CommandTable,
   configOption,
   DASHBOARD_PORT,
   HOOKS_PORT,
@@ -16,9 +16,12 @@ import {
   percentageOption,
   PLATFORM_PORT,
   portOption,
+  type Runs,
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
-} from './options.ts';
+  withExamples,
+  withOutputOptions,
+} from './commandTable.ts';
 
 interface AgentOptions {
   readonly port: number;

@@ -1,13 +1,13 @@
 import { Argument } from 'commander';
 
-import type { CommandTable } from './commandTable.ts';
 import {
   abortOnInterruptOption,
+  type CommandTable,
   configOption,
   numberOption,
   retentionAgeOption,
   timeoutOption,
-} from './options.ts';
+} from './commandTable.ts';
 
 export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: CommandTable): void {
   fileCommand(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 import { valueAt } from '../../domain/check/answer.ts';
 import { parsedJson } from '../../domain/scalars.ts';
-import { describeProblems } from '../errorDetail.ts';
+import { describeProblems } from '../serviceError.ts';
 import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 

@@ -3,7 +3,7 @@ import { standingOf, type StandingRequest } from '../../domain/intervention/stan
 import type { Progress } from '../../domain/release/release.ts';
 import type { FoundRelease } from '../../inspection/release/findRelease.ts';
 import type { TargetView } from '../../messages/target.ts';
-import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/promotionClient.ts';
 import { mayRelease, type Viewer } from '../access/session.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import {

@@ -6,8 +6,7 @@ import {
   SOAK,
   type Standing,
 } from '../../domain/intervention/intervention.ts';
-import { startingProgress } from '../../domain/release/progress.ts';
-import type { Progress, Waiting } from '../../domain/release/release.ts';
+import { type Progress, startingProgress, type Waiting } from '../../domain/release/release.ts';
 import { momentText } from '../page/marks.tsx';
 import type { Choice, Order } from './actionSubject.ts';
 import { type Asking, problemOf } from './offers.ts';

@@ -1,7 +1,7 @@
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
-import { readWhatServes } from '../../inspection/deployment/seeDeployment.ts';
+import { readWhatServes } from '../../inspection/deployment/deploymentAccess.ts';
 import type { Sender } from '../../messages/fields.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';

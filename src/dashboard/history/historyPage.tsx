@@ -4,7 +4,7 @@ import { nameAndMark } from '../../domain/actor.ts';
 import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
 import { DAY_MS } from '../../domain/duration.ts';
-import { targetHistories, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
+import { targetHistories, type TargetHistory } from '../../temporal/client/release/pastReleases.ts';
 import type { PageEnv } from '../access/session.ts';
 import { ArtifactName, Commit, Moment, OutcomeChip, ScrollTable } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';

@@ -5,7 +5,7 @@ import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
-import type { TargetHistory } from '../../temporal/client/release/targetHistories.ts';
+import type { TargetHistory } from '../../temporal/client/release/pastReleases.ts';
 
 interface OlderReleases {
   /** Newest first. */

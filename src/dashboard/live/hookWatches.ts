@@ -7,7 +7,7 @@ import {
   type ListedHook,
   listHooks,
   type TargetHook,
-} from '../../temporal/client/hooks/targetHooks.ts';
+} from '../../temporal/client/hooks/hookClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 

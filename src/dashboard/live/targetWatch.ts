@@ -5,14 +5,17 @@ import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
 import type { Guarding } from '../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
-import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
-import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
-import { type DeploymentSeen, seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
+import {
+  type DeploymentSeen,
+  type Machine,
+  seeDeployment,
+} from '../../inspection/deployment/deploymentAccess.ts';
+import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { type GuardWatched, readGuardPolicy, watchGuard } from '../../temporal/client/guard/guardClient.ts';
-import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
+import type { TargetHook } from '../../temporal/client/hooks/hookClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';

@@ -5,7 +5,7 @@ import { promotionAddress, releaseAddress } from '../../domain/dashboard/address
 import { SlipwayError } from '../../domain/errors.ts';
 import type { JudgeReport, Trial } from '../../domain/judge/report.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/promotionClient.ts';
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';

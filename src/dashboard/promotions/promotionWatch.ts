@@ -3,7 +3,7 @@ import {
   type ListedPromotions,
   listPromotions,
   readPromotion,
-} from '../../temporal/client/promotion/listPromotions.ts';
+} from '../../temporal/client/promotion/promotionClient.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 
 const LIST_EVERY_MS = 5_000;

@@ -4,7 +4,7 @@ import type { Progress } from '../../domain/release/release.ts';
 import { describeTimes } from '../../domain/schedule/schedule.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/promotionClient.ts';
 import type { Viewer } from '../access/session.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import { Chip, Commit, Elapsed, Moment, Until, Verified } from '../page/marks.tsx';

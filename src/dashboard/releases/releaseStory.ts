@@ -8,9 +8,8 @@ import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import { logEnd } from '../../inspection/deployment/revisionLog.ts';
-import { findRelease, type FoundRelease } from '../../inspection/release/findRelease.ts';
+import { findRelease, type FoundRelease, wholeAnswers } from '../../inspection/release/findRelease.ts';
 import { configurationDifference } from '../../inspection/release/releaseDifference.ts';
-import { wholeAnswers } from '../../inspection/release/wholeAnswers.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
 

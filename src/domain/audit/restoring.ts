@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import { isSameRevision, revisionPhase, type RevisionSnapshot, withCopies } from '../deployment/revision.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';

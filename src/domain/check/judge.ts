@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import { cutText } from '../bounds.ts';
 import { parsedJson } from '../scalars.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import { isRecord, parsedJson, type WholeNumber } from '../scalars.ts';
 

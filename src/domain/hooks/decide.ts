@@ -1,7 +1,6 @@
 import { formatDuration } from '../duration.ts';
 import type { Instant } from '../scalars.ts';
-import type { HookAction, HookEvent, HookGuards } from './hookEvent.ts';
-import type { HookFacts } from './hookFacts.ts';
+import type { HookAction, HookEvent, HookFacts, HookGuards } from './hookEvent.ts';
 
 /** A rule's past on a target. Times are milliseconds since 1970, oldest first. */
 export interface HookTally {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import { formatDuration } from '../duration.ts';
 import { isRecord } from '../scalars.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 import { pick } from '@slipway/contract/pick';
 
 import type { Check } from '../check/check.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 
 import { DAY_MS, formatDuration } from '../duration.ts';
 import { instantOf, type LocalTime, localTimeAt } from '../freeze/zonedTime.ts';

@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../domain/audit/facts.ts';
 import type { RunningCall } from '../../domain/heartbeat.ts';
 import { type PastRelease, pastOfResult, pastOfWork } from '../../domain/release/pastRelease.ts';
 import type {
+  CheckVerdict,
   Progress,
   ReleaseRecord,
   ReleaseRequest,
@@ -157,4 +158,18 @@ async function* recordsOf(
     const { workflowId, ...result } = record;
     if (workflowId === undefined || workflowId === `${targetId}/${result.releaseId}`) yield result;
   }
+}
+
+/** The answers that were too long for their verdicts, by record name, if the store has them. */
+export async function wholeAnswers(
+  store: ArtifactStore,
+  verdicts: readonly CheckVerdict[],
+): Promise<ReadonlyMap<string, string>> {
+  const answers = new Map<string, string>();
+  for (const { answerRecord } of verdicts) {
+    if (answerRecord === undefined || answers.has(answerRecord)) continue;
+    const answer = await store.getRecord(answerRecord);
+    if (typeof answer === 'string') answers.set(answerRecord, answer);
+  }
+  return answers;
 }

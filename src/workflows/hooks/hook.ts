@@ -11,8 +11,7 @@ import {
 import type { Activities } from '../../activities/activities.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { decide, type HookSubject } from '../../domain/hooks/decide.ts';
-import { type HookDelivery, type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
-import type { HookFacts } from '../../domain/hooks/hookFacts.ts';
+import { type HookDelivery, type HookFacts, type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
 import {
   answerAsk,
   ask,

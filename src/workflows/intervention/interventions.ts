@@ -22,8 +22,7 @@ import {
   INTERVENTION_UPDATES,
 } from '../../messages/release.ts';
 import { explain, refuse, type StepFailure } from '../failure.ts';
-import { InterventionProofs } from '../identity/interventionProofs.ts';
-import type { Asked } from '../identity/proveIdentity.ts';
+import { type Asked, InterventionProofs } from '../identity/proveIdentity.ts';
 import { type Journal, now } from '../journal.ts';
 import { Skips } from './skips.ts';
 

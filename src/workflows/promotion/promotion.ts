@@ -1,5 +1,14 @@
-import { CancellationScope, upsertSearchAttributes, uuid4, workflowInfo } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  CancellationScope,
+  executeChild,
+  ParentClosePolicy,
+  upsertSearchAttributes,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 
+import { formatDuration } from '../../domain/duration.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
@@ -9,13 +18,17 @@ import {
   type TargetSeen,
   whySuperseded,
 } from '../../domain/promotion/candidate.ts';
-import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
+import {
+  type PromotionRequest,
+  type PromotionResult,
+  promotionWorkflowId,
+} from '../../domain/promotion/promotion.ts';
 import { isRollbackDone } from '../../domain/release/outcome.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { attribute } from '../../domain/searchAttributes.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
-import type { PromotionInput } from '../../messages/workflowTypes.ts';
+import { type PromotionInput, WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';
 import { watchServing } from '../check/watchServing.ts';
 import { endWorkflow, explain, pipelineFailure } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
@@ -25,6 +38,7 @@ import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
+import { shortSummary } from '../steps.ts';
 import {
   awaitRelease,
   confirmLine,
@@ -310,4 +324,31 @@ async function rollBack(
   const reason = `${why}; ${row.reason}`;
   if (!isRollbackDone(row.kind, row.outcome)) return { outcome: 'rollback_failed', reason, code };
   return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
+}
+
+/**
+ * One run of a schedule. Temporal gives each run its own id. The promotion's workflow id depends only on its name, so
+ * that a schedule starts no second promotion beside one that a person started.
+ * @returns how the promotion ended, in one line.
+ * @throws ChildWorkflowFailure if the promotion needs a person: then the schedule also shows this run as failed.
+ */
+export async function promotionTurn(input: PromotionInput): Promise<string> {
+  const { request, schedule } = input;
+  const lateMs = Date.now() - workflowInfo().startTime.getTime();
+  if (schedule !== undefined && lateMs > schedule.catchUpMs)
+    return `missed: no worker ran for ${formatDuration(lateMs)}`;
+  try {
+    const { outcome, reason } = await executeChild(promotion, {
+      workflowId: promotionWorkflowId(request),
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+      args: [input],
+      // Terminating a run does not end its promotion. Canceling one cancels its promotion too, which restores.
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      staticSummary: shortSummary(`promotion ${request.name}: ${request.from.name} to ${request.to.name}`),
+    });
+    return `${outcome}: ${reason}`;
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return 'a promotion of this name was already running';
+  }
 }

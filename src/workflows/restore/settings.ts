@@ -1,4 +1,4 @@
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 import { CREDENTIAL_FAILED } from '../../domain/failure.ts';
 import { settingsForRestore, type TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';

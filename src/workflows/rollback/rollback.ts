@@ -23,7 +23,7 @@ import {
 import type { RollbackInput } from '../../messages/workflowTypes.ts';
 import { claimDeployment } from '../deployment/deployment.ts';
 import { endWorkflow, explain, refuse } from '../failure.ts';
-import { RollbackProof } from '../identity/rollbackProof.ts';
+import { RollbackProof } from '../identity/proveIdentity.ts';
 import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
 import { missedText } from '../release/preempted.ts';

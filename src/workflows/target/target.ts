@@ -36,7 +36,7 @@ import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
 import type { TargetInput, TargetWorkflow } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
-import { TargetGuard } from '../guard/targetGuard.ts';
+import { TargetGuard } from '../guard/guard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';

@@ -4,8 +4,7 @@ import { interventionOrder, UNASKED } from '../../../src/dashboard/actions/inter
 import { problemOf } from '../../../src/dashboard/actions/offers.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
-import type { Progress } from '../../../src/domain/release/release.ts';
-import { startingProgress } from '../../../src/domain/release/progress.ts';
+import { type Progress, startingProgress } from '../../../src/domain/release/release.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 
 const PROMOTE = { step: 'promote', restoring: false, startedAt: NOW, status: 'running' } as const;

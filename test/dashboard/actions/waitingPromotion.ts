@@ -1,5 +1,5 @@
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
-import { startingProgress } from '../../../src/domain/release/progress.ts';
+import { startingProgress } from '../../../src/domain/release/release.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
 
 const { target, requestedBy } = request('a');

@@ -13,8 +13,7 @@ import {
 } from '../../../src/dashboard/actions/actionAddresses.ts';
 import { promotionAddress, releaseAddress } from '../../../src/domain/dashboard/addresses.ts';
 import { promotionIdAt } from '../../../src/domain/promotion/promotion.ts';
-import { readTrust } from '../../../src/identity/trust.ts';
-import { Verifier } from '../../../src/identity/verifier.ts';
+import { readTrust, Verifier } from '../../../src/identity/verifier.ts';
 import { type PeopleAtIssuer, peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';

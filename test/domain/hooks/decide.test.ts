@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { acted, counted, decide, type HookSituation } from '../../../src/domain/hooks/decide.ts';
-import type { HookFacts } from '../../../src/domain/hooks/hookFacts.ts';
+import type { HookFacts } from '../../../src/domain/hooks/hookEvent.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 
 import { interventionProblem } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
-import type { Progress, StepRecord } from '../../../src/domain/release/release.ts';
-import { startingProgress } from '../../../src/domain/release/progress.ts';
+import { type Progress, startingProgress, type StepRecord } from '../../../src/domain/release/release.ts';
 import { ADA, NOW, request } from '../target/targets.ts';
 
 const CHECK = { assistant: 'agent', input: {}, expect: {}, timeoutMs: 1 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { newestBuildLines } from '../../../src/inspection/deployment/newestBuildLines.ts';
+import { newestBuildLines } from '../../../src/inspection/deployment/revisionLog.ts';
 import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
 import { answers, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../../cli/testOutput.ts';

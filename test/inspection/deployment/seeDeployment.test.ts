@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 // Loaded before the 2 s begin.
 import '../../../src/clients/controlPlane.ts';
-import { readWhatServes } from '../../../src/inspection/deployment/seeDeployment.ts';
+import { readWhatServes } from '../../../src/inspection/deployment/deploymentAccess.ts';
 import {
   DEPLOYMENT_ID,
   deploymentAnswer,

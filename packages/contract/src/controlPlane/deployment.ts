@@ -1,21 +1,28 @@
 import { z } from 'zod';
 
 import { contract, publicApi } from './sections.ts';
-import { canonicalJson } from '../canonicalJson.ts';
-import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
-import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
+import { canonicalJson } from '../json.ts';
+import { refuse, refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import {
-  singleLineText,
+  DEPLOYMENT_NAME_MAX,
+  IDEMPOTENCY_KEY_MAX,
+  LIST_IDS_MAX,
+  LIST_MAX,
+  NAME_MAX,
+  SECRET_VALUE_MAX_BYTES,
+} from '../limits.ts';
+import {
+  EnvironmentName,
   nonEmptyText,
   oneOf,
   openEnum,
   PageQuery,
   QueryBoolean,
+  singleLineText,
   text,
   Timestamp,
   Uuid,
 } from '../scalars.ts';
-import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
 import {
   AnsweredSourceConfig,
   AnsweredSourceRevisionConfig,
@@ -28,6 +35,42 @@ import {
   checkTagRule,
   valueAt,
 } from './source.ts';
+
+/** A secret of a deployment, exposed to it as an environment variable (contract 000, "Secret"). Both fields required. */
+export const Secret = z.object({
+  name: EnvironmentName,
+  value: text(SECRET_VALUE_MAX_BYTES).refine((value) => Buffer.byteLength(value) <= SECRET_VALUE_MAX_BYTES, {
+    error: `Input should have at most ${SECRET_VALUE_MAX_BYTES} bytes in UTF-8`,
+  }),
+});
+export type Secret = z.infer<typeof Secret>;
+
+/** An existing secret of the cluster that populates an environment variable (contract 000, "SecretReference"). */
+export const SecretReference = z.object({
+  name: EnvironmentName,
+  secret_name: nonEmptyText(NAME_MAX),
+  secret_key: nonEmptyText(NAME_MAX),
+});
+
+/** The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over, as in the public API. */
+export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
+
+/** The whole list of references to secrets. Names are unique, as in {@link Secrets}. */
+export const SecretReferences = z.array(SecretReference).max(LIST_MAX).superRefine(uniqueNames);
+
+/** A secret in an answer. A service that does not return values leaves the value out or masks it. */
+export const AnsweredSecret = z.looseObject({ name: z.string(), value: z.string().nullish() });
+export type AnsweredSecret = z.infer<typeof AnsweredSecret>;
+
+function uniqueNames(list: { name: string }[], context: z.RefinementCtx): void {
+  const seen = new Set<string>();
+  for (const [index, { name }] of list.entries()) {
+    if (seen.has(name)) {
+      refuse(context, [index, 'name'], 'The name is used by an earlier entry of the list', 'duplicate');
+    }
+    seen.add(name);
+  }
+}
 
 /** Contract 000, "States and transitions". Read-only. */
 const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);

@@ -9,7 +9,7 @@ import {
   validateListenerConfig,
 } from '../../src/controlPlane/listener.ts';
 import { Revision, RevisionsQuery } from '../../src/controlPlane/revision.ts';
-import { Secret, SecretReference, SecretReferences, Secrets } from '../../src/controlPlane/secret.ts';
+import { Secret, SecretReference, SecretReferences, Secrets } from '../../src/controlPlane/deployment.ts';
 import { SourceConfig, SourceRevisionConfig } from '../../src/controlPlane/source.ts';
 import { UploadUrl } from '../../src/controlPlane/uploadUrl.ts';
 import { SECRET_VALUE_MAX_BYTES } from '../../src/limits.ts';

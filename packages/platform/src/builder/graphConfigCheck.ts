@@ -3,8 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { errorText } from '@slipway/contract/codedError';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import type { GraphConfig } from '@slipway/contract/graphConfig';
-import { parseGraphConfig } from '../graphConfigText.ts';
-import { satisfiesNodeVersion } from '../nodeVersion.ts';
+import { parseGraphConfig, satisfiesNodeVersion } from '../graphConfigText.ts';
 import { BuildFailure, quoteName } from './buildFailure.ts';
 
 /** A graph configuration file is read into memory up to this size. */

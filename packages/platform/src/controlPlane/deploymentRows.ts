@@ -5,10 +5,10 @@ import {
   type Deployment,
   type DeploymentCreate,
   type DeploymentPatch,
+  type Secret,
 } from '@slipway/contract/controlPlane/deployment';
 import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
-import type { Secret } from '@slipway/contract/controlPlane/secret';
 import type { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import { pick } from '@slipway/contract/pick';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
-import { undefinedIfMissing } from '../store/missingFile.ts';
+import { undefinedIfMissing } from '../errors.ts';
 
 /** The paths in a platform's home. */
 export type HomeLayout = ReturnType<typeof homeLayout>;

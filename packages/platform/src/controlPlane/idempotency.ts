@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 import type { Kysely, Transaction } from 'kysely';
 
-import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { canonicalJson } from '@slipway/contract/json';
 import { invalid } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 

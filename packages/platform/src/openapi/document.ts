@@ -1,10 +1,10 @@
 import * as deployments from '@slipway/contract/controlPlane/deployment';
+import * as secrets from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import * as listeners from '@slipway/contract/controlPlane/listener';
 import * as logs from '@slipway/contract/controlPlane/logs';
 import * as resources from '@slipway/contract/controlPlane/resourceSpec';
 import * as revisions from '@slipway/contract/controlPlane/revision';
-import * as secrets from '@slipway/contract/controlPlane/secret';
 import * as sources from '@slipway/contract/controlPlane/source';
 import * as uploads from '@slipway/contract/controlPlane/uploadUrl';
 import type { Endpoint } from '@slipway/contract/endpoint';

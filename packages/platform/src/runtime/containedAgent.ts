@@ -3,8 +3,7 @@ import { join } from 'node:path';
 
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
 
-import { openProxyPort, PROXY, proxyVariables, SOCKETS } from './containedNetwork.ts';
-import { startRelay } from './relay.ts';
+import { openProxyPort, PROXY, proxyVariables, SOCKETS, startRelay } from './containedNetwork.ts';
 
 /** The environment of an agent in a container, made from its environment as a process. */
 export function containedEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {

@@ -2,7 +2,7 @@ import { createServer, request, type Server } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
-import { pipeBoth } from './relay.ts';
+import { pipeBoth } from './containedNetwork.ts';
 
 /** Decides which addresses may be connected to: `ReachableAddresses`. */
 interface Addresses {

@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 
-import { openProxyPort, SOCKETS } from './containedNetwork.ts';
-import { startRelay } from './relay.ts';
+import { openProxyPort, SOCKETS, startRelay } from './containedNetwork.ts';
 
 /*
  * The program of the container that shares its network with an image's container. That network has only a loopback:

@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { parsedJson } from '@slipway/contract/json';
 
-import { PlatformError } from '../errors.ts';
-import { undefinedIfMissing } from './missingFile.ts';
+import { PlatformError, undefinedIfMissing } from '../errors.ts';
 
 export interface HomeLock {
   release(): Promise<void>;

@@ -2,8 +2,7 @@ import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { PlatformError } from '../errors.ts';
-import { undefinedIfMissing } from './missingFile.ts';
+import { PlatformError, undefinedIfMissing } from '../errors.ts';
 
 /** The key that the platform's other keys are derived from: 32 bytes. Never leaves the process. */
 export type MasterKey = Buffer;

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 
 import { expect, it, vi } from 'vitest';
 
-import { pipeBoth } from '../../src/runtime/relay.ts';
+import { pipeBoth } from '../../src/runtime/containedNetwork.ts';
 import { listen } from '../../../../test/support/listen.ts';
 
 it('a slow reader gets all of a connection that has closed', async () => {

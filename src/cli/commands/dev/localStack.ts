@@ -12,7 +12,7 @@ import {
   PLATFORM_PORT,
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
-} from '../../program/options.ts';
+} from '../../program/commandTable.ts';
 import { loadPlatform } from '../platform/platform.ts';
 import { choosePort } from './ports.ts';
 import {

@@ -3,14 +3,18 @@ import { join } from 'node:path';
 
 import type { PlatformSettings } from '@slipway/platform';
 
-import { type ControlPlaneClient, createControlPlaneClient } from '../../../clients/controlPlane.ts';
-import { createPlatformAccessClient, type PlatformAccessClient } from '../../../clients/platformAccess.ts';
+import {
+  type ControlPlaneClient,
+  createControlPlaneClient,
+  createPlatformAccessClient,
+  type PlatformAccessClient,
+} from '../../../clients/controlPlane.ts';
 import type { ServiceOptions } from '../../../clients/service.ts';
 import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
-import { PLATFORM_PORT } from '../../program/options.ts';
+import { PLATFORM_PORT } from '../../program/commandTable.ts';
 
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */

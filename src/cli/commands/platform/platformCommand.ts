@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 
-import { type Runs, withExamples } from '../../program/commandTable.ts';
 import {
   durationOption,
   isolationOption,
@@ -8,8 +7,10 @@ import {
   numberOption,
   PLATFORM_PORT,
   portOption,
+  type Runs,
   wholeNumber,
-} from '../../program/options.ts';
+  withExamples,
+} from '../../program/commandTable.ts';
 
 /** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
 export function addPlatformCommand(platform: Command, runs: Runs): void {

@@ -8,7 +8,7 @@ import { isAnother } from '../../../domain/deployment/revision.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
-import { readWhatServes } from '../../../inspection/deployment/seeDeployment.ts';
+import { readWhatServes } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';

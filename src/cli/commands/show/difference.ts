@@ -3,8 +3,7 @@ import { isSameArtifact } from '../../../domain/artifact/artifact.ts';
 import { asText } from '../../../domain/check/answer.ts';
 import { rowName } from '../../../domain/check/dataset.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
-import type { ReleaseDifference } from '../../../inspection/release/releaseDifference.ts';
-import type { RowDifference } from '../../../inspection/release/rowDifference.ts';
+import type { ReleaseDifference, RowDifference } from '../../../inspection/release/releaseDifference.ts';
 import { sizeText, type Style } from '../../ui/text.ts';
 
 export function differenceLines(

@@ -4,15 +4,15 @@ import { waitingCost } from '../../../domain/cost/waitingCost.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
-import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
+import { newestBuildLines } from '../../../inspection/deployment/revisionLog.ts';
 import {
   findRelease,
   type FoundRelease,
   LATEST,
   recordedReleases,
+  wholeAnswers,
 } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
-import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';

@@ -6,6 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
+import type { SlipwayError } from '../../../domain/errors.ts';
 import type { Prove } from '../../../domain/identity/statement.ts';
 import type { InterventionKind } from '../../../domain/intervention/intervention.ts';
 import {
@@ -17,13 +18,16 @@ import type { Progress } from '../../../domain/release/release.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
 import { promotionStart } from '../../../messages/promotion.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
-import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
+import { fetchFirstInput } from '../../history/fetchHistories.ts';
 import { wrongMoment } from '../ask.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { callTemporal, type TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
+import { ofTypes } from '../listRunning.ts';
+import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { readProgress } from '../target/targetClient.ts';
-import { temporalError, unansweredRequest } from '../temporalError.ts';
+import { isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireEachVersion } from '../workerPresence.ts';
 
 /** The result of starting a promotion: a new run, or the running one with the same name. */
@@ -123,4 +127,67 @@ export async function lastResult(
 ): Promise<PromotionResult | undefined> {
   const view = await viewPromotion(temporal, workflowId);
   return view.state === 'ended' ? view.result : undefined;
+}
+
+export interface ListedPromotion {
+  readonly workflowId: string;
+  readonly request: PromotionRequest;
+  readonly view: PromotionView;
+  /** When its newest run began; `null` if there was none. */
+  readonly startedAt: string | null;
+  /** Absent if Temporal has no schedule for it. */
+  readonly schedule?: ExistingSchedule;
+}
+
+export interface ListedPromotions {
+  readonly promotions: readonly ListedPromotion[];
+  /** Those whose payload key is missing, by workflow id. */
+  readonly sealed: ReadonlyMap<string, SlipwayError>;
+}
+
+const RUNS_MAX = 500;
+
+export async function listPromotions(temporal: TemporalConnection): Promise<ListedPromotions> {
+  return callTemporal(temporal, async () => {
+    const sealed = new Map<string, SlipwayError>();
+    const schedules = await listSchedules(temporal, sealed);
+    const ids = new Set(schedules.map(({ scheduleId }) => scheduleId));
+    let looked = 0;
+    for await (const { workflowId } of temporal.client.workflow.list({
+      query: ofTypes([WORKFLOW_TYPES.promotion]),
+    })) {
+      ids.add(workflowId);
+      if (++looked >= RUNS_MAX) break;
+    }
+    const read = async (workflowId: string): Promise<ListedPromotion | undefined> => {
+      try {
+        return sealed.has(workflowId) ? undefined : await readPromotion(temporal, workflowId, schedules);
+      } catch (error) {
+        if (!isSealed(error)) throw error;
+        sealed.set(workflowId, error);
+        return undefined;
+      }
+    };
+    const found = await Promise.all([...ids].map(read));
+    const promotions = found
+      .flatMap((promotion) => promotion ?? [])
+      .sort((one, other) => one.request.name.localeCompare(other.request.name));
+    return { promotions, sealed };
+  });
+}
+
+/** One promotion; `undefined` if it has neither a run nor a schedule. */
+export async function readPromotion(
+  temporal: TemporalConnection,
+  workflowId: string,
+  schedules: readonly ExistingSchedule[],
+): Promise<ListedPromotion | undefined> {
+  const schedule = schedules.find(({ scheduleId }) => scheduleId === workflowId);
+  const [view, started] = await Promise.all([
+    viewPromotion(temporal, workflowId),
+    fetchFirstInput(temporal, workflowId),
+  ]);
+  const request = (started?.input as PromotionInput | undefined)?.request ?? schedule?.request;
+  if (request === undefined || promotionWorkflowId(request) !== workflowId) return undefined;
+  return { workflowId, request, view, startedAt: started?.at ?? null, schedule };
 }

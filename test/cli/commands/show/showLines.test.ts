@@ -7,8 +7,8 @@ import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/sh
 import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { waitingCost } from '../../../../src/domain/cost/waitingCost.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
-import type { RowDifference } from '../../../../src/inspection/release/rowDifference.ts';
-import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
+import type { RowDifference } from '../../../../src/inspection/release/releaseDifference.ts';
+import { wholeAnswers } from '../../../../src/inspection/release/findRelease.ts';
 import { billedActions } from '../../../../src/temporal/history/billedActions.ts';
 import { sampleIntervention, sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
 

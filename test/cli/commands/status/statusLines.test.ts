@@ -10,7 +10,7 @@ import {
   type HistoryRow,
   type TargetState,
 } from '../../../../src/domain/target/targetState.ts';
-import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/deploymentAccess.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');

@@ -5,7 +5,7 @@ import type { Unanswered } from '../../../../src/cli/commands/status/targetStatu
 import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { WorkFact } from '../../../../src/domain/audit/facts.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
-import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/deploymentAccess.ts';
 import type { KeptTarget } from '../../../../src/temporal/history/keptTarget.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');

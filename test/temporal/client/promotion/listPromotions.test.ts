@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { promotionWorkflowId } from '../../../../src/domain/promotion/promotion.ts';
 import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
-import { listPromotions } from '../../../../src/temporal/client/promotion/listPromotions.ts';
+import { listPromotions } from '../../../../src/temporal/client/promotion/promotionClient.ts';
 import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { request } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { targetHistories } from '../../../../src/temporal/client/release/targetHistories.ts';
+import { targetHistories } from '../../../../src/temporal/client/release/pastReleases.ts';
 import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 

@@ -9,11 +9,9 @@ import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import type { GraphConfig } from '@slipway/contract/graphConfig';
 import type { Logger } from 'pino';
 
-import { PlatformError } from '../../errors.ts';
-import { parseGraphConfig } from '../../graphConfigText.ts';
+import { PlatformError, undefinedIfMissing } from '../../errors.ts';
+import { parseGraphConfig, satisfiesNodeVersion } from '../../graphConfigText.ts';
 import { HttpProblem } from '../../http/problem.ts';
-import { satisfiesNodeVersion } from '../../nodeVersion.ts';
-import { undefinedIfMissing } from '../../store/missingFile.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
 /** A graph that `graph.json` names: compiled once, or built anew for each configuration. */

@@ -4,7 +4,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { errorText } from '@slipway/contract/codedError';
-import { Networks } from '@slipway/contract/networks';
+import { Networks } from '@slipway/contract/clientAddress';
 import type { Logger } from 'pino';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 

@@ -9,8 +9,7 @@ import { z } from 'zod';
 
 import { parseHeaders } from '../../http/parse.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
-import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
-import type { LogPage, RevisionLogs } from '../revisionLogs.ts';
+import { type LogFollowing, type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
 import type { ServeCaller } from './deploymentRoutes.ts';
 

@@ -3,8 +3,7 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { SOCKETS, STORAGE_SOCKET } from '../containedNetwork.ts';
-import { listenAt, startRelay } from '../relay.ts';
+import { listenAt, SOCKETS, startRelay, STORAGE_SOCKET } from '../containedNetwork.ts';
 import type { ContainerOwner } from './containerRequest.ts';
 
 type SocketOwner = Pick<ContainerOwner, 'platform' | 'process'>;
