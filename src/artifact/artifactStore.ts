@@ -7,6 +7,7 @@ import type { HeldArtifact } from '../domain/artifact/retention.ts';
 import type { Check } from '../domain/check/check.ts';
 import { onSlipwayError, SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
+import { type Kept, keptStateOf } from '../domain/target/targetState.ts';
 import { isDigest } from './digest.ts';
 
 /** An artifact's bytes, as the store returns them. */
@@ -141,4 +142,17 @@ export async function readKeptChecks(
 /** No target's name begins like this, so that it cannot collide with a target's records. */
 function recordOf(digest: string): string {
   return `_checks/${digest.slice('sha256:'.length)}.json`;
+}
+
+/** The name of the record with a target's state. No target's name begins like this. */
+export function targetRecordName(workflowId: string): string {
+  return `.targets/${createHash('sha256').update(workflowId).digest('hex')}.json`;
+}
+
+/** A target's state in its record store; `undefined` if it has none. */
+export async function readTargetRecord(
+  store: Pick<ArtifactStore, 'getRecord'>,
+  workflowId: string,
+): Promise<Kept | undefined> {
+  return keptStateOf(await store.getRecord(targetRecordName(workflowId)));
 }

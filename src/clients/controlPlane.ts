@@ -1,5 +1,5 @@
 import {
-  ACCESS_ENDPOINTS as ENDPOINTS,
+  ACCESS_ENDPOINTS,
   type ApiKeyCreate,
   type ApiKeysQuery,
   type AuditQuery,
@@ -15,10 +15,13 @@ import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlP
 import type { IntegrationCreate } from '@slipway/contract/controlPlane/integration';
 import type { ListenerCreate } from '@slipway/contract/controlPlane/listener';
 import type { BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
-import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
-import { translateResource, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import {
+  translateResource,
+  TypedDeploymentCreate,
+  type Vocabulary,
+} from '@slipway/contract/controlPlane/vocabulary';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { ARTIFACT_MAX_BYTES, PAGE_LIMIT } from '@slipway/contract/limits';
@@ -176,9 +179,7 @@ function rank({ status, created_at: at }: Deployment): number {
 type ListOf<T> = (page: PageQuery) => Promise<{ readonly resources: readonly T[]; readonly offset: number }>;
 
 /** The entries of a list, page by page, each once. */
-export async function* eachOfPages<T extends { readonly id: string }>(
-  list: ListOf<T>,
-): AsyncGenerator<T, void> {
+async function* eachOfPages<T extends { readonly id: string }>(list: ListOf<T>): AsyncGenerator<T, void> {
   for await (const page of pagesOf(list)) yield* page;
 }
 
@@ -294,13 +295,13 @@ export function createPlatformAccessClient(options: ServiceOptions) {
   const { call: ask } = service;
   return {
     /** Creates a key. Only this answer contains it. */
-    createApiKey: (body: ApiKeyCreate) => ask(ENDPOINTS.createApiKey, { body }),
+    createApiKey: (body: ApiKeyCreate) => ask(ACCESS_ENDPOINTS.createApiKey, { body }),
     eachApiKey: (query: Pick<ApiKeysQuery, 'revoked'>) =>
-      eachOfPages((page) => ask(ENDPOINTS.listApiKeys, { query: { ...query, ...page } })),
-    revokeApiKey: (keyId: string) => ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),
-    listAudit: (query: Partial<AuditQuery>) => ask(ENDPOINTS.listAudit, { query }),
+      eachOfPages((page) => ask(ACCESS_ENDPOINTS.listApiKeys, { query: { ...query, ...page } })),
+    revokeApiKey: (keyId: string) => ask(ACCESS_ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }),
+    listAudit: (query: Partial<AuditQuery>) => ask(ACCESS_ENDPOINTS.listAudit, { query }),
     /** Encrypts the stored secrets with a new master key. Only for the platform's own key. */
-    rotateSecrets: (call: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
+    rotateSecrets: (call: CallOptions) => ask(ACCESS_ENDPOINTS.rotateSecrets, {}, call),
     close: () => service.close(),
   };
 }

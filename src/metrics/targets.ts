@@ -7,7 +7,7 @@ import { progressQuery } from '../messages/release.ts';
 import { type TargetView, viewQuery } from '../messages/target.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import { pause } from '../temporal/client/pause.ts';
-import { listTargets } from '../temporal/client/target/listTargets.ts';
+import { listTargets } from '../temporal/client/target/targetClient.ts';
 import { pollingWorkers } from '../temporal/client/workerPresence.ts';
 
 /** The interval between two rounds. */

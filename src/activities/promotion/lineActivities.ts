@@ -1,7 +1,6 @@
 import { Context } from '@temporalio/activity';
 
-import type { ArtifactStore } from '../../artifact/artifactStore.ts';
-import { readTargetRecord } from '../../artifact/targetRecord.ts';
+import { type ArtifactStore, readTargetRecord } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';

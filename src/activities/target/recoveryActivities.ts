@@ -3,8 +3,7 @@ import { errorText } from '@slipway/contract/codedError';
 import { Context } from '@temporalio/activity';
 import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } from '@temporalio/client';
 
-import type { ArtifactStore } from '../../artifact/artifactStore.ts';
-import { targetRecordName, readTargetRecord } from '../../artifact/targetRecord.ts';
+import { type ArtifactStore, readTargetRecord, targetRecordName } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';

@@ -1,4 +1,4 @@
-import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
+import type { ListedTarget } from '../../temporal/client/target/targetClient.ts';
 import type { Viewer } from '../access/session.ts';
 import type { Fragments, LivePage } from './liveRooms.ts';
 import type { TargetSnapshot } from './targetWatch.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TargetView } from '../../messages/target.ts';
-import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
+import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/targetClient.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
 import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';

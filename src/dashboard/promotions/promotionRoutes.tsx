@@ -6,7 +6,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { JudgeReport, Trial } from '../../domain/judge/report.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion, ListedPromotions } from '../../temporal/client/promotion/promotionClient.ts';
-import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
+import type { ListedTarget } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';

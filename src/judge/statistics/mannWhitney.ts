@@ -155,4 +155,6 @@ interface Cephes {
 }
 
 /** The used functions of the Cephes library. Its CommonJS build is ready at once; its ES module must be awaited. */
-export const { ndtr, ndtri, incbi, lgam } = createRequire(import.meta.url)('cephes') as Cephes;
+const { ndtr, ndtri, incbi, lgam } = createRequire(import.meta.url)('cephes') as Cephes;
+
+export { incbi, lgam };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { Guard } from '../../../src/dashboard/guard/guardView.tsx';
+import { Guard } from '../../../src/dashboard/targets/targetPage.tsx';
 import { type GuardOnPage, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import { readTargetRecord } from '../../../artifact/targetRecord.ts';
+import { type ArtifactStore, readTargetRecord } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { isAnother } from '../../../domain/deployment/revision.ts';

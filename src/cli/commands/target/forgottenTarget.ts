@@ -1,5 +1,4 @@
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import { readTargetRecord } from '../../../artifact/targetRecord.ts';
+import { type ArtifactStore, readTargetRecord } from '../../../artifact/artifactStore.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Kept } from '../../../domain/target/targetState.ts';

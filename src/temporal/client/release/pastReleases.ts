@@ -14,8 +14,13 @@ import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
 import { callOrNone, callTemporal, type TemporalConnection } from '../connection.ts';
-import { type ListedTarget, listTargets } from '../target/listTargets.ts';
-import { isUnanswered, queryTarget, viewTarget } from '../target/targetClient.ts';
+import {
+  isUnanswered,
+  type ListedTarget,
+  listTargets,
+  queryTarget,
+  viewTarget,
+} from '../target/targetClient.ts';
 import { ifSealed, isTemporalSilent } from '../temporalError.ts';
 import type { TemporalSettings } from '../temporalSettings.ts';
 import { requireWorker } from '../workerPresence.ts';

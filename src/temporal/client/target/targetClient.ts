@@ -25,6 +25,7 @@ import {
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
+  targetNameOf,
   targetStart,
   type TargetView,
   unholdSignal,
@@ -36,15 +37,16 @@ import {
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callOrNone } from '../connection.ts';
+import { callOrNone, TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import { listRunning } from '../listRunning.ts';
 import { findStuckTask, refuseStuck } from '../stuckTask.ts';
 import {
+  isGone,
   isOutOfTime,
   isSealed,
   isTemporalSilent,
   isWorkerSilent,
   temporalError,
-  isGone,
 } from '../temporalError.ts';
 import { lastPoll, noWorker, requireWorker, requireWorkerOf } from '../workerPresence.ts';
 
@@ -313,4 +315,31 @@ export function readProgress(
     error instanceof QueryNotRegisteredError;
   const ask = () => temporal.client.workflow.getHandle(workflowId).query(progressQuery);
   return callOrNone(temporal, isGoneOrSilent, ask, ASK_TIMEOUT_MS);
+}
+
+export interface ListedTarget {
+  readonly workflowId: string;
+  readonly name: string;
+}
+
+const DESCRIBE_TIMEOUT_MS = 10_000;
+
+/** The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late. */
+export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
+  const found = await listRunning(temporal, WORKFLOW_TYPES.target, (run) => ({
+    workflowId: run.workflowId,
+    name: targetNameOf(run),
+  }));
+  return found.sort((one, other) => one.name.localeCompare(other.name));
+}
+
+/** A target by its workflow id, even if Temporal's list does not show it yet; `undefined` if there is none. */
+export async function findTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<ListedTarget | undefined> {
+  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
+  const found = await callOrNone(temporal, isGone, describe, DESCRIBE_TIMEOUT_MS);
+  if (found?.type !== WORKFLOW_TYPES.target) return undefined;
+  return { workflowId, name: targetNameOf(found) };
 }

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 
 import { beforeEach, expect, it } from 'vitest';
 
-import { type ArtifactStore, recordPath } from '../../../../src/artifact/artifactStore.ts';
-import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
+import { type ArtifactStore, recordPath, targetRecordName } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';

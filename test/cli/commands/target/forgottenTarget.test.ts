@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { type ArtifactStore, targetRecordName } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { targetRecordName } from '../../../../src/artifact/targetRecord.ts';
 import { printHistory } from '../../../../src/cli/commands/history/history.ts';
 import { runInterventionCommand } from '../../../../src/cli/commands/intervention/intervene.ts';
 import { printStatus } from '../../../../src/cli/commands/status/status.ts';

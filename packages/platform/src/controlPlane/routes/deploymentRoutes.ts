@@ -4,7 +4,7 @@ import {
   DeploymentPatch,
 } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
-import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
+import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/vocabulary';
 
 import type { Caller } from '../../access/caller.ts';
 import { parseBody, parseHeaders } from '../../http/parse.ts';

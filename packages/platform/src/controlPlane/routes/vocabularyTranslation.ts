@@ -1,10 +1,11 @@
-import { fromPublicRequest, toPublicIssues } from '@slipway/contract/controlPlane/publicRequest';
 import {
-  mixedVocabularyIssues,
   contractNameIssues,
-  vocabularyOfRequest,
+  fromPublicRequest,
+  mixedVocabularyIssues,
+  toPublicIssues,
   translateResource,
   type Vocabulary,
+  vocabularyOfRequest,
 } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { parsedJson } from '@slipway/contract/json';
