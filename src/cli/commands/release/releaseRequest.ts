@@ -74,7 +74,6 @@ export type RequestIdentity = Pick<
 const RULES = [
   'checksBudget',
   'approval',
-  'freezes',
   'guard',
   'onError',
 ] as const satisfies readonly (keyof ReleaseRequest)[];
@@ -82,7 +81,8 @@ const RULES = [
 /**
  * The request key (design, "The way of a release", 1): two requests with the same key ask for the same release. A
  * digest of the artifact's identity, the release's configuration, and the commit. It excludes the target's name in the
- * file, the artifact store's location, the queue policy, the limit of pauses, the receivers, the overrides and the requester.
+ * file, the artifact store's location, the queue policy, the limit of pauses, the receivers, the overrides, the requester,
+ * and the freezes: a job that runs again after one was added joins the release that it started before.
  * @returns `sha256:` and 64 hexadecimal digits.
  */
 export function requestKey(request: RequestIdentity): string {

@@ -53,10 +53,6 @@ describe('the request key', () => {
     ['the graph configuration', { graphConfigPath: null }],
     ['the budget of the checks', { checksBudget: { runs: 1 } }],
     ['the approval', { approval: { required: 1, withinMs: 1 } }],
-    [
-      'the freezes',
-      { freezes: [{ name: 'night', timeZone: 'UTC', from: '22:00', until: '6:00', then: 'wait' }] },
-    ],
     ['the guard', { guard: { forMs: 1, everyMs: 1, afterMs: 1, noData: 'continue', metrics: [] } }],
     ['what happens on an error', { onError: { then: 'stop', waitMs: 0 } }],
     ['the secrets', { target: { ...IDENTITY.target, secrets: [{ name: 'A', from: 'env:A' }] } }],
