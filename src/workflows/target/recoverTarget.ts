@@ -78,7 +78,10 @@ async function recallOrWait(
   recall: (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean) => Promise<Recalled>,
 ): Promise<Recalled> {
   try {
-    return await recall(QUICKLY, false);
+    // A reset only leaves this try: core fails a task in which the cancellation of a local activity meets its result
+    // ("Invalid transition in state machine").
+    const read = CancellationScope.nonCancellable(() => recall(QUICKLY, false));
+    return await Promise.race([read, CancellationScope.current().cancelRequested]);
   } catch (error) {
     const failure = explain(error);
     if (failure.canceled) throw error;
@@ -94,8 +97,8 @@ async function recallOrWait(
   }
   const startsAfresh = condition(() => target.state.hold === null).then(() => undefined);
   const reading = new CancellationScope();
-  const read = reading.run(() => recall(PATIENTLY, false)).catch(() => startsAfresh);
-  const found = await Promise.race([read, startsAfresh]);
+  const patiently = reading.run(() => recall(PATIENTLY, false)).catch(() => startsAfresh);
+  const found = await Promise.race([patiently, startsAfresh]);
   if (found !== undefined) return { ...found, state: found.state ?? EMPTY_TARGET };
   reading.cancel();
   doorway().door = 'reading';
