@@ -222,7 +222,7 @@ function addInstallationCommands({ program, command, fileCommand, runs }: Comman
       '--fix',
       'register missing search attributes in Temporal; terminate workflows that no worker can continue; replace old payload keys',
     )
-    .action(runs(async () => (await import('../commands/doctor/findings.ts')).runDoctorCommand));
+    .action(runs(async () => (await import('../commands/doctor/doctor.ts')).runDoctorCommand));
 
   command(
     'completion <shell> [words...]',

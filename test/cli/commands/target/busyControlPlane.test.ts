@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { agentOf } from '../../../../src/cli/commands/check/checkedAddress.ts';
-import { runDoctorCommand } from '../../../../src/cli/commands/doctor/findings.ts';
+import { runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
 import { runPlanCommand } from '../../../../src/cli/commands/plan.ts';
 import { loadConfig } from '../../../../src/config/loadConfig.ts';
 import { deploymentAnswer } from '../../../activities/activitiesUnderTest.ts';

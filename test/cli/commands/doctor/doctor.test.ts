@@ -3,11 +3,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import {
-  findingLines,
-  runDoctorCommand,
-  stuckFindings,
-} from '../../../../src/cli/commands/doctor/findings.ts';
+import { findingLines, runDoctorCommand, stuckFindings } from '../../../../src/cli/commands/doctor/doctor.ts';
 import type { Finding } from '../../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { readPayloadKeys } from '../../../../src/config/payloadKeys.ts';
