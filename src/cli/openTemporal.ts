@@ -7,9 +7,7 @@ import {
 } from '../temporal/client/connection.ts';
 import { type TemporalSettings, temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
-
-/** After this time without an answer, the command prints Temporal's address, in milliseconds. */
-const SLOW_MS = 1_000;
+import { sayIfSlow } from './sayIfSlow.ts';
 
 /**
  * Connects to the Temporal that this command uses, and prints the address if that takes longer than a second. The
@@ -21,12 +19,8 @@ export async function openTemporal(
 ): Promise<TemporalConnection> {
   const found = await temporalSettings(home, environment);
   const settings = { ...found, dashboard: dashboardOf({ environment, output }, found) };
-  const slow = setTimeout(() => output.progress(`Connecting to Temporal at ${settings.address}`), SLOW_MS);
-  try {
-    return await connectTemporal(settings, options);
-  } finally {
-    clearTimeout(slow);
-  }
+  const connecting = connectTemporal(settings, options);
+  return sayIfSlow(output, `Connecting to Temporal at ${settings.address}`, connecting);
 }
 
 export async function withTemporal<T>(

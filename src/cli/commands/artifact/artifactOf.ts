@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type PackedSource, packSource } from '../../../artifact/pack.ts';
-import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
+import { notRead, type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
 import type { SuspectedSecret } from '../../../artifact/suspectedSecrets.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
@@ -15,6 +15,8 @@ import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts
 import type { CommandContext } from '../../context.ts';
 import type { Output } from '../../output.ts';
 import { gitIn } from '../../provenance.ts';
+import { sayIfSlow } from '../../sayIfSlow.ts';
+import { counted, sizeText } from '../../ui/text.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {
@@ -48,16 +50,32 @@ export async function artifactOf(
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
   const source = await sourceToPack({ config, folder }, context);
-  await warnOfSource(context.output, source);
-  await warnOfSecrets(context.output, source, strict, signal);
-  const packed = await packSource({ ...source, signal });
+  const { output } = context;
+  const packed = await packWarned(output, source, strict, signal);
+  const { digest, sizeBytes, entries } = packed;
   try {
-    await (take?.(packed) ?? store.put(packed.file, packed.digest, signal));
+    const putting = take?.(packed) ?? store.put(packed.file, digest, signal);
+    await sayIfSlow(output, `Storing ${sizeText(sizeBytes)} in ${store.url}`, putting);
   } finally {
     await packed.remove();
   }
-  const { digest, sizeBytes, entries } = packed;
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
+}
+
+/** Packs a source, and warns first of what a person may not want in it, or may miss. @throws as {@link warnOfSecrets}. */
+export async function packWarned(
+  output: Output,
+  source: SourceToPack,
+  strict: boolean,
+  signal: AbortSignal,
+): Promise<PackedSource> {
+  await warnOfSource(output, source);
+  const pack = async (): Promise<PackedSource> => {
+    await warnOfSecrets(output, source, strict, signal);
+    return packSource({ ...source, signal });
+  };
+  const bytes = source.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.sizeBytes : 0), 0);
+  return sayIfSlow(output, `Packing ${counted(source.entries.length, 'file')}, ${sizeText(bytes)}`, pack());
 }
 
 /** The folder that is packed for a release, and which of its files. */
@@ -126,7 +144,7 @@ const POINTER_MAX_BYTES = 1_024;
  * Warns of files with logins, which are left out; of files that a checkout without Git LFS has pointers of; of
  * submodules that it lacks; and of a repository that git refuses. Without git, only of the first.
  */
-export async function warnOfSource(
+async function warnOfSource(
   output: Output,
   { root, entries, withLogin, emptyFolders }: SourceToPack,
 ): Promise<void> {
@@ -153,7 +171,9 @@ export async function warnOfSource(
   const pointers: string[] = [];
   for (const { path, ...entry } of entries) {
     if (entry.kind !== 'file' || entry.sizeBytes >= POINTER_MAX_BYTES || !tracked.has(path)) continue;
-    const text = await readFile(join(root, path), 'utf8');
+    const text = await readFile(join(root, path), 'utf8').catch((error: unknown) => {
+      throw notRead(path, error);
+    });
     if (text.startsWith('version https://git-lfs.')) pointers.push(path);
   }
   if (pointers.length === 0) return;
@@ -166,7 +186,7 @@ export async function warnOfSource(
  * @param strict - throw instead.
  * @throws SlipwayError SLIPWAY_ARTIFACT_HOLDS_SECRET with `strict`, naming the first places.
  */
-export async function warnOfSecrets(
+async function warnOfSecrets(
   output: Output,
   source: SourceToPack,
   strict: boolean,

@@ -3,7 +3,6 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-import { packSource } from '../../../artifact/pack.ts';
 import { systemReason } from '../../../artifact/sourceFiles.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -11,7 +10,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { counted, sizeText } from '../../ui/text.ts';
-import { sourceToPack, warnOfSource, warnOfSecrets } from './artifactOf.ts';
+import { packWarned, sourceToPack } from './artifactOf.ts';
 
 interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;
@@ -33,9 +32,7 @@ export async function runPackCommand(context: CommandContext, options: PackComma
         output.print(visibleName(path));
       }
     }
-    await warnOfSource(output, source);
-    await warnOfSecrets(output, source, options.strict ?? false, signal);
-    const packed = await packSource({ ...source, signal });
+    const packed = await packWarned(output, source, options.strict ?? false, signal);
     try {
       const { digest, sizeBytes, entries } = packed;
       const file = options.output === undefined ? null : resolve(options.output);
