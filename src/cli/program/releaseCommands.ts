@@ -78,7 +78,7 @@ export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: C
     'slipway lint',
     'slipway lint --strict services/greeter/slipway.yaml',
   )
-    .option('--strict', 'report settings without effect as errors')
+    .option('--strict', 'report settings without effect and missing graphs as errors')
     .action(runs(async () => (await import('../commands/lint/lint.ts')).runLintCommand));
 
   fileCommand(

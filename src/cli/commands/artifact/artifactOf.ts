@@ -17,6 +17,7 @@ import type { Output } from '../../output.ts';
 import { gitIn } from '../../provenance.ts';
 import { sayIfSlow } from '../../sayIfSlow.ts';
 import { counted, sizeText } from '../../ui/text.ts';
+import { missingGraphs } from '../lint/graphProblems.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {
@@ -51,6 +52,8 @@ export async function artifactOf(
 
   const source = await sourceToPack({ config, folder }, context);
   const { output } = context;
+  for (const { path, message } of await missingGraphs({ config, folder }, [targetName]))
+    output.warn(`${path.join('.')}: ${message}`);
   const packed = await packWarned(output, source, strict, signal);
   const { digest, sizeBytes, entries } = packed;
   try {

@@ -29,7 +29,7 @@ import type { Finding } from '../../events/checks.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { counted, MARKS, type Style } from '../../ui/text.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { pythonAgentProblems } from '../lint/lint.ts';
+import { pythonAgentProblems } from '../lint/graphProblems.ts';
 import { secretUses } from './secretUses.ts';
 
 /**

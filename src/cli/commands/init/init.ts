@@ -17,7 +17,7 @@ import type { CommandContext } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/text.ts';
-import { pythonAgentProblems } from '../lint/lint.ts';
+import { pythonAgentProblems } from '../lint/graphProblems.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { CI_KINDS, type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 

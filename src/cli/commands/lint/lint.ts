@@ -1,17 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-
-import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
+import { dirname } from 'node:path';
 
 import { ConfigError } from '../../../config/configError.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
-import { lintConfig, type LintedConfig, type Project } from '../../../config/loadConfig.ts';
-import { releaseSettings } from '../../../config/releaseSettings.ts';
-import { parsedJson } from '../../../domain/scalars.ts';
+import { lintConfig, type LintedConfig } from '../../../config/loadConfig.ts';
 import { ciLog, reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { counted } from '../../ui/text.ts';
+import { missingGraphs, pythonAgentProblems } from './graphProblems.ts';
 import { nearName, printProblems } from './problemLines.ts';
 
 /**
@@ -26,8 +22,12 @@ export async function runLintCommand(
 ): Promise<number> {
   const { output } = context;
   const { file, config, problems: found, place } = await lintConfig(path);
-  const strictly = strict ? found.map((problem) => ({ ...problem, severity: 'error' as const })) : found;
-  const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
+  const project = config && { config, folder: dirname(file) };
+  const missing =
+    project === undefined ? [] : await missingGraphs(project, Object.keys(project.config.targets));
+  const ofFile = [...found, ...place([], missing)];
+  const strictly = strict ? ofFile.map((problem) => ({ ...problem, severity: 'error' as const })) : ofFile;
+  const ofAgent = project === undefined ? [] : await pythonAgentProblems(project);
   const { problems: ofDatasets, notRead } = await datasetsOf(context, { file, config, place });
   const ofJudges = await judgesOf({ file, config, place });
   // These warnings depend on where the command runs, so `--strict` does not change them: another control plane may build the
@@ -72,37 +72,4 @@ async function judgesOf({
   // Loaded only if there is a judge, because it loads the artifact store.
   const { lintJudges } = await import('../judge/inputsFile.ts');
   return lintJudges({ ...linted, config });
-}
-
-/**
- * A warning for each target's graph configuration of a Python agent. It is no error, because another control plane may
- * build Python agents. A missing file is ignored: a build step may create it.
- */
-export async function pythonAgentProblems({ config, folder }: Project): Promise<readonly ConfigProblem[]> {
-  const paths = Object.keys(config.targets).map((name) => releaseSettings(config, name).graphConfigPath);
-  const root = resolve(folder, config.artifact.path);
-  const problems: ConfigProblem[] = [];
-  for (const path of new Set(paths.filter((each) => each !== null))) {
-    const file = join(root, path);
-    const text = await readFile(file, 'utf8').catch(() => '{}');
-    const graph = pythonGraphOf(parsedJson(text));
-    if (graph === undefined) continue;
-    const lines = text.split('\n');
-    const line = Math.max(
-      0,
-      lines.findIndex((each) => each.includes(graph.path)),
-    );
-    const excerpt = lines[line] ?? '';
-    problems.push({
-      file,
-      severity: 'warning',
-      line: line + 1,
-      column: Math.max(0, excerpt.indexOf(graph.path)) + 1,
-      length: graph.path.length,
-      path: `graphs.${graph.name}`,
-      message: `${pythonGraphText(graph)}; release it to a control plane that builds Python agents`,
-      excerpt,
-    });
-  }
-  return problems;
 }

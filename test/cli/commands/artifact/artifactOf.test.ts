@@ -43,6 +43,18 @@ describe('the artifact of a target', () => {
     expect(await openArtifactStore(artifact.store).has(artifact.digest)).toBe(true);
   });
 
+  it('is packed with a warning if a check asks a graph that the source lacks', async () => {
+    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
+    const config = parseConfig(
+      `${TARGET}checks: [{ name: greets, assistant: agent, input: {}, expect: {} }]\n`,
+      'slipway.yaml',
+    );
+    const output = testOutput();
+    const context = { output, home: join(folder, 'home'), environment: {} };
+    await artifactOf({ config, folder }, 'a', context, false, new AbortController().signal);
+    expect(output.noted).toEqual(['checks.0.assistant: graph.json has no graph "agent"; there are: greeter']);
+  });
+
   it('goes to the store in the file, relative to the file', async () => {
     const { recordStore } = await prepared(`${TARGET}artifact: { store: ../shared-store }\n`);
     expect(recordStore).toBe(pathToFileURL(join(folder, '..', 'shared-store')).href);

@@ -43,6 +43,20 @@ describe('slipway lint', () => {
     expect(output.said.at(-1)).toContain('no errors, 1 warning');
   });
 
+  it('warns of a check of a graph that the source lacks, and with --strict reports an error', async () => {
+    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
+    const checks = ['greter', 'greeter', '0d5f3a52-0c8e-4b0e-9d1f-5a1d6a3c9b7e'].map(
+      (assistant, index) => `  - { name: c${index}, assistant: ${assistant}, input: {}, expect: {} }\n`,
+    );
+    const file = `${RIGHT}checks:\n${checks.join('')}`;
+    const { output, exitCode } = await lint(file);
+    expect(output.said[0]).toContain(
+      'warning checks.0.assistant: graph.json has no graph "greter"; did you mean "greeter"?',
+    );
+    expect([output.said.at(-1), exitCode]).toEqual([expect.stringContaining('no errors, 1 warning'), 0]);
+    expect((await lint(file, { strict: true })).exitCode).toBe(1);
+  });
+
   it('shows no control characters of a file', async () => {
     const { output } = await lint('\u001b[31mtext\u0007 and\tmore');
     expect(output.said.slice(0, 2)).toEqual([
