@@ -2,7 +2,11 @@ import { nameAndMark, nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import { exactText } from '../../domain/scalars.ts';
-import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
+import {
+  type InterventionKind,
+  type InterventionRecord,
+  mayApprove,
+} from '../../domain/intervention/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, type Style, wrapLine } from './text.ts';
 
@@ -84,7 +88,7 @@ function aheadLines({ waiting, interventions, steps }: Progress, addressed: stri
 
 function waitingText(
   waiting: Waiting,
-  { interventions }: Pick<Progress, 'interventions'>,
+  { interventions, madeBy }: Pick<Progress, 'interventions' | 'madeBy'>,
   addressed: string,
   now: number,
 ): string {
@@ -92,16 +96,12 @@ function waitingText(
   const commands = COMMANDS[waiting.for].map(
     (command) => `slipway ${command} ${addressed}${command === 'skip' ? ' --freeze' : ''}`,
   );
-  const who = waiting.for === 'approval' ? `; ${approversText(waiting, interventions)}` : '';
+  const approved = interventions.filter(({ kind, taken }) => kind === 'approve' && taken);
+  const already = approved.map(({ by }) => `, ${nameAndProof(by)} has approved`).join('');
+  const who = waiting.for === 'approval' ? `; ${mayApprove(waiting.approvers, madeBy)}${already}` : '';
   const pause = interventions.findLast(({ kind, taken }) => kind === 'pause' && taken);
   const paused = waiting.for === 'resume' && pause !== undefined ? `; ${byText(pause)}` : '';
   return `${note}; since ${exactText(since)}, ${untilText(until, now)}${who}${paused}; ${commands.join(' or ')}`;
-}
-
-function approversText({ approvers }: Waiting, interventions: Progress['interventions']): string {
-  const approved = interventions.filter(({ kind, taken }) => kind === 'approve' && taken);
-  const already = approved.map(({ by }) => `, ${nameAndProof(by)} has approved`).join('');
-  return `${approvers?.join(' or ') ?? 'anyone except the person who asked for it'} may approve${already}`;
 }
 
 const COMMANDS: Readonly<Record<Waiting['for'], readonly InterventionKind[]>> = {

@@ -71,7 +71,7 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
               {progress.waiting === null ? `${progress.phase} ` : ''}
               <Elapsed since={progress.startedAt} />
             </p>
-            {progress.waiting === null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+            <Wait progress={progress} viewer={viewer} />
             <StepStrip steps={progress.steps} />
             <Soak progress={progress} request={request} now={now} />
           </>

@@ -56,7 +56,7 @@ export function Story(props: StoryProps) {
           </pre>
         </section>
       )}
-      {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      <Wait progress={progress} viewer={viewer} />
       <StoryActions found={found} targetId={snapshot.workflowId} viewer={viewer} />
       <ReleaseFacts story={story} />
       <section>

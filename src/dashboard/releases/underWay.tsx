@@ -1,4 +1,5 @@
 import type { UnderWay as Waits } from '../../domain/heartbeat.ts';
+import { mayApprove } from '../../domain/intervention/intervention.ts';
 import type { Progress, StepRecord, Waiting } from '../../domain/release/release.ts';
 import type { Viewer } from '../access/session.ts';
 import { Elapsed, Until } from '../page/marks.tsx';
@@ -80,7 +81,16 @@ const TITLES: Readonly<Record<Waiting['for'], string>> = {
   freeze: 'Waits for a freeze to end',
 };
 
-export function Wait({ waiting, viewer }: { readonly waiting: Waiting; readonly viewer: Viewer }) {
+/** What a release or a promotion waits for; nothing if it proceeds. */
+export function Wait({
+  progress,
+  viewer,
+}: {
+  readonly progress: Progress | null | undefined;
+  readonly viewer: Viewer;
+}) {
+  if (progress?.waiting == null) return null;
+  const { waiting, madeBy } = progress;
   const isMine = waiting.approvers?.includes(viewer.name) === true;
   return (
     <section class={`notice ${waiting.for === 'decision' ? 'bad' : 'warn'}`}>
@@ -92,11 +102,7 @@ export function Wait({ waiting, viewer }: { readonly waiting: Waiting; readonly 
       <p class="facts">
         <Elapsed since={waiting.since} />
         <Until at={waiting.until} />
-        {waiting.for === 'approval' ? (
-          <span>
-            {`${waiting.approvers?.join(' or ') ?? 'anyone except the person who asked for it'} may approve`}
-          </span>
-        ) : null}
+        {waiting.for === 'approval' ? <span>{mayApprove(waiting.approvers, madeBy)}</span> : null}
       </p>
     </section>
   );

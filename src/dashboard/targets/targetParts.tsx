@@ -113,7 +113,7 @@ export function Running({ snapshot, viewer }: PartProps) {
           </>
         )}
       </h3>
-      {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      <Wait progress={progress} viewer={viewer} />
       <RunningActions snapshot={snapshot} viewer={viewer} />
       {progress === undefined ? (
         <p class="quiet">No worker has reported its progress yet.</p>

@@ -152,6 +152,19 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
   }
 }
 
+/**
+ * Who may approve, as a part of a sentence.
+ * @param approvers - default: anyone.
+ * @param madeBy - who released the artifact: they cannot approve it.
+ */
+export function mayApprove(approvers: readonly string[] | undefined, madeBy: readonly Actor[] = []): string {
+  const makers = madeBy.map(({ who }) => who);
+  if (approvers !== undefined)
+    return `${approvers.filter((name) => !makers.includes(name)).join(' or ') || 'no one'} may approve`;
+  const orMakers = makers.length === 0 ? '' : ` and ${makers.join(' and ')}, who released the artifact,`;
+  return `anyone except the person who asked for it${orMakers} may approve`;
+}
+
 /** The problems of an approval. If it comes with an unverified proof, it is checked again after the verification. */
 function approvalProblem(
   { approval, requestedBy, madeBy = [], approvedBy }: Standing,

@@ -80,6 +80,24 @@ describe('a wait', () => {
     );
   });
 
+  it('shows that who released the artifact that is promoted may not approve', () => {
+    const madeBy = [{ who: 'cleo', from: 'cli' }];
+    const shown = (approvers?: readonly string[]) => {
+      const waiting = {
+        for: 'approval',
+        since: at,
+        until,
+        note: 'one approval is needed',
+        approvers,
+      } as const;
+      return waitingLines({ ...sampleProgress([]), waiting, madeBy }, 'production', NOW)[0];
+    };
+    expect(shown()).toContain(
+      '; anyone except the person who asked for it and cleo, who released the artifact, may approve; ',
+    );
+    expect(shown(['ada', 'cleo'])).toContain('; ada may approve; ');
+  });
+
   it('fits 60 columns: sentences wrap, lines of a build are truncated, ids are short', () => {
     const call = { says: 'revision 13dae0f0-b4d2-44e4-a629-09e91345ec88 is DEPLOYING', since: at, until };
     const buildLog = [`compiling ${'x'.repeat(200)}`];
