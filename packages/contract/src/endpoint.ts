@@ -93,9 +93,6 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
   return { get: row('GET'), post: row('POST'), put: row('PUT'), patch: row('PATCH'), delete: row('DELETE') };
 }
 
-/** Makes the rows of one section, by their HTTP method. */
-export type Section = ReturnType<typeof endpointsOf>;
-
 /** The section of contract 001's table. */
 export const CONTRACT_001 = 'contract 001, Endpoints';
 
@@ -104,3 +101,12 @@ export const runApi = endpointsOf('runApi', CONTRACT_001);
 
 /** Endpoints of the public API, whose client works here unchanged. */
 export const publicRunApi = endpointsOf('runApi', 'the public API');
+
+/** Endpoints from contract 000's table. */
+export const contract = endpointsOf('controlPlane', 'contract 000, Endpoints');
+
+/** Endpoints of the public API that fill the contract's gaps. */
+export const publicApi = endpointsOf('controlPlane', 'the public API');
+
+/** Our own endpoints, for teams that host the platform. */
+export const ours = endpointsOf('controlPlane', 'this platform, beyond the contract');

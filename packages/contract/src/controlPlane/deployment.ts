@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contract, publicApi } from './sections.ts';
+import { contract, publicApi } from '../endpoint.ts';
 import { canonicalJson } from '../json.ts';
 import { refuse, refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import {

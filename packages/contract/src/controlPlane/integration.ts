@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contract, ours } from './sections.ts';
+import { contract, ours } from '../endpoint.ts';
 import { SECRET_REFERENCE } from '../secretReference.ts';
 import { NAME_MAX } from '../limits.ts';
 import { singleLineText, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contract, publicApi } from './sections.ts';
+import { contract, publicApi } from '../endpoint.ts';
 import { refuseAll, type ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { DnsLabel, singleLineText, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { ours, publicApi } from './sections.ts';
+import { ours, publicApi } from '../endpoint.ts';
 import { LOG_LIMIT } from '../limits.ts';
 import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp } from '../scalars.ts';
 

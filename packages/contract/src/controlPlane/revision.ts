@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { Deployment } from './deployment.ts';
-import { contract, ours, publicApi } from './sections.ts';
+import { contract, ours, publicApi } from '../endpoint.ts';
 import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { contract, publicApi } from './sections.ts';
+import { contract, publicApi } from '../endpoint.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 

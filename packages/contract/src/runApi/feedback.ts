@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { publicApi } from '../controlPlane/sections.ts';
-import { CONTRACT_001, endpointsOf } from '../endpoint.ts';
+import { CONTRACT_001, endpointsOf, publicApi } from '../endpoint.ts';
 import { parsedJson } from '../json.ts';
 import { COMMENT_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
