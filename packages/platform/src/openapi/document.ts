@@ -1,5 +1,4 @@
 import * as deployments from '@slipway/contract/controlPlane/deployment';
-import * as secrets from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import * as listeners from '@slipway/contract/controlPlane/listener';
 import * as logs from '@slipway/contract/controlPlane/logs';
@@ -177,7 +176,7 @@ const overrideWithWireSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io 
 
 /** The schemas that the documents refer to by name: the contracts' nouns. */
 const COMPONENT_SCHEMAS = Object.fromEntries(
-  [deployments, revisions, sources, secrets, resources, listeners, uploads, logs, errorsOfHttp, runs, threads]
+  [deployments, revisions, sources, resources, listeners, uploads, logs, errorsOfHttp, runs, threads]
     .flatMap((nouns) => Object.entries<unknown>(nouns))
     .filter((entry): entry is [string, z.ZodType] => entry[1] instanceof z.ZodType),
 );
