@@ -13,10 +13,10 @@ import { type AgentServer, startAgentServer } from './agentServer/agentServer.ts
 import { RunEndedHere } from './agentServer/store/checkpointStore.ts';
 import type { AgentSpans } from './agentServer/traces/agentSpans.ts';
 import { type TraceVariables, withTraceVariables } from './agentServer/traces/traceVariables.ts';
-import { HAND_OVER_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
+import { HAND_OVER_MS } from './runtime/agentStart.ts';
 import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
 export interface ServeAgentOptions {

@@ -2,9 +2,9 @@ import { join, resolve } from 'node:path';
 
 import type { AgentServerOptions } from './agentServer/agentServer.ts';
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
-import { DRAIN_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { takeTraces } from './agentServer/traces/traceVariables.ts';
+import { DRAIN_MS } from './runtime/agentStart.ts';
 import { unpackEnvironment } from './runtime/childEnvironment.ts';
 
 /** The default limit for a standstill of the event loop, in seconds. */

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
 import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
-import { DRAIN_MS } from '../draining.ts';
+import { DRAIN_MS } from '../runtime/agentStart.ts';
 import type { Containers } from '../runtime/docker/containers.ts';
 import type { AgentStorage } from '../store/agentStorage.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
-import { HAND_OVER_MS } from '../draining.ts';
-import type { RunningAgent } from '../runtime/agentStart.ts';
+import { HAND_OVER_MS, type RunningAgent } from '../runtime/agentStart.ts';
 import type { StartLimits, GatewaySwitch } from './dependencies.ts';
 
 /** How long a replaced agent may answer its last requests before it is drained, in milliseconds. */

@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 
-import { HAND_OVER_MS } from '../draining.ts';
 import {
   type AgentExit,
   type AgentStart,
   AgentStartError,
+  HAND_OVER_MS,
   limitStart,
   probeUntilOk,
   type RunningAgent,

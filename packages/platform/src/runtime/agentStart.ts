@@ -5,6 +5,12 @@ import { request } from 'undici';
 
 import { PlatformError } from '../errors.ts';
 
+/** How long a replaced agent may continue its runs, in milliseconds. Default of `SLIPWAY_AGENT_DRAIN_MS`. */
+export const DRAIN_MS = 30_000;
+
+/** How long an agent then has to hand over its runs and end before it is killed, in milliseconds. */
+export const HAND_OVER_MS = 8_000;
+
 /** How an agent is started: as a process or as a container. */
 export interface AgentStart {
   /** Its variables. Values are masked in the log. */

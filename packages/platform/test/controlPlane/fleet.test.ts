@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { HAND_OVER_MS } from '../../src/draining.ts';
+import { HAND_OVER_MS } from '../../src/runtime/agentStart.ts';
 import { type AgentSpec, createFleet, type Fleet, restartDelay } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
