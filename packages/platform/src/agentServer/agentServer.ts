@@ -20,7 +20,6 @@ import { browserAccess, requireApiKey } from './http/access.ts';
 import { runRoutes } from './http/runRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
 import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';
-import { RunExecution } from './runs/runExecution.ts';
 import { RunOutcomes } from './runs/runOutcome.ts';
 import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
@@ -144,7 +143,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       states,
       remoteRunEnds: pollRunEnds(runs, log),
       outcomes,
-      execution: new RunExecution({ assistants, outcomes, checkpoints, footprint, events, lease }),
+      assistants,
+      events,
       createFeedbackLinks: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,

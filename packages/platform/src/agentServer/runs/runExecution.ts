@@ -20,7 +20,8 @@ import { type CompiledGraph, usesDefaultStart } from '../graphs/compiledGraph.ts
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { Kwargs } from './newRun.ts';
 
-interface RunExecutionParts {
+/** What an execution uses. */
+export interface ExecutionParts {
   readonly assistants: Assistants;
   readonly outcomes: RunOutcomes;
   readonly checkpoints: CheckpointStore;
@@ -29,86 +30,77 @@ interface RunExecutionParts {
   readonly lease: Lease;
 }
 
-/** Executes runs: configures the graph, publishes its events, stops it. */
-export class RunExecution {
-  readonly #parts: RunExecutionParts;
-
-  constructor(parts: RunExecutionParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Executes a run that has begun, to its end. If the graph fails, that is an ending too. A stopped run ends by its
-   * stop reason, and its remains can store nothing. `isThreadEmpty`: its thread has no checkpoint yet.
-   * @throws the database's error if it was away for longer than the lease.
-   */
-  async execute(live: LiveRun, isThreadEmpty: boolean): Promise<ExecutionOutcome> {
-    const { assistants, checkpoints, events, lease, outcomes } = this.#parts;
-    const kwargs = live.record.kwargs as Kwargs;
-    // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
-    const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
-    const { run_id: runId, attempt, owner } = live.record;
-    const onRunLost = () => live.stop('lost');
-    const writeGuard = { fence: { runId, attempt, owner }, lease, onRunLost };
-    const writer = checkpoints.openWriter({ threadId: live.threadId, ...writeGuard, isThreadEmpty });
-    let result: ExecutionResult | undefined;
-    let failure: RunFailure | undefined;
-    try {
-      const sendToReaders = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
-      const log = { ...writeGuard, store: events, sendToReaders };
-      if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
-      else live.logLater = () => EventLog.open({ ...log, lastSentId: () => live.channel.lastId });
-      const graph = await assistants.graphOfRun(kwargs);
-      const entry = await retryDuringOutage(
-        lease,
-        () => chooseEntry(live, kwargs, graph, this.#parts),
-        onRunLost,
-      );
-      writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
-      const { configurable } = kwargs.config;
-      // An earlier run of the thread may have been rolled back while this one waited.
-      if (entry === 'start')
-        await retryDuringOutage(lease, () => checkpoints.requireCheckpoint(configurable), onRunLost);
-      if (entry !== 'over') {
-        const command =
-          entry === 'start'
-            ? await retryDuringOutage(lease, () => addressResume(live, kwargs, graph), onRunLost)
-            : null;
-        const request = createExecutionRequest(live, { ...kwargs, command }, graph, entry);
-        result = await this.#follow(live, executeGraph(request));
-      }
-    } catch (error) {
-      // After a stop, any error follows from the stop.
-      if (live.stopReason === undefined) failure = toRunFailure(error);
-      // The graph may still run after its error, so abort it.
-      live.abortGraph();
-    } finally {
-      clearTimeout(timer);
-      live.logLater = undefined;
-      await live.waitUntilPublished();
-      const unstored = await checkpoints.closeWriter(runId);
-      if (unstored !== undefined && live.stopReason === undefined) failure ??= toRunFailure(unstored);
+/**
+ * Executes a run that has begun, to its end: configures the graph, publishes its events, stops it. If the graph fails, that is an ending too. A stopped run ends by its
+ * stop reason, and its remains can store nothing. `isThreadEmpty`: its thread has no checkpoint yet.
+ * @throws the database's error if it was away for longer than the lease.
+ */
+export async function executeRun(
+  parts: ExecutionParts,
+  live: LiveRun,
+  isThreadEmpty: boolean,
+): Promise<ExecutionOutcome> {
+  const { assistants, checkpoints, events, lease, outcomes } = parts;
+  const kwargs = live.record.kwargs as Kwargs;
+  // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
+  const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
+  const { run_id: runId, attempt, owner } = live.record;
+  const onRunLost = () => live.stop('lost');
+  const writeGuard = { fence: { runId, attempt, owner }, lease, onRunLost };
+  const writer = checkpoints.openWriter({ threadId: live.threadId, ...writeGuard, isThreadEmpty });
+  let result: ExecutionResult | undefined;
+  let failure: RunFailure | undefined;
+  try {
+    const sendToReaders = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
+    const log = { ...writeGuard, store: events, sendToReaders };
+    if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
+    else live.logLater = () => EventLog.open({ ...log, lastSentId: () => live.channel.lastId });
+    const graph = await assistants.graphOfRun(kwargs);
+    const entry = await retryDuringOutage(lease, () => chooseEntry(live, kwargs, graph, parts), onRunLost);
+    writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
+    const { configurable } = kwargs.config;
+    // An earlier run of the thread may have been rolled back while this one waited.
+    if (entry === 'start')
+      await retryDuringOutage(lease, () => checkpoints.requireCheckpoint(configurable), onRunLost);
+    if (entry !== 'over') {
+      const command =
+        entry === 'start'
+          ? await retryDuringOutage(lease, () => addressResume(live, kwargs, graph), onRunLost)
+          : null;
+      const request = createExecutionRequest(live, { ...kwargs, command }, graph, entry);
+      result = await follow(live, executeGraph(request));
     }
-    return outcomes.readOutcome(live, failure, result);
+  } catch (error) {
+    // After a stop, any error follows from the stop.
+    if (live.stopReason === undefined) failure = toRunFailure(error);
+    // The graph may still run after its error, so abort it.
+    live.abortGraph();
+  } finally {
+    clearTimeout(timer);
+    live.logLater = undefined;
+    await live.waitUntilPublished();
+    const unstored = await checkpoints.closeWriter(runId);
+    if (unstored !== undefined && live.stopReason === undefined) failure ??= toRunFailure(unstored);
   }
+  return outcomes.readOutcome(live, failure, result);
+}
 
-  /** Publishes an execution's events. Once the run is stopped, the graph has a grace period and is then abandoned. */
-  async #follow(
-    live: LiveRun,
-    events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
-  ): Promise<ExecutionResult> {
-    const grace = createGracePeriod(live.signal);
-    try {
-      for (;;) {
-        const step = await grace.within(events.next());
-        if (step === undefined) throw new Error('The stopped graph did not end and was abandoned.');
-        if (step.done === true) return step.value;
-        if (live.stopReason === undefined) live.publish(step.value.event, step.value.data);
-        await live.waitForCapacity();
-      }
-    } finally {
-      grace.clear();
+/** Publishes an execution's events. Once the run is stopped, the graph has a grace period and is then abandoned. */
+async function follow(
+  live: LiveRun,
+  events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
+): Promise<ExecutionResult> {
+  const grace = createGracePeriod(live.signal);
+  try {
+    for (;;) {
+      const step = await grace.within(events.next());
+      if (step === undefined) throw new Error('The stopped graph did not end and was abandoned.');
+      if (step.done === true) return step.value;
+      if (live.stopReason === undefined) live.publish(step.value.event, step.value.data);
+      await live.waitForCapacity();
     }
+  } finally {
+    grace.clear();
   }
 }
 

@@ -2,30 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
-import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
+import { retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import { isActive, type RunRecord } from '../store/agentDatabase.ts';
-import type { CheckpointStore } from '../store/checkpointStore.ts';
-import type { RunFootprint } from '../store/runFootprint.ts';
 import type { RunEnds } from '../store/runEnds.ts';
 import type { BegunRun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
 import { marksOf } from './newRun.ts';
-import type { RunExecution } from './runExecution.ts';
-import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
+import { executeRun, type ExecutionParts } from './runExecution.ts';
+import type { ExecutionOutcome } from './runOutcome.ts';
 import type { RunSlots } from './runSlots.ts';
 
 /** The default limit of lost attempts. Without one, a run that kills its process would do so forever. */
 const ATTEMPTS_MAX = 3;
 
-export interface RunParts {
+export interface RunParts extends ExecutionParts {
   readonly runs: RunStore;
   readonly ends: RunEnds;
-  readonly lease: Lease;
-  readonly checkpoints: CheckpointStore;
-  readonly footprint: RunFootprint;
-  readonly execution: RunExecution;
-  readonly outcomes: RunOutcomes;
   readonly states: ThreadStates;
   /** How many attempts a run may lose before it fails. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
@@ -112,7 +105,8 @@ export class RunLifecycle {
   }
 
   async #execute(live: LiveRun, { isThreadEmpty, hasSavedWrites }: BegunRun): Promise<RunEnding> {
-    return this.#storeOutcome(live, await this.#parts.execution.execute(live, isThreadEmpty), hasSavedWrites);
+    const outcome = await executeRun(this.#parts, live, isThreadEmpty);
+    return this.#storeOutcome(live, outcome, hasSavedWrites);
   }
 
   /** Ends a run that does not begin: it was stopped before, or its attempts are used up. */
