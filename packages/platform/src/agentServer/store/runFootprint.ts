@@ -28,9 +28,8 @@ export class RunFootprint extends DeploymentStore {
    * the writes that were pending. Returns whether the owner still had the run in this attempt.
    */
   async rollBack(run: RunRecord): Promise<boolean> {
-    const key = storedThreadId(this.deploymentId, run.thread_id);
     const { run_id: runId } = run;
-    return this.#asOwner(run, async (transaction) => {
+    return this.#asOwner(run, async (transaction, key) => {
       await sql`
         UPDATE slipway_agent.threads t
         SET config = coalesce(r.config_before, '{}'),
@@ -48,7 +47,7 @@ export class RunFootprint extends DeploymentStore {
       await sql`DELETE FROM ${CHECKPOINTS} WHERE thread_id = ${key} AND metadata->>'run_id' = ${runId}`.execute(
         transaction,
       );
-      await restorePendingWrites(transaction, { key, run, only: sql`true` });
+      await restorePendingWrites(transaction, { key, run });
       await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(transaction);
       await dropUnusedBlobs(transaction, key);
     });
@@ -59,8 +58,7 @@ export class RunFootprint extends DeploymentStore {
    * would also answer the next question. Writes of finished nodes stay. Returns as {@link rollBack}.
    */
   async rollBackCommand(run: RunRecord): Promise<boolean> {
-    const key = storedThreadId(this.deploymentId, run.thread_id);
-    return this.#asOwner(run, (transaction) =>
+    return this.#asOwner(run, (transaction, key) =>
       restorePendingWrites(transaction, { key, run, only: COMMAND_WRITES }),
     );
   }
@@ -70,16 +68,13 @@ export class RunFootprint extends DeploymentStore {
    * read the thread. Returns as {@link rollBack}.
    */
   async rollBackWrites(run: RunRecord): Promise<boolean> {
-    const key = storedThreadId(this.deploymentId, run.thread_id);
-    return this.#asOwner(run, (transaction) =>
-      restorePendingWrites(transaction, { key, run, only: sql`true` }),
-    );
+    return this.#asOwner(run, (transaction, key) => restorePendingWrites(transaction, { key, run }));
   }
 
   /** Changes a thread while the owner has the run; a process that claims the run waits until that is done. */
   async #asOwner(
     run: RunRecord,
-    change: (transaction: Transaction<AgentTables>) => Promise<void>,
+    change: (transaction: Transaction<AgentTables>, key: string) => Promise<void>,
   ): Promise<boolean> {
     return this.db.transaction().execute(async (transaction) => {
       // The thread's row is locked first, as in accepting a run.
@@ -95,7 +90,7 @@ export class RunFootprint extends DeploymentStore {
         .where('status', 'in', ACTIVE)
         .forUpdate()
         .executeTakeFirst();
-      if (ownedRun !== undefined) await change(transaction);
+      if (ownedRun !== undefined) await change(transaction, storedThreadId(this.deploymentId, run.thread_id));
       return ownedRun !== undefined;
     });
   }
@@ -135,12 +130,11 @@ const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 /** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
 const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = ${COMMAND_TASK}`;
 
-/** Restores the pending writes at a run's {@link startingPoints} to the kept ones, as far as `only` matches. */
+/** Restores the pending writes at a run's {@link startingPoints} to the kept ones. `only`: those that match. */
 async function restorePendingWrites(
   transaction: Transaction<AgentTables>,
-  options: { key: string; run: RunRecord; only: RawBuilder<unknown> },
+  { key, run, only = sql`true` }: { key: string; run: RunRecord; only?: RawBuilder<unknown> },
 ): Promise<void> {
-  const { key, run, only } = options;
   const points = startingPoints(key, run.kwargs);
   await sql`
     DELETE FROM ${WRITES} w USING (${points}) n
