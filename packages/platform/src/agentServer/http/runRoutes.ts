@@ -4,8 +4,7 @@ import type { z } from 'zod';
 
 import { traceIdOf } from '@slipway/contract/traceparent';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { FollowQuery, type JoinStreamQuery, RunCreate } from '@slipway/contract/runApi/run';
-import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
+import type { FollowQuery, JoinStreamQuery, RunCreate } from '@slipway/contract/runApi/run';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { serveOn } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
@@ -24,6 +23,13 @@ import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEven
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 type RunIds = z.infer<typeof ENDPOINTS.getRun.params>;
+
+/** A request that creates a run; without a thread it is stateless. */
+interface RunRequest {
+  readonly params: { readonly thread_id: string } | undefined;
+  readonly query: FollowQuery | undefined;
+  readonly body: RunCreate;
+}
 
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
 export function runRoutes(parts: {
@@ -51,22 +57,25 @@ export function runRoutes(parts: {
     if (canceled === 0) throw new HttpProblem(404, 'No active run matches.');
   });
 
-  for (const prefix of ['', '/threads/:thread_id'] as const) {
-    app.post(`${prefix}/runs`, async (c) => {
-      const { live } = await start(c, prefix);
-      return c.json(wireNewRun(live.record), 200, { 'content-location': addressOf(live.record) });
+  for (const endpoint of [ENDPOINTS.createRun, ENDPOINTS.createStatelessRun]) {
+    serve(endpoint, async (asked, c) => {
+      const { live } = await start(c, asked);
+      c.header('content-location', addressOf(live.record));
+      return wireNewRun(live.record);
     });
-
-    app.post(`${prefix}/runs/wait`, async (c) => {
-      const { live, plan } = await start(c, prefix);
+  }
+  for (const endpoint of [ENDPOINTS.waitRun, ENDPOINTS.waitStatelessRun]) {
+    serve(endpoint, async (asked, c) => {
+      const { live, plan } = await start(c, asked);
       return respondWithEnding(c, service.waitForEnding(live.record), {
         headers: locationHeaders(live.record, 'join'),
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
       });
     });
-
-    app.post(`${prefix}/runs/stream`, async (c) => {
-      const { live, plan } = await start(c, prefix);
+  }
+  for (const endpoint of [ENDPOINTS.streamRun, ENDPOINTS.streamStatelessRun]) {
+    serve(endpoint, async (asked, c) => {
+      const { live, plan } = await start(c, asked);
       return eventStreamResponse(c, await live.follow(), {
         headers: locationHeaders(live.record, 'stream'),
         onDisconnect: () => cancelIf(plan.cancelOnDisconnect, live.record),
@@ -149,10 +158,11 @@ export function runRoutes(parts: {
     });
   }
 
-  async function start(c: Context, prefix: string): Promise<{ live: LiveRun; plan: RunPlan }> {
-    const threadId = prefix === '' ? undefined : parsePath(ENDPOINTS.createRun.params, c).thread_id;
-    const query = parseQuery(FollowQuery, c);
-    const planned = await plan(await parseBody(RunCreate, c), query, threadId);
+  async function start(
+    c: Context,
+    { params, query, body }: RunRequest,
+  ): Promise<{ live: LiveRun; plan: RunPlan }> {
+    const planned = await plan(body, query ?? {}, params?.thread_id);
     const live = await service.start(planned);
     const trace = traceOf(c.req.raw);
     if (trace !== undefined) {
