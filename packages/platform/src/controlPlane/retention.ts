@@ -56,9 +56,7 @@ export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayo
       .filter(({ status, agent_dir }) => agent_dir !== null || !isSettled(status))
       .map(({ id, deployment_id }) => home.build(deployment_id, id)),
   );
-  for (const path of found) {
-    if (!kept.has(path)) await moveToTrash(home, path);
-  }
+  for (const path of found) if (!kept.has(path)) await moveToTrash(home, path);
 }
 
 const SOURCES_RETAINED = 20;
@@ -144,7 +142,5 @@ export async function trashOrphanedSources(kysely: Kysely<Schema>, home: HomeLay
   const found = await listPerDeployment(home.objects);
   const known = await kysely.selectFrom('uploads').select('object_path').execute();
   const kept = new Set(known.map(({ object_path }) => home.object(object_path)));
-  for (const file of found) {
-    if (!kept.has(file)) await moveToTrash(home, file);
-  }
+  for (const file of found) if (!kept.has(file)) await moveToTrash(home, file);
 }
