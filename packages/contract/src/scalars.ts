@@ -10,13 +10,17 @@ const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
 /** A uuid in any version (both contracts: "string, uuid"). Upper case is accepted and converted to lower case. */
 export const Uuid = z.guid().toLowerCase();
 
-/** The earliest year that a database can store. It can store every later moment of JavaScript. */
-const EARLIEST = Date.UTC(-4712, 0);
-
 /** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as sent. */
-export const Timestamp = z
-  .string()
-  .refine((value) => Date.parse(value) >= EARLIEST, { error: 'Input should be a valid datetime' });
+export const Timestamp = z.string().refine(isMoment, { error: 'Input should be a valid datetime' });
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/iu;
+
+/** `Date.parse` alone also reads `01/02/2027`, as the second of January, and takes 30 February for 2 March. */
+function isMoment(value: string): boolean {
+  const day = MOMENT.exec(value)?.[1];
+  if (day === undefined || Number.isNaN(Date.parse(value))) return false;
+  return new Date(day).toISOString().startsWith(day);
+}
 
 /** A free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());

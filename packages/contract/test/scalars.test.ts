@@ -33,8 +33,9 @@ describe.each([
   [
     'A timestamp',
     Timestamp,
-    ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.123456+00:00', '2026-11-21T10:00:00'],
-    ['', 'yesterday', 7, null],
+    ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.123456+00:00', '2026-11-21 10:00', '2028-02-29'],
+    // The last ones are moments for `Date.parse`, and for people another one.
+    ['', 'yesterday', 7, null, '2026-11-21T25:00Z', '01/02/2027', 'no 2027', '2027-02-30'],
   ],
   ['A text', text(3), ['', 'abc', 'äöü', '🚀'], ['abcd', 'a\0', '\uD800', 1]],
   [
