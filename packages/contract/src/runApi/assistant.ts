@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from '../scalars.ts';
+import { RunConfig } from './run.ts';
 
 /** An assistant (contract 001: "Assistant resource and its fields: not shown"; these are the public client's). */
 export const Assistant = z.looseObject({
@@ -54,7 +55,7 @@ const AssistantCreate = z.object({
   assistant_id: Uuid.nullish(),
   name: text(NAME_MAX).nullish(),
   description: text().nullish(),
-  config: StorableObject.nullish(),
+  config: RunConfig.nullish(),
   context: StorableObject.nullish(),
   metadata: StorableObject.nullish(),
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),

@@ -103,7 +103,7 @@ const RunCommand = z.object({
 });
 
 /** The run's configuration. Other fields of a runnable's configuration reach only a graph that is a function of it. */
-const RunConfig = storable(
+export const RunConfig = storable(
   z.looseObject({
     tags: z.array(text()).max(LIST_MAX).nullish(),
     recursion_limit: integer(1).nullish(),

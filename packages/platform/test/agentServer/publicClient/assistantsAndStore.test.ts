@@ -32,6 +32,10 @@ describe('the public client', () => {
       await assistants.create({ graphId: 'made', assistantId: made.assistant_id, ifExists: 'do_nothing' }),
     ).toEqual(made);
     await expect(assistants.create({ graphId: 'nobody' })).rejects.toThrow('404');
+    // As the configuration of a run: no limit would end the run.
+    const config = { recursion_limit: 'many' as unknown as number };
+    await expect(assistants.create({ graphId: 'made', config })).rejects.toThrow('422');
+    await expect(assistants.update(made.assistant_id, { config })).rejects.toThrow('422');
 
     const { assistant_id: id } = made;
     expect(await runs.wait(null, id, { input: {} })).toMatchObject({ text: 'please' });
