@@ -309,11 +309,14 @@ function routeRequests(
 ): RequestListener {
   const toApp = listenerOf(app, log);
   return (request, response) => {
-    const agent = agentPath(request.url ?? '');
+    // A client may send the whole address (RFC 9112, section 3.2.2).
+    const url = (request.url ?? '').replace(/^https?:\/\/[^/?#]*/iu, '');
+    const agent = agentPath(url);
     if (agent === undefined) {
       toApp(request, response);
       return;
     }
+    request.url = url;
     reportAgentRequest(request, response, agent, onAnswered);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -181,6 +182,8 @@ describe('a platform with real agents', () => {
     expect(await run({ 'x-api-key': await keyOf(randomUUID()) })).toBe(404);
     expect(await run({}, `/api/v1/feedback/tokens/${randomUUID()}`)).toBe(404);
     expect((await fetch(`${url}/agents/${id}/ok`)).status).toBe(200);
+    const whole = request({ port: new URL(url).port, path: `${url}/agents/${id}/ok` }).end();
+    expect(await once(whole, 'response')).toMatchObject([{ statusCode: 200 }]);
   });
 
   it('lets a page of another origin send a preflight without a key, and a call with one', async () => {
