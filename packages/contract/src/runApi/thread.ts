@@ -73,19 +73,6 @@ export const ThreadState = z
 /** `POST /threads/{thread_id}/history` answers states, newest first. */
 const ThreadStates = z.array(ThreadState);
 
-/** The `metadata` of a {@link ThreadState} (contract 001, "Thread state"). Every field may be absent. */
-export const ThreadStateMetadata = z.looseObject({
-  step: z.int().nullish(),
-  run_id: z.string().nullish(),
-  source: z.string().nullish(),
-  writes: JsonObject.nullish(),
-  user_id: z.string().nullish(),
-  graph_id: z.string().nullish(),
-  thread_id: z.string().nullish(),
-  created_by: z.string().nullish(),
-  assistant_id: z.string().nullish(),
-});
-
 /**
  * One step of a manually written state: what each node would have written. Decision: of the public client's forms,
  * `values` with `as_node` is accepted, but not `command`, which would execute the graph.
