@@ -9,7 +9,7 @@ export const LogStage = oneOf(['build', 'deploy']);
 export type LogStage = z.infer<typeof LogStage>;
 
 /** The id of a line: a counter over all revisions, as text. */
-const LineId = z.string().regex(/^\d{1,18}$/u, { error: 'Input should be the id of a line' });
+export const LineId = z.string().regex(/^\d{1,18}$/u, { error: 'Input should be the id of a line' });
 
 /**
  * The query of `GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs`. The contract has no logs, and the

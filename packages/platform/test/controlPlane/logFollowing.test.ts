@@ -170,6 +170,9 @@ describe('a page of a log', () => {
     expect(await page(`limit=2&offset=${first.next}`)).toEqual({ lines: ['built'], next: null });
     expect((await page('order=desc&limit=1')).lines).toEqual(['built']);
     expect((await page('stage=deploy')).lines).toEqual([]);
+    // Nobody would read its stream.
+    const path = `/v2/deployments/${id}/revisions/${revision}/logs?follow=1`;
+    expect((await platform.call('HEAD', path)).status).toBe(405);
   });
 
   it.each(['order=desc&follow=1', 'stage=run', 'limit=0', 'limit=1001', 'offset=-1', 'offset=x', 'follow=2'])(

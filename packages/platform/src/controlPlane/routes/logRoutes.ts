@@ -1,6 +1,7 @@
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import {
   BuildLogsRequest,
+  LineId,
   type LogStage,
   type RevisionLogPage,
   RevisionLogsHeaders,
@@ -8,6 +9,7 @@ import {
 import { z } from 'zod';
 
 import { parseHeaders } from '../../http/parse.ts';
+import { refuseHead } from '../../http/problem.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import { type LogFollowing, type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
@@ -39,6 +41,7 @@ export function serveLogs(
     await revisions.get(caller, params.deployment_id, params.revision_id);
     const { order, limit, offset, stage } = query;
     if (!query.follow) return readPage(logs, params.revision_id, { order, limit, after: offset, stage });
+    refuseHead(c);
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? offset;
     const lines = logFollowing.follow(params.revision_id, { after, stage });
     return eventStreamResponse(c, lines, { onDisconnect: () => undefined });
@@ -47,7 +50,7 @@ export function serveLogs(
 
 const LogsRequest = BuildLogsRequest.extend({
   // The next_offset of an earlier page: its last line's id.
-  offset: z.union([z.string().regex(/^\d{1,18}$/), z.int().min(0)]).nullish(),
+  offset: z.union([LineId, z.int().min(0)]).nullish(),
 });
 
 function postedPage(request: z.infer<typeof LogsRequest>, stage: LogStage | undefined): LogPage {

@@ -284,6 +284,7 @@ describe('the logs of a revision', () => {
       offset: 'x',
     });
     expect(bad.status).toBe(422);
+    expect(bad.json).toMatchObject({ detail: [{ msg: 'Input should be the id of a line' }] });
   });
 });
 
