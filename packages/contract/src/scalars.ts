@@ -10,10 +10,14 @@ const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
 /** A uuid in any version (both contracts: "string, uuid"). Upper case is accepted and converted to lower case. */
 export const Uuid = z.guid().toLowerCase();
 
-/** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as sent. */
-export const Timestamp = z.string().refine(isMoment, { error: 'Input should be a valid datetime' });
+/** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as sent; without an offset it is UTC. */
+export const Timestamp = z
+  .string()
+  .refine(isMoment, { error: 'Input should be a valid datetime' })
+  .overwrite((value) => (WITHOUT_OFFSET.test(value) ? `${value}Z` : value));
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/iu;
+const WITHOUT_OFFSET = /:[\d.]+$(?<![+-]\d\d:\d\d)/u;
 
 /** `Date.parse` alone also reads `01/02/2027`, as the second of January, and takes 30 February for 2 March. */
 function isMoment(value: string): boolean {

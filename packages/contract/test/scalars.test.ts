@@ -128,3 +128,13 @@ describe('A boolean of a query', () => {
     expect(QueryBoolean.safeParse(value).success).toBe(false);
   });
 });
+
+it('a timestamp without an offset is UTC, wherever it is read', () => {
+  const sent = ['2026-11-21T10:00', '2026-11-21 10:00:00.5', '2026-11-21', '2026-11-21T10:00-01:00'];
+  expect(sent.map((text) => Timestamp.parse(text))).toEqual([
+    '2026-11-21T10:00Z',
+    '2026-11-21 10:00:00.5Z',
+    '2026-11-21',
+    '2026-11-21T10:00-01:00',
+  ]);
+});
