@@ -55,14 +55,12 @@ export async function exceededWorkspaceLimit(
 ): Promise<string | undefined> {
   const { limits } = build;
   const use = await folderUse(build, signal);
-  if (use !== undefined && use.bytes > limits.workspaceBytes) {
-    const most = inMegabytes(limits.workspaceBytes);
-    return `filled its workspace with more than ${most}: ${describeLimit('workspaceBytes')}`;
-  }
-  if (use !== undefined && use.files > limits.workspaceFiles) {
-    const most = limits.workspaceFiles;
-    return `filled its workspace with more than ${most} files: ${describeLimit('workspaceFiles')}`;
-  }
+  if (use === undefined) return undefined;
+  const filled = 'filled its workspace with more than';
+  if (use.bytes > limits.workspaceBytes)
+    return `${filled} ${inMegabytes(limits.workspaceBytes)}: ${describeLimit('workspaceBytes')}`;
+  if (use.files > limits.workspaceFiles)
+    return `${filled} ${limits.workspaceFiles} files: ${describeLimit('workspaceFiles')}`;
   return undefined;
 }
 

@@ -42,17 +42,14 @@ export async function serveMetrics(where: { readonly host: string; readonly port
       (build: BuildRevision): BuildRevision =>
       async (options) => {
         const began = performance.now();
-        const ended = (result: string): void => {
-          const seconds = (performance.now() - began) / 1_000;
-          record('slipway_platform_build_duration_seconds', seconds, { result });
-        };
+        let built: Awaited<ReturnType<BuildRevision>> | undefined;
         try {
-          const result = await build(options);
-          ended(options.signal.aborted ? 'canceled' : result.ok ? 'built' : 'failed');
-          return result;
-        } catch (error) {
-          ended(options.signal.aborted ? 'canceled' : 'failed');
-          throw error;
+          built = await build(options);
+          return built;
+        } finally {
+          const seconds = (performance.now() - began) / 1_000;
+          const result = options.signal.aborted ? 'canceled' : built?.ok === true ? 'built' : 'failed';
+          record('slipway_platform_build_duration_seconds', seconds, { result });
         }
       },
     readFrom: async (from: Omit<Parameters<typeof createGaugeReader>[0], 'record'>): Promise<void> => {
