@@ -16,7 +16,7 @@ export const Timestamp = z
   .refine(isMoment, { error: 'Input should be a valid datetime' })
   .overwrite((value) => (WITHOUT_OFFSET.test(value) ? `${value}Z` : value));
 
-const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/iu;
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/iu;
 const WITHOUT_OFFSET = /:[\d.]+$(?<![+-]\d\d:\d\d)/u;
 
 /** `Date.parse` alone also reads `01/02/2027`, as the second of January, and takes 30 February for 2 March. */
