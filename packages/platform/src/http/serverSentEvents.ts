@@ -132,7 +132,8 @@ function repeatWhileSilent(
 ): NodeJS.Timeout {
   return setInterval(() => {
     if ((controller.desiredSize ?? 0) > 0) controller.enqueue(bytes);
-  }, keepAliveMs);
+    // A stream that nobody reads, as for a HEAD, must not keep its process alive.
+  }, keepAliveMs).unref();
 }
 
 /**
