@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { getRequestListener } from '@hono/node-server';
 
-import { parseConfig } from '../src/config/loadConfig.ts';
 import { listen } from '../src/dashboard/listen.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import type { HookAnswer } from '../src/domain/hooks/takeDelivery.ts';
@@ -19,6 +18,7 @@ import { type Engine, startEngine } from './engine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
 import { type StandIn, startStandIn } from './standIn.ts';
+import { parseConfig } from '../test/config/parseConfig.ts';
 
 const AIM_MS = 1_000;
 /** The first alerts open connections and warm up the JIT compiler. */

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../src/config/loadConfig.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { commandLineProblem } from './docs/commandLine.ts';
 import { shellCommands } from './docs/shellCommands.ts';
+import { parseConfig } from './config/parseConfig.ts';
 
 const readme = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
 const { scripts } = JSON.parse(

@@ -44,7 +44,10 @@ export interface LintedConfig {
  */
 export async function loadConfig(path?: string, from: string = process.cwd()): Promise<LoadedConfig> {
   const { file, config, problems } = await lintConfig(path, from);
-  if (config === undefined) throw notRight(file, problems);
+  if (config === undefined) {
+    const errors = problems.filter(({ severity }) => severity === 'error');
+    throw new ConfigError(file, errors);
+  }
   return { config, file, folder: dirname(file), warnings: problems };
 }
 
@@ -53,13 +56,6 @@ export async function lintConfig(path?: string, from: string = process.cwd()): P
   const { file, text } = await findConfig(path, from);
   const parts = await extendedParts(configPart(file, text, process.env), process.env);
   return { file, ...lintParts(parts) };
-}
-
-/** Reads the text of a `slipway.yaml` that extends nothing. @throws {@link ConfigError} */
-export function parseConfig(text: string, file: string, environment: Environment = process.env): Config {
-  const { config, problems } = lintText(text, file, environment);
-  if (config === undefined) throw notRight(file, problems);
-  return config;
 }
 
 /** Reports every problem in the text of a `slipway.yaml`, without the files that it extends. */
@@ -96,13 +92,6 @@ function refusedSettings(config: Config): readonly FieldProblem[] {
     const message = `the target would reject each release: ${problem ?? ''}`;
     return problem === undefined ? [] : [{ path: ['targets', name], message }];
   });
-}
-
-function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError {
-  return new ConfigError(
-    file,
-    problems.filter(({ severity }) => severity === 'error'),
-  );
 }
 
 /** The JSON Schema of a whole `slipway.yaml`: one file, or several merged. */

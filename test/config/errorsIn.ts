@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/config/configError.ts';
-import { parseConfig } from '../../src/config/loadConfig.ts';
+import { parseConfig } from './parseConfig.ts';
 
 /** The errors of a `slipway.yaml`, one on each line, with its place and its field. Empty if the file is valid. */
 export function errorsIn(text: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const fileOf = (check: string): string => `targets:
   local: { controlPlane: http://127.0.0.1:1, apiKey: { from: env:NONE }, deployment: greeter }

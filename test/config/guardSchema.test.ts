@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { promotionSettings } from '../../src/config/promotionSettings.ts';
 import { releaseSettings, settingsProblem } from '../../src/config/releaseSettings.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const METRICS = `{
   errors: { prometheus: { url: https://prom.example/, query: 'sum(rate(errors{app="{deployment}"}[5m]))', token: { from: env:PROM } }, max: 0.05, risesBy: 20% },

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
+import { lintText } from '../../src/config/loadConfig.ts';
 import { fileOf } from '../hooks/hookRequests.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 describe('hooks in slipway.yaml', () => {
   it('have durations in milliseconds, and act on firing alerts', () => {

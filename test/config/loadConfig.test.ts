@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { configJsonSchema, lintConfig, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+import { configJsonSchema, lintConfig, loadConfig } from '../../src/config/loadConfig.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const RIGHT = `
 targets:

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
+import { lintText } from '../../src/config/loadConfig.ts';
 import { promotionSettings } from '../../src/config/promotionSettings.ts';
 import { releaseSettings } from '../../src/config/releaseSettings.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const TARGETS = `targets:
   canary:

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { choosePreview, previewTerms, withPreview, withPreviewOf } from '../../src/config/previewSettings.ts';
 import { releaseSettings } from '../../src/config/releaseSettings.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const TARGETS = `
 targets:

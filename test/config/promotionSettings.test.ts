@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../src/config/promotionSettings.ts';
 import { errorsIn } from './errorsIn.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const target = (name: string): string => `
   ${name}:

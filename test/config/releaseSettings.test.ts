@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 
 import { chooseEntry } from '../../src/config/chooseEntry.ts';
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import { releaseSettings } from '../../src/config/releaseSettings.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const CONFIG = parseConfig(
   `

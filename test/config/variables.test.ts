@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Config } from '../../src/config/configSchema.ts';
-import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
+import { lintText } from '../../src/config/loadConfig.ts';
+import { parseConfig } from './parseConfig.ts';
 
 const ENVIRONMENT = {
   SLIPWAY_VAR_STAGE: 'acceptance',

@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto';
 
 import type { Hono } from 'hono';
 
-import { parseConfig } from '../../src/config/loadConfig.ts';
 import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
 import { EMPTY_HOOK, type HookState, settle, takeWork } from '../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../src/domain/hooks/takeDelivery.ts';
 import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import type { ListeningHook } from '../../src/temporal/client/hooks/hookClient.ts';
+import { parseConfig } from '../config/parseConfig.ts';
 
 export const SECRET = 'a secret of the hook';
 /** 2026-01-01T12:00:00Z, in milliseconds. */

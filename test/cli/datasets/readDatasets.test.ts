@@ -10,11 +10,11 @@ import { artifactPath } from '../../../src/artifact/artifactStore.ts';
 import { folderStore } from '../../../src/artifact/folderStore.ts';
 import { readDatasets } from '../../../src/cli/datasets/readDatasets.ts';
 import type { DeclaredDataset } from '../../../src/config/datasetSchema.ts';
-import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { ChecksBudget } from '../../../src/domain/check/budget.ts';
 import type { Dataset } from '../../../src/domain/check/dataset.ts';
 import { startService } from '../../clients/faultyService.ts';
 import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { parseConfig } from '../../config/parseConfig.ts';
 
 const ROWS = ['{"input":{"q":1},"reference":1}', '{"input":{"q":2},"reference":2}', '{"input":{"q":3}}'];
 const TEXT = ROWS.join('\n');

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { Viewer } from '../../../src/dashboard/access/session.ts';
 import { EventApprovals, Hooks } from '../../../src/dashboard/hooks/hooksView.tsx';
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
@@ -9,6 +8,7 @@ import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { hookOfTarget, type ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
+import { parseConfig } from '../../config/parseConfig.ts';
 
 const TARGET = 'target:x';
 const HOOK = 'hook:alerts:0123456789ab';

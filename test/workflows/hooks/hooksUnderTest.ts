@@ -1,7 +1,6 @@
 import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { Hono } from 'hono';
 
-import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import type { HookDecision, HookState } from '../../../src/domain/hooks/hookState.ts';
@@ -18,6 +17,7 @@ import {
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
 import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
+import { parseConfig } from '../../config/parseConfig.ts';
 
 const TOKEN = 'a-token-of-alertmanager';
 

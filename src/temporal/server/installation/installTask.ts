@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
+import { formatDuration } from '../../../domain/duration.ts';
+
 export type Progress = (line: string) => void;
 
 export interface InstallTask {
@@ -33,20 +35,13 @@ export async function repeatWhile<T>(
 ): Promise<T> {
   const startedAt = Date.now();
   const timer = setInterval(() => {
-    onProgress(`${describe()} (${elapsed(Date.now() - startedAt)})`);
+    onProgress(`${describe()} (${formatDuration(Date.now() - startedAt)})`);
   }, TELL_EVERY_MS);
   try {
     return await work();
   } finally {
     clearInterval(timer);
   }
-}
-
-/** A duration in milliseconds for people: `45 s`, `3 min 05 s`. */
-export function elapsed(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
 }
 
 interface ChildCommand {

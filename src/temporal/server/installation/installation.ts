@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { loadClientConfigProfile } from '@temporalio/envconfig';
-
 import {
   cachedTemporalPath,
   isTemporal,
@@ -16,20 +14,8 @@ import { downloadWithSdk } from './sdkDownload.ts';
 
 type TemporalExecutable = Found<'path' | 'cache' | 'download' | 'go'>;
 
-/**
- * The address of Temporal in the environment (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), with which no
- * executable is needed; `undefined` if there is none.
- * @throws Error if the named profile does not exist or its file cannot be read.
- */
-export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  const overrideEnvVars = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-  return loadClientConfigProfile({ overrideEnvVars }).address;
-}
-
 /** Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing. */
-export function findTemporal(env: NodeJS.ProcessEnv = process.env): Promise<TemporalExecutable | undefined> {
+export function findTemporal(env: NodeJS.ProcessEnv): Promise<TemporalExecutable | undefined> {
   return findProgram(temporalIn(env), env);
 }
 

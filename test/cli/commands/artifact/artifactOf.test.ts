@@ -7,9 +7,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { artifactOf, type PreparedArtifact } from '../../../../src/cli/commands/artifact/artifactOf.ts';
-import { parseConfig } from '../../../../src/config/loadConfig.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder, writeFiles } from '../../../support/temporaryFolder.ts';
+import { parseConfig } from '../../../config/parseConfig.ts';
 
 let folder: string;
 beforeEach(async () => {

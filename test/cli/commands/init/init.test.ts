@@ -12,9 +12,10 @@ import {
 } from '../../../../src/cli/commands/init/init.ts';
 import { deploymentName, repositoryFacts } from '../../../../src/cli/commands/init/repositoryFacts.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
-import { lintText, parseConfig } from '../../../../src/config/loadConfig.ts';
+import { lintText } from '../../../../src/config/loadConfig.ts';
 import { testOutput } from '../../testOutput.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { parseConfig } from '../../../config/parseConfig.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -5,12 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { cachedTemporalPath, isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
-import {
-  configuredTemporalAddress,
-  findTemporal,
-  installTemporal,
-} from '../../../../src/temporal/server/installation/installation.ts';
-import { elapsed } from '../../../../src/temporal/server/installation/installTask.ts';
+import { findTemporal, installTemporal } from '../../../../src/temporal/server/installation/installation.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { listen } from '../../../support/listen.ts';
 
@@ -49,22 +44,6 @@ describe('finding Temporal', () => {
   it('finds nothing if the only file of that name is another program', async () => {
     await executable(join(bin, 'temporal'), '#!/bin/sh\necho "temporal fever"\n');
     expect(await findTemporal(env)).toBeUndefined();
-  });
-
-  it('reads the address from TEMPORAL_ADDRESS', () => {
-    const nowhere = { TEMPORAL_CONFIG_FILE: join(root, 'none.toml') };
-    expect(configuredTemporalAddress({ ...nowhere, TEMPORAL_ADDRESS: 'temporal.example.com:7233' })).toBe(
-      'temporal.example.com:7233',
-    );
-    expect(configuredTemporalAddress(nowhere)).toBeUndefined();
-  });
-
-  it('reads the address from the profile in TEMPORAL_PROFILE', async () => {
-    const file = join(root, 'temporal.toml');
-    await writeFile(file, '[profile.team]\naddress = "team.example.com:7233"\n');
-    expect(configuredTemporalAddress({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'team' })).toBe(
-      'team.example.com:7233',
-    );
   });
 
   it.each([
@@ -176,10 +155,6 @@ describe('installing Temporal', () => {
       silent.close();
     }
   });
-});
-
-it('shows elapsed time for people', () => {
-  expect([elapsed(900), elapsed(45_000), elapsed(185_000)]).toEqual(['0 s', '45 s', '3 min 05 s']);
 });
 
 async function goThatBuilds(content: string): Promise<void> {
