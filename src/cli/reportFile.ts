@@ -13,10 +13,8 @@ export async function writeReport(option: string, file: string, text: string, fl
   try {
     await writeFile(file, text, { flag });
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_USAGE', `the report could not be written: ${systemReason(error)}`, {
-      place: file,
-      hint: `name another file with ${option}`,
-      cause: error,
-    });
+    const what = `the report could not be written: ${systemReason(error)}`;
+    const hint = `name another file with ${option}`;
+    throw new SlipwayError('SLIPWAY_USAGE', what, { place: file, hint, cause: error });
   }
 }

@@ -34,11 +34,9 @@ export async function makeHome(home: string): Promise<void> {
     if (basename(home) === DEFAULT_NAME) await hideFromGit(home);
   } catch (error) {
     const why = (error as Error).message;
-    throw new SlipwayError('SLIPWAY_USAGE', `the folder for Slipway’s state cannot be written: ${why}`, {
-      place: home,
-      hint: 'choose another one with --home or SLIPWAY_HOME',
-      cause: error,
-    });
+    const what = `the folder for Slipway’s state cannot be written: ${why}`;
+    const hint = 'choose another one with --home or SLIPWAY_HOME';
+    throw new SlipwayError('SLIPWAY_USAGE', what, { place: home, hint, cause: error });
   }
 }
 

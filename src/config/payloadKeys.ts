@@ -63,11 +63,9 @@ async function read(id: string, reference: string, environment: Environment): Pr
     return resolveSecret({ from: reference }, environment);
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
-    throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the payload key "${id}": ${error.message}`, {
-      place: reference,
-      hint: `every command, worker, dashboard and codec server reads ${PAYLOAD_KEYS} itself: set it there`,
-      cause: error,
-    });
+    const what = `the payload key "${id}": ${error.message}`;
+    const hint = `every command, worker, dashboard and codec server reads ${PAYLOAD_KEYS} itself: set it there`;
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', what, { place: reference, hint, cause: error });
   }
 }
 

@@ -90,10 +90,8 @@ function readFile(path: string): SecretOrigins {
     return SecretOriginsFile.parse(parse(readFileSync(path, 'utf8')));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the file of ${VARIABLE} cannot be used: ${why}`, {
-      place: path,
-      hint: 'docs/threat-model.md describes it',
-      cause: error,
-    });
+    const what = `the file of ${VARIABLE} cannot be used: ${why}`;
+    const hint = 'docs/threat-model.md describes it';
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place: path, hint, cause: error });
   }
 }

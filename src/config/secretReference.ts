@@ -52,11 +52,10 @@ function readSecretFile(from: string, path: string): string {
   try {
     return secretInFile(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" could not be read`, {
-      place: from,
-      hint: 'create the file where it is read, readable for that process: the worker for a release, else this command',
-      cause: error,
-    });
+    const what = `the secret "${from}" could not be read`;
+    const hint =
+      'create the file where it is read, readable for that process: the worker for a release, else this command';
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', what, { place: from, hint, cause: error });
   }
 }
 

@@ -34,11 +34,8 @@ export async function listen(
       code === 'EADDRINUSE'
         ? `another process listens on ${place}`
         : `${place} cannot be listened on (${code ?? ''})`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
-      place,
-      hint: `choose another port with ${option}`,
-      cause: error,
-    });
+    const hint = `choose another port with ${option}`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, { place, hint, cause: error });
   }
   const { port: listened } = server.address() as AddressInfo;
   return {

@@ -237,11 +237,9 @@ async function requireExamples(): Promise<void> {
   try {
     await stat(join(EXAMPLES, GOOD, 'slipway.yaml'));
   } catch (cause) {
-    throw new SlipwayError('SLIPWAY_DEMO_FAILED', 'the examples are missing', {
-      place: EXAMPLES,
-      hint: 'run the demo from a clone of the repository',
-      cause,
-    });
+    const what = 'the examples are missing';
+    const hint = 'run the demo from a clone of the repository';
+    throw new SlipwayError('SLIPWAY_DEMO_FAILED', what, { place: EXAMPLES, hint, cause });
   }
 }
 

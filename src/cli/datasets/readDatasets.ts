@@ -189,9 +189,7 @@ async function putBytes(
 
 function requireStated(name: string, digest: string, stated: string | undefined): void {
   if (stated === undefined || stated === digest) return;
-  throw new SlipwayError(
-    'SLIPWAY_DATASET_CHANGED',
-    `the dataset has the digest ${digest}, and slipway.yaml states ${stated}`,
-    { place: name, hint: 'look at what changed; if the new rows are right, state their digest' },
-  );
+  const message = `the dataset has the digest ${digest}, and slipway.yaml states ${stated}`;
+  const hint = 'look at what changed; if the new rows are right, state their digest';
+  throw new SlipwayError('SLIPWAY_DATASET_CHANGED', message, { place: name, hint });
 }

@@ -40,13 +40,10 @@ export async function readAccessSettings(environment: Environment, host: string)
   const sessionSecret = keySetting(environment, 'SLIPWAY_DASHBOARD_SECRET');
   const signIn = await readSignIn(environment);
   if (signIn.way === 'none' && !(isLoopback(host) && isLoopback(publicUrl?.hostname ?? 'localhost'))) {
-    throw new SlipwayError(
-      'SLIPWAY_DASHBOARD_OPEN',
-      `the page would let everybody who reaches ${publicUrl?.origin ?? host} control releases`,
-      {
-        hint: 'set a key, SLIPWAY_DASHBOARD_KEY="$(openssl rand -hex 24)", or SLIPWAY_OIDC_ISSUER, or listen on this machine only: slipway dashboard --host 127.0.0.1',
-      },
-    );
+    const what = `the page would let everybody who reaches ${publicUrl?.origin ?? host} control releases`;
+    const hint =
+      'set a key, SLIPWAY_DASHBOARD_KEY="$(openssl rand -hex 24)", or SLIPWAY_OIDC_ISSUER, or listen on this machine only: slipway dashboard --host 127.0.0.1';
+    throw new SlipwayError('SLIPWAY_DASHBOARD_OPEN', what, { hint });
   }
   return { signIn, publicUrl, sessionSecret, trustedProxies: readTrustedProxies(environment) };
 }

@@ -22,14 +22,10 @@ export function addressOf(c: Context, publicUrl: URL | undefined): Address {
   const named = `http://${c.req.header('host') ?? ''}`;
   const url = URL.canParse(named) ? new URL(named) : undefined;
   if (url === undefined || !isLoopback(url.hostname)) {
-    throw new AccessRefusal(
-      421,
-      'SLIPWAY_DASHBOARD_ADDRESS',
-      'this page does not know the address that you opened it by',
-      {
-        hint: 'set SLIPWAY_DASHBOARD_URL to the https address of this page and start it again, or open it as http://localhost',
-      },
-    );
+    const what = 'this page does not know the address that you opened it by';
+    const hint =
+      'set SLIPWAY_DASHBOARD_URL to the https address of this page and start it again, or open it as http://localhost';
+    throw new AccessRefusal(421, 'SLIPWAY_DASHBOARD_ADDRESS', what, { hint });
   }
   return { origin: url.origin, secure: false };
 }

@@ -19,14 +19,12 @@ export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Pr
   const isOwn = isSameOrigin(c, c.get('address').origin);
   const sent = isOwn ? await fieldsOf(c) : {};
   if (isOwn && sameSecret(c.req.header(CSRF_HEADER) ?? textOf(sent[CSRF_FIELD]), session.csrf)) return;
-  throw new AccessRefusal(
-    403,
-    'SLIPWAY_CROSS_SITE_REQUEST',
-    isOwn
-      ? 'nothing was done: your session has ended or changed since this form was shown'
-      : 'the request came from another site',
-    { hint: 'open the form again, and send it once more', written: textOf(sent['reason']) },
-  );
+  const what = isOwn
+    ? 'nothing was done: your session has ended or changed since this form was shown'
+    : 'the request came from another site';
+  const hint = 'open the form again, and send it once more';
+  const written = textOf(sent['reason']);
+  throw new AccessRefusal(403, 'SLIPWAY_CROSS_SITE_REQUEST', what, { hint, written });
 }
 
 /** Whether the browser reports that the request came from this origin. A page's scripts can set neither header. */

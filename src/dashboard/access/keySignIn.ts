@@ -3,7 +3,7 @@ import type { createClientAddress } from '@slipway/contract/clientAddress';
 import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
-import { AccessRefusal } from './accessRefusal.ts';
+import { AccessRefusal, failed } from './accessRefusal.ts';
 import type { Viewer } from './session.ts';
 
 const MOST_WRONG = 10;
@@ -31,25 +31,17 @@ export function keySignIn(
     const waitMs = attempts.waitMs(client);
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);
-      throw new AccessRefusal(
-        429,
-        'SLIPWAY_SIGN_IN_LIMITED',
-        `there were ${MOST_WRONG} wrong keys from your address`,
-        { hint: `try again in ${Math.ceil(seconds / 60)} min`, retryAfterSeconds: seconds },
-      );
+      const what = `there were ${MOST_WRONG} wrong keys from your address`;
+      const hint = `try again in ${Math.ceil(seconds / 60)} min`;
+      throw new AccessRefusal(429, 'SLIPWAY_SIGN_IN_LIMITED', what, { hint, retryAfterSeconds: seconds });
     }
     if (!sameSecret(sent, key)) {
       attempts.fail(client);
-      throw new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', 'the key is not the one of this page', {
-        hint: 'ask the person who runs this page for the value of SLIPWAY_DASHBOARD_KEY',
-        signIn: '/sign-in',
-      });
+      const hint = 'ask the person who runs this page for the value of SLIPWAY_DASHBOARD_KEY';
+      throw failed('the key is not the one of this page', hint);
     }
     if (!NAME.test(name)) {
-      throw new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', 'the name is missing, or longer than one line', {
-        hint: 'say who you are: releases record it',
-        signIn: '/sign-in',
-      });
+      throw failed('the name is missing, or longer than one line', 'say who you are: releases record it');
     }
     return { name, proved: false, role: 'release' };
   };

@@ -4,7 +4,7 @@ import type { JWK } from 'jose';
 import { verifiedEmail } from '../../identity/claims.ts';
 import { isRefusal, Issuer, type SignedIn, type SignInChecks, whyNot } from '../../identity/issuer.ts';
 import { newSigningKey } from '../../identity/proof.ts';
-import { AccessRefusal } from './accessRefusal.ts';
+import { AccessRefusal, failed } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import { type Address, returnPath } from './address.ts';
 import { roleOf } from './roles.ts';
@@ -91,22 +91,12 @@ export class OidcSignIn {
     try {
       return await question();
     } catch (error) {
-      if (isRefusal(error))
-        throw failed(`${this.#settings.issuer.host} did not confirm who you are: ${whyNot(error)}`);
-      throw new AccessRefusal(
-        503,
-        'SLIPWAY_SIGN_IN_UNAVAILABLE',
-        `${this.#settings.issuer.host} could not be asked who you are: ${whyNot(error)}`,
-        {
-          hint: 'try again; the command does not need this page: slipway status',
-          signIn: '/sign-in',
-          cause: error,
-        },
-      );
+      const { host } = this.#settings.issuer;
+      if (isRefusal(error)) throw failed(`${host} did not confirm who you are: ${whyNot(error)}`);
+      const what = `${host} could not be asked who you are: ${whyNot(error)}`;
+      const hint = 'try again; the command does not need this page: slipway status';
+      const options = { hint, signIn: '/sign-in', cause: error };
+      throw new AccessRefusal(503, 'SLIPWAY_SIGN_IN_UNAVAILABLE', what, options);
     }
   }
-}
-
-function failed(message: string, hint = 'sign in again'): AccessRefusal {
-  return new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', message, { hint, signIn: '/sign-in' });
 }

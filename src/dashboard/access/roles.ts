@@ -31,11 +31,9 @@ export async function readRoleFile(path: string): Promise<RoleFile> {
     return RoleFile.parse(parse(await readFile(path, 'utf8')));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the file of roles cannot be used: ${why}`, {
-      place: path,
-      hint: 'docs/sign-in.md describes its fields',
-      cause: error,
-    });
+    const what = `the file of roles cannot be used: ${why}`;
+    const hint = 'docs/sign-in.md describes its fields';
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place: path, hint, cause: error });
   }
 }
 

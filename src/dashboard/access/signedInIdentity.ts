@@ -39,11 +39,9 @@ export function proverOf(c: Context<PageEnv>, cookies: SealedCookies, { csrf }: 
     const kept = cookies.read(c, IDENTITY_COOKIE);
     // The cookie belongs to another sign-in, and so perhaps to another person.
     if (kept?.['csrf'] !== csrf || typeof kept['idToken'] !== 'string' || !isRecord(kept['privateKey'])) {
-      throw new SlipwayError(
-        'SLIPWAY_IDENTITY_UNPROVED',
-        'this session has no ID token that proves who you are',
-        { hint: 'sign out and in again, or approve with the command: slipway login, slipway approve' },
-      );
+      const what = 'this session has no ID token that proves who you are';
+      const hint = 'sign out and in again, or approve with the command: slipway login, slipway approve';
+      throw new SlipwayError('SLIPWAY_IDENTITY_UNPROVED', what, { hint });
     }
     return putProof(
       openArtifactStore(store),

@@ -109,11 +109,8 @@ async function keyOf(
     return secretFor(reference, url, { environment });
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_SECRET_MISSING') throw error;
-    throw new SlipwayError(error.code, error.message, {
-      place: reference.from,
-      hint: `set ${reference.from} here: this process calls ${url} itself`,
-      cause: error,
-    });
+    const hint = `set ${reference.from} here: this process calls ${url} itself`;
+    throw new SlipwayError(error.code, error.message, { place: reference.from, hint, cause: error });
   }
 }
 

@@ -63,11 +63,9 @@ export async function logEnd(
     return { lines: await publicLines(client, revision, stage, count, call), after: undefined };
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane serves no logs', {
-      place: revision.revisionId,
-      hint: 'read them in the control plane’s own interface',
-      cause: error,
-    });
+    const what = 'this control plane serves no logs';
+    const hint = 'read them in the control plane’s own interface';
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', what, { place: revision.revisionId, hint, cause: error });
   }
 }
 

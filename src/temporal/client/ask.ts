@@ -78,17 +78,13 @@ export function refusal(error: unknown): SlipwayError | undefined {
 }
 
 export function rejected(message: string, cause?: unknown): SlipwayError {
-  return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, {
-    hint: 'correct it; what the target knows: slipway history',
-    cause,
-  });
+  const hint = 'correct it; what the target knows: slipway history';
+  return new SlipwayError('SLIPWAY_USAGE', `the target rejected the message: ${message}`, { hint, cause });
 }
 
 export function wrongMoment(message: string, cause?: unknown): SlipwayError {
-  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
-    hint: 'see what runs and waits: slipway status',
-    cause,
-  });
+  const hint = 'see what runs and waits: slipway status';
+  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, { hint, cause });
 }
 
 export function neverReleased(workflowId: string): SlipwayError {

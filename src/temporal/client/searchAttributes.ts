@@ -60,11 +60,9 @@ export async function requireSearchAttributes(temporal: TemporalConnection): Pro
   const missing = await missingSearchAttributes(temporal);
   if (missing.length === 0) return;
   const { settings } = temporal;
-  throw new SlipwayError(
-    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-    `namespace "${settings.namespace}" lacks the search attributes ${missing.join(', ')}`,
-    { hint: `register them: slipway doctor --fix; or ${registerCommands(settings, missing)}` },
-  );
+  const what = `namespace "${settings.namespace}" lacks the search attributes ${missing.join(', ')}`;
+  const hint = `register them: slipway doctor --fix; or ${registerCommands(settings, missing)}`;
+  throw new SlipwayError('SLIPWAY_SEARCH_ATTRIBUTES_MISSING', what, { hint });
 }
 
 /**
@@ -114,20 +112,13 @@ function registerCommands(
 }
 
 function refused(settings: TemporalSettings, missing: readonly string[], cause: unknown): SlipwayError {
-  const why = errorText(cause);
-  return new SlipwayError(
-    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-    `Temporal did not register ${missing.join(', ')} in namespace "${settings.namespace}": ${why}`,
-    { hint: `register them with credentials that may: ${registerCommands(settings, missing)}`, cause },
-  );
+  const what = `Temporal did not register ${missing.join(', ')} in namespace "${settings.namespace}": ${errorText(cause)}`;
+  const hint = `register them with credentials that may: ${registerCommands(settings, missing)}`;
+  return new SlipwayError('SLIPWAY_SEARCH_ATTRIBUTES_MISSING', what, { hint, cause });
 }
 
 function wrongType(namespace: string, names: readonly string[]): SlipwayError {
-  return new SlipwayError(
-    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-    `namespace "${namespace}" has ${names.join(', ')} with another type than Keyword`,
-    {
-      hint: `remove it (temporal operator search-attribute remove --name ${names[0] ?? ''}), then run: slipway doctor --fix`,
-    },
-  );
+  const what = `namespace "${namespace}" has ${names.join(', ')} with another type than Keyword`;
+  const hint = `remove it (temporal operator search-attribute remove --name ${names[0] ?? ''}), then run: slipway doctor --fix`;
+  return new SlipwayError('SLIPWAY_SEARCH_ATTRIBUTES_MISSING', what, { hint });
 }

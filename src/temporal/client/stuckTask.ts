@@ -111,14 +111,9 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
     return undefined;
   });
   if (stuck === undefined) return;
-  throw new SlipwayError(
-    'SLIPWAY_WORKFLOW_STUCK',
-    `workers cannot continue this workflow: ${stuckText(stuck)}`,
-    {
-      place: workflowId,
-      hint: `${remedyOf(stuck)}; to restore a revision meanwhile: slipway rollback --break-glass`,
-    },
-  );
+  const what = `workers cannot continue this workflow: ${stuckText(stuck)}`;
+  const hint = `${remedyOf(stuck)}; to restore a revision meanwhile: slipway rollback --break-glass`;
+  throw new SlipwayError('SLIPWAY_WORKFLOW_STUCK', what, { place: workflowId, hint });
 }
 
 /**

@@ -64,25 +64,16 @@ export function temporalError(error: unknown, place: Place): unknown {
   if (error instanceof SlipwayError) return error;
   const status = grpcStatus(error);
   if (status === GRPC.UNAUTHENTICATED || status === GRPC.PERMISSION_DENIED) {
-    return new SlipwayError(
-      'SLIPWAY_TEMPORAL_UNREACHABLE',
-      `Temporal at ${place.address} refused the credentials`,
-      {
-        place: place.address,
-        hint: 'check TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml',
-        cause: error,
-      },
-    );
+    const hint = 'check TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml';
+    return notReached(place, `Temporal at ${place.address} refused the credentials`, hint, error);
   }
   if (error instanceof NamespaceNotFoundError || (status === GRPC.NOT_FOUND && isAboutNamespace(error))) {
-    return new SlipwayError(
-      'SLIPWAY_TEMPORAL_UNREACHABLE',
+    const hint = `set TEMPORAL_NAMESPACE, or run: temporal operator namespace create --namespace ${place.namespace}`;
+    return notReached(
+      place,
       `Temporal at ${place.address} has no namespace "${place.namespace}"`,
-      {
-        place: place.address,
-        hint: `set TEMPORAL_NAMESPACE, or run: temporal operator namespace create --namespace ${place.namespace}`,
-        cause: error,
-      },
+      hint,
+      error,
     );
   }
   if (isTemporalSilent(error) || isConnectTimeout(error)) return unreachable(place, error);
@@ -94,21 +85,22 @@ export function unreachable(
   cause: unknown,
   what = `Temporal at ${place.address} does not answer`,
 ): SlipwayError {
-  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, {
-    place: place.address,
-    hint:
-      place.origin === 'environment'
-        ? 'check TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
-        : 'run "slipway dev", or set TEMPORAL_ADDRESS to a running Temporal',
-    cause,
-  });
+  const hint =
+    place.origin === 'environment'
+      ? 'check TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
+      : 'run "slipway dev", or set TEMPORAL_ADDRESS to a running Temporal';
+  return notReached(place, what, hint, cause);
+}
+
+function notReached({ address }: Place, what: string, hint: string, cause: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, { place: address, hint, cause });
 }
 
 /** A server accepts connections, but answers nothing over TLS. */
-export function withoutTls({ address }: Place, cause: unknown): SlipwayError {
-  const what = `Temporal at ${address} accepts connections, but does not answer over TLS`;
+export function withoutTls(place: Place, cause: unknown): SlipwayError {
+  const what = `Temporal at ${place.address} accepts connections, but does not answer over TLS`;
   const hint = 'check TEMPORAL_TLS_… or the profile of temporal.toml; TEMPORAL_API_KEY turns TLS on, too';
-  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, { place: address, hint, cause });
+  return notReached(place, what, hint, cause);
 }
 
 /**

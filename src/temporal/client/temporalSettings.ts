@@ -94,16 +94,10 @@ function load(environment: Environment): ClientConnectConfig {
   try {
     return loadClientConnectConfig({ overrideEnvVars });
   } catch (error) {
-    const why = errorText(error);
-    throw new SlipwayError(
-      'SLIPWAY_CONFIG_INVALID',
-      `Temporal's own configuration could not be read: ${why}`,
-      {
-        place: setting(environment, 'TEMPORAL_CONFIG_FILE') ?? 'temporal.toml',
-        hint: 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself',
-        cause: error,
-      },
-    );
+    const what = `Temporal's own configuration could not be read: ${errorText(error)}`;
+    const place = setting(environment, 'TEMPORAL_CONFIG_FILE') ?? 'temporal.toml';
+    const hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself';
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place, hint, cause: error });
   }
 }
 
@@ -113,10 +107,8 @@ const NEVER_EMPTY = /^TEMPORAL_(?:API_KEY|TLS_(?:CLIENT|SERVER)_\w+)$/;
 function requireNoneEmpty(environment: Environment): void {
   const name = Object.keys(environment).find((key) => NEVER_EMPTY.test(key) && environment[key] === '');
   if (name === undefined) return;
-  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${name} is set, but empty`, {
-    place: name,
-    hint: 'give it a value, or unset it',
-  });
+  const hint = 'give it a value, or unset it';
+  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${name} is set, but empty`, { place: name, hint });
 }
 
 /** `host`, `host:port` or `[IPv6]:port`, as gRPC accepts. With a URL, gRPC's error would not name the address. */

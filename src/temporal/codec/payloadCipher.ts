@@ -66,15 +66,9 @@ export class PayloadCipher implements PayloadCodec {
       ]);
       return payloadFromBytes(bytes);
     } catch (error) {
-      throw new SlipwayError(
-        'SLIPWAY_PAYLOAD_UNREADABLE',
-        `a payload could not be decrypted with the key "${id}"`,
-        {
-          place: PAYLOAD_KEYS,
-          hint: `give "${id}" the key that the payload was encrypted with: a key's id must never get another key`,
-          cause: error,
-        },
-      );
+      const what = `a payload could not be decrypted with the key "${id}"`;
+      const hint = `give "${id}" the key that the payload was encrypted with: a key's id must never get another key`;
+      throw new SlipwayError('SLIPWAY_PAYLOAD_UNREADABLE', what, { place: PAYLOAD_KEYS, hint, cause: error });
     }
   }
 }
@@ -103,14 +97,9 @@ export function keyMissing(payload: Payload, known: readonly string[] = []): Sli
     known.length === 0
       ? 'this process has no payload keys'
       : `this process has ${known.map((key) => `"${key}"`).join(', ')}`;
-  return new SlipwayError(
-    'SLIPWAY_PAYLOAD_KEY_MISSING',
-    `a payload in Temporal is encrypted with the key "${id}", and ${has}`,
-    {
-      place: PAYLOAD_KEYS,
-      hint: `add the key, as every worker has it: ${PAYLOAD_KEYS}="${id}=file:/absolute/path"`,
-    },
-  );
+  const what = `a payload in Temporal is encrypted with the key "${id}", and ${has}`;
+  const hint = `add the key, as every worker has it: ${PAYLOAD_KEYS}="${id}=file:/absolute/path"`;
+  return new SlipwayError('SLIPWAY_PAYLOAD_KEY_MISSING', what, { place: PAYLOAD_KEYS, hint });
 }
 
 /** The id of the key that was missing, from the message of {@link keyMissing}; `undefined` for other messages. */

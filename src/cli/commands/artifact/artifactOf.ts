@@ -201,25 +201,17 @@ async function warnOfSecrets(
   const [first] = found;
   if (first === undefined) return;
   for (const { path, line, what } of found) output.event({ event: 'suspected_secret', path, line, what });
+  const named = listedNames(found.map((secret) => `${placeOf(secret)} (${secret.what})`));
+  const problem = `the source contains what looks like a secret: ${named}`;
   if (strict) {
-    throw new SlipwayError(
-      'SLIPWAY_ARTIFACT_HOLDS_SECRET',
-      `the source contains what looks like a secret: ${listedSecrets(found)}`,
-      {
-        place: placeOf(first),
-        hint: 'Exclude it in .slipwayignore, or refer to it: secrets: [{ name: …, from: env:… }].',
-      },
-    );
+    const hint = 'Exclude it in .slipwayignore, or refer to it: secrets: [{ name: …, from: env:… }].';
+    throw new SlipwayError('SLIPWAY_ARTIFACT_HOLDS_SECRET', problem, { place: placeOf(first), hint });
   }
-  output.warn(`the source contains what looks like a secret: ${listedSecrets(found)}`);
+  output.warn(problem);
   output.note('  exclude it in .slipwayignore; --strict rejects such a source');
 }
 
 const NAMED = 5;
-
-function listedSecrets(found: readonly SuspectedSecret[]): string {
-  return listedNames(found.map((secret) => `${placeOf(secret)} (${secret.what})`));
-}
 
 function listedNames(names: readonly string[]): string {
   const more = names.length - NAMED;

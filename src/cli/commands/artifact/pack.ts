@@ -56,11 +56,9 @@ async function writeTo(file: string, packed: string): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === 'write') await removeFile(file);
     const reason = systemReason(error);
-    throw new SlipwayError('SLIPWAY_USAGE', `the tarball could not be written to ${file}: ${reason}`, {
-      place: '--output',
-      hint: 'name another file with --output',
-      cause: error,
-    });
+    const what = `the tarball could not be written to ${file}: ${reason}`;
+    const hint = 'name another file with --output';
+    throw new SlipwayError('SLIPWAY_USAGE', what, { place: '--output', hint, cause: error });
   }
 }
 

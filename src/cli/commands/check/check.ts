@@ -50,10 +50,8 @@ export async function runCheckCommand(
   const { output } = context;
   const { config, file, folder } = await loadConfig(options.config);
   if (config.checks.length === 0) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has no checks', {
-      place: file,
-      hint: 'add some below "checks"; docs/checks.md shows how',
-    });
+    const hint = 'add some below "checks"; docs/checks.md shows how';
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has no checks', { place: file, hint });
   }
   return interruptible(async (signal) => {
     const { checks, sources } = await readDatasets(

@@ -25,10 +25,8 @@ export async function choosePort({ option, asked, preferred }: PortWish): Promis
       port === 'EADDRINUSE'
         ? `another process listens on port ${asked}`
         : `port ${asked} needs more permissions`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
-      place: `${HOST}:${asked}`,
-      hint: `choose another one with ${option}; ${option} 0 takes a free one`,
-    });
+    const hint = `choose another one with ${option}; ${option} 0 takes a free one`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, { place: `${HOST}:${asked}`, hint });
   }
   for (const wish of asked === undefined ? [preferred, 0] : [0]) {
     const port = await tryPort(wish);

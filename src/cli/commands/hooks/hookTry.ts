@@ -141,11 +141,9 @@ async function readPayload(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_USAGE', `the payload could not be read: ${systemReason(error)}`, {
-      place: path,
-      hint: 'name a file with the body of a delivery',
-      cause: error,
-    });
+    const what = `the payload could not be read: ${systemReason(error)}`;
+    const hint = 'name a file with the body of a delivery';
+    throw new SlipwayError('SLIPWAY_USAGE', what, { place: path, hint, cause: error });
   }
 }
 

@@ -23,11 +23,9 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
   const { output, environment } = context;
   const client = readIssuerClient(environment);
   if (client === undefined) {
-    throw new SlipwayError(
-      'SLIPWAY_USAGE',
-      'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
-      { hint: 'ask the person who runs your workers for both (docs/sign-in.md)' },
-    );
+    const what = 'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set';
+    const hint = 'ask the person who runs your workers for both (docs/sign-in.md)';
+    throw new SlipwayError('SLIPWAY_USAGE', what, { hint });
   }
   const issuer = new Issuer(client);
   const { privateKey, nonce } = await newSigningKey();

@@ -102,10 +102,8 @@ async function keyIn(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    throw new SlipwayError('SLIPWAY_SECRET_MISSING', "the platform's own API key was not found", {
-      place: file,
-      hint: 'name the home of the platform with --home, or set SLIPWAY_PLATFORM_API_KEY',
-      cause: error,
-    });
+    const what = "the platform's own API key was not found";
+    const hint = 'name the home of the platform with --home, or set SLIPWAY_PLATFORM_API_KEY';
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', what, { place: file, hint, cause: error });
   }
 }

@@ -246,11 +246,9 @@ async function evict(
   const all = previewsOf(await listPreviews(temporal), own, preview.deployment);
   const { remove, short } = makeRoom(all, previewWorkflowId(own), preview.max);
   if (short > 0) {
-    throw new SlipwayError(
-      'SLIPWAY_PREVIEWS_FULL',
-      `there are ${all.length} previews of "${name}", and ${preview.max} are allowed; a release runs on each of them`,
-      { hint: 'try again when one has ended, or remove one: slipway preview down --pr NUMBER' },
-    );
+    const what = `there are ${all.length} previews of "${name}", and ${preview.max} are allowed; a release runs on each of them`;
+    const hint = 'try again when one has ended, or remove one: slipway preview down --pr NUMBER';
+    throw new SlipwayError('SLIPWAY_PREVIEWS_FULL', what, { hint });
   }
   const reason = `room for #${terms.pr}: previews.${name}.max is ${preview.max}`;
   for (const { pr, deployment } of remove) {

@@ -105,11 +105,9 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new SlipwayError('SLIPWAY_USAGE', `the file of injections cannot be read: ${errorText(cause)}`, {
-      place: file,
-      hint: 'slipway rehearse --help shows what it may contain',
-      cause,
-    });
+    const message = `the file of injections cannot be read: ${errorText(cause)}`;
+    const hint = 'slipway rehearse --help shows what it may contain';
+    throw new SlipwayError('SLIPWAY_USAGE', message, { place: file, hint, cause });
   }
 }
 

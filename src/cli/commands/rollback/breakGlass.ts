@@ -173,15 +173,9 @@ async function redeploy(
     const made = madeBy(after);
     if (made !== undefined) return made;
     if (after.active_revision_id === to && before.active_revision_id !== to) return to;
-    throw new SlipwayError(
-      'SLIPWAY_OUTCOME_UNKNOWN',
-      'the control plane did not answer whether it accepted the redeploy',
-      {
-        place: before.id,
-        hint: 'run the same command again: a second redeploy of the same revision does no harm',
-        cause: error,
-      },
-    );
+    const what = 'the control plane did not answer whether it accepted the redeploy';
+    const hint = 'run the same command again: a second redeploy of the same revision does no harm';
+    throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', what, { place: before.id, hint, cause: error });
   }
 }
 

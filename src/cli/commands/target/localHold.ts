@@ -25,11 +25,9 @@ export async function readLocalHold(home: string, target: TargetSpec): Promise<L
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     // An unreadable hold still counts: a person set it for a reason.
-    throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target.name}" could not be read`, {
-      place: file,
-      hint: `read the file, or remove it: slipway unhold ${target.name}`,
-      cause: error,
-    });
+    const what = `the hold of "${target.name}" could not be read`;
+    const hint = `read the file, or remove it: slipway unhold ${target.name}`;
+    throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', what, { place: file, hint, cause: error });
   }
 }
 

@@ -180,11 +180,10 @@ function find(routing: Routing, wanted: string): string {
   const [found, ...others] = versionsStartingWith(routing, wanted);
   if (found !== undefined && others.length === 0) return found;
   const known = routing.versions.map(({ buildId }) => buildId).join(', ');
-  throw new SlipwayError(
-    'SLIPWAY_VERSION_UNKNOWN',
-    found === undefined ? `no worker has the version ${wanted}` : `several versions start with ${wanted}`,
-    { place: wanted, hint: `versions that workers have had: ${known}` },
-  );
+  const what =
+    found === undefined ? `no worker has the version ${wanted}` : `several versions start with ${wanted}`;
+  const hint = `versions that workers have had: ${known}`;
+  throw new SlipwayError('SLIPWAY_VERSION_UNKNOWN', what, { place: wanted, hint });
 }
 
 const MEANINGS: Readonly<Record<VersionStatus, string>> = {

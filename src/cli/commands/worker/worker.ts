@@ -160,11 +160,8 @@ function installRuntime(exporter: MetricsExporter | undefined, address: string |
   } catch (error) {
     if (address === undefined) throw error;
     const message = `metrics cannot be served on ${address}: ${errorText(error)}`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
-      place: address,
-      hint: 'end what listens there, or choose another port: slipway worker --metrics 127.0.0.1:PORT',
-      cause: error,
-    });
+    const hint = 'end what listens there, or choose another port: slipway worker --metrics 127.0.0.1:PORT';
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, { place: address, hint, cause: error });
   }
 }
 
@@ -229,8 +226,6 @@ export function placeRules(environment: Readonly<Record<string, string | undefin
 }
 
 function wrong(name: string, expected: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_USAGE', `${name} is not valid`, {
-    place: name,
-    hint: `expected ${expected}`,
-  });
+  const hint = `expected ${expected}`;
+  return new SlipwayError('SLIPWAY_USAGE', `${name} is not valid`, { place: name, hint });
 }

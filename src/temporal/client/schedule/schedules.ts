@@ -226,8 +226,7 @@ async function asking<T>({ settings }: TemporalConnection, ask: () => Promise<T>
 }
 
 function unknown(scheduleId: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_SCHEDULE_UNKNOWN', 'this promotion has no schedule in Temporal', {
-    place: scheduleId,
-    hint: 'create the schedules that slipway.yaml declares: slipway schedule apply',
-  });
+  const hint = 'create the schedules that slipway.yaml declares: slipway schedule apply';
+  const what = 'this promotion has no schedule in Temporal';
+  return new SlipwayError('SLIPWAY_SCHEDULE_UNKNOWN', what, { place: scheduleId, hint });
 }
