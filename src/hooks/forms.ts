@@ -1,7 +1,6 @@
 import { sameSecret } from '@slipway/contract/sameSecret';
 
 import type { HookForm } from '../config/hookSchema.ts';
-import { fieldText } from './hookMatch.ts';
 import { isRecord } from '../domain/scalars.ts';
 import {
   eventOf,
@@ -14,6 +13,7 @@ import {
   requireRecent,
   wrongPayload,
 } from './form.ts';
+import { fieldText } from './listeningHook.ts';
 
 /** A delivery with more alerts is rejected. */
 const ALERTS_MAX = 500;

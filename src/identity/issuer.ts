@@ -1,8 +1,8 @@
 import { errorText } from '@slipway/contract/codedError';
 import * as oidc from 'openid-client';
 
-import type { Claims } from './claims.ts';
 import type { IssuerClient } from './issuerClient.ts';
+import type { Claims } from './proof.ts';
 
 /** The timeout for the issuer's answers, in seconds. */
 const TIMEOUT_SECONDS = 10;

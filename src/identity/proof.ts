@@ -119,3 +119,11 @@ export async function signStatement(statement: Statement, privateKey: JWK): Prom
     .setProtectedHeader({ alg: KEY_ALGORITHM, jwk: { kty, crv, x, y } })
     .sign(await importJWK(privateKey, KEY_ALGORITHM));
 }
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A person's e-mail address, if the issuer has verified it. Unverified addresses can be chosen freely. */
+export function verifiedEmail(claims: Claims): string | undefined {
+  const { email, email_verified: isVerified } = claims;
+  return typeof email === 'string' && email !== '' && isVerified === true ? email : undefined;
+}

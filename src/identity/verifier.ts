@@ -18,8 +18,7 @@ import type { Actor, ProvedIdentity } from '../domain/actor.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';
 import type { Statement } from '../domain/identity/statement.ts';
-import { verifiedEmail } from './claims.ts';
-import { KEY_ALGORITHM, type Proof, statementAudience } from './proof.ts';
+import { KEY_ALGORITHM, type Proof, statementAudience, verifiedEmail } from './proof.ts';
 
 /** The result of a proof: the name to record, and the identity behind it. */
 export type Proved = Required<Pick<Actor, 'who' | 'proved'>>;

@@ -6,7 +6,7 @@ import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
-import { keyIdsIn } from '../../src/temporal/codec/decodeHistory.ts';
+import { keyIdsIn } from '../../src/temporal/history/payloads.ts';
 import { type PeopleAtIssuer, peopleAtIssuer } from '../identity/peopleAtIssuer.ts';
 import { Observer } from './observer.ts';
 import { type Process, slipway } from './processes.ts';

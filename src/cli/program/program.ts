@@ -3,11 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 
 import { commandTable } from './commandTable.ts';
-import { addLookCommands } from './lookCommands.ts';
 import { addMachineCommands } from './machineCommands.ts';
 import { addMessageCommands } from './messageCommands.ts';
 import { addPromotionCommands } from './promotionCommands.ts';
-import { addReleaseCommands } from './releaseCommands.ts';
+import { addLookCommands, addReleaseCommands } from './releaseCommands.ts';
 
 interface ProgramOptions {
   readonly version: string;

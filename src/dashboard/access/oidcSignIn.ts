@@ -1,9 +1,8 @@
 import type { Context } from 'hono';
 import type { JWK } from 'jose';
 
-import { verifiedEmail } from '../../identity/claims.ts';
 import { isRefusal, Issuer, type SignedIn, type SignInChecks, whyNot } from '../../identity/issuer.ts';
-import { newSigningKey } from '../../identity/proof.ts';
+import { newSigningKey, verifiedEmail } from '../../identity/proof.ts';
 import { AccessRefusal, failed } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import { type Address, returnPath } from './address.ts';

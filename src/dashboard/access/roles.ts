@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import { type Claims, verifiedEmail } from '../../identity/claims.ts';
+import { type Claims, verifiedEmail } from '../../identity/proof.ts';
 import { type Role, ROLES } from './session.ts';
 
 const RoleField = z.enum(ROLES);

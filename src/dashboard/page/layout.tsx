@@ -1,8 +1,11 @@
-import type { MiddlewareHandler } from 'hono';
+import type { ErrorHandler, MiddlewareHandler, NotFoundHandler } from 'hono';
 import { raw } from 'hono/html';
+import { HTTPException } from 'hono/http-exception';
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 
+import { SlipwayError } from '../../domain/errors.ts';
+import { AccessRefusal } from '../access/accessRefusal.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
 import type { PageFiles } from '../pageFiles.ts';
 
@@ -121,3 +124,53 @@ export function renderText(element: JSX.Element): string {
   if (element instanceof Promise) throw new Error('a component of the dashboard waits for something');
   return element.toString();
 }
+
+export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
+  if (error instanceof HTTPException) return error.getResponse();
+  const known = error instanceof SlipwayError;
+  const refusal = error instanceof AccessRefusal ? error : undefined;
+  if (refusal?.retryAfterSeconds !== undefined) c.header('Retry-After', String(refusal.retryAfterSeconds));
+  if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
+  const title = known ? error.message : 'The dashboard failed with an unexpected error';
+  const { written = '' } = refusal ?? {};
+  const hint = known ? error.hint : 'The log of the dashboard has the error.';
+  c.status(refusal?.status ?? (known ? 503 : 500));
+  return c.render(
+    <section class="problem">
+      <h1>{title}</h1>
+      {hint === undefined ? null : <p>{hint}</p>}
+      {known ? <p class="quiet">{error.code}</p> : null}
+      {written === '' ? null : (
+        <label class="reason">
+          Your reason, to copy
+          <textarea readonly rows={3}>
+            {written}
+          </textarea>
+        </label>
+      )}
+      <p>
+        {refusal?.signIn === undefined ? (
+          <a href="" target={written === '' ? undefined : '_blank'}>
+            Try again
+          </a>
+        ) : (
+          <a href={refusal.signIn}>Sign in</a>
+        )}
+      </p>
+    </section>,
+    { title: 'Problem' },
+  );
+};
+
+export const unknownPage: NotFoundHandler<PageEnv> = (c) => {
+  c.status(404);
+  return c.render(
+    <section class="problem">
+      <h1>There is no such page</h1>
+      <p>
+        <a href="/">All targets</a>
+      </p>
+    </section>,
+    { title: 'Not found' },
+  );
+};

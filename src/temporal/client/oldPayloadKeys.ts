@@ -1,6 +1,6 @@
 import { renewSignal } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
-import { keyIdsIn } from '../codec/decodeHistory.ts';
+import { keyIdsIn } from '../history/payloads.ts';
 import { type TemporalConnection, callTemporal } from './connection.ts';
 import { eachRunning } from './listRunning.ts';
 import { applySchedules, listSchedules } from './schedule/schedules.ts';

@@ -3,8 +3,7 @@ import { promotionOf } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
 import { isGone } from '../client/temporalError.ts';
-import { decodeEvents } from '../codec/decodeHistory.ts';
-import { decode, timeOf } from './payloads.ts';
+import { decode, decodeEvents, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
 /**

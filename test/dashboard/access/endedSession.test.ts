@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { problemPage } from '../../../src/dashboard/problem/problemPages.tsx';
+import { problemPage } from '../../../src/dashboard/page/layout.tsx';
 import { accessApp } from './testPage.ts';
 
 it('a form whose session has ended is refused with the reason that the person wrote', async () => {

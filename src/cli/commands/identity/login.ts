@@ -4,10 +4,9 @@ import type { AddressInfo } from 'node:net';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
-import { verifiedEmail } from '../../../identity/claims.ts';
 import { isRefusal, Issuer, whyNot } from '../../../identity/issuer.ts';
 import { type IssuerClient, readIssuerClient } from '../../../identity/issuerClient.ts';
-import { newSigningKey } from '../../../identity/proof.ts';
+import { newSigningKey, verifiedEmail } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity.ts';
 

@@ -8,9 +8,8 @@ import protos from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
-import { decodeEvents } from '../../../src/temporal/codec/decodeHistory.ts';
 import { PayloadCipher, workerCodec } from '../../../src/temporal/codec/payloadCipher.ts';
-import { asText, decode } from '../../../src/temporal/history/payloads.ts';
+import { asText, decode, decodeEvents } from '../../../src/temporal/history/payloads.ts';
 
 const { History } = protos.temporal.api.history.v1;
 const cipher = new PayloadCipher([{ id: 'only', key: createSecretKey(randomBytes(32)) }]);

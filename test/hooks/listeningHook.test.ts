@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { mismatch } from '../../src/hooks/hookMatch.ts';
+import { mismatch } from '../../src/hooks/listeningHook.ts';
 
 it('gives up a pattern that would take for ever, so that other events are not held up', () => {
   const rule = { status: 'any', match: { id: { matches: '^(a+)+$' } } } as const;
