@@ -1,4 +1,4 @@
-import { readDashboardUrl } from '../config/httpsUrl.ts';
+import { readDashboardUrl } from '../config/environment.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import {
   type ConnectOptions,

@@ -11,6 +11,7 @@ import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
+import { namedTwice } from './nearestWord.ts';
 import { Check, ChecksBudget } from './checkSchema.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
@@ -32,7 +33,6 @@ import {
 } from './fields.ts';
 import { Guard, guardProblems, Metrics } from './guardSchema.ts';
 import { hookProblems, Hooks } from './hookSchema.ts';
-import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { previewProblems, Previews } from './previewSchema.ts';
 import { promotionProblems, Promotions } from './promotionSchema.ts';

@@ -6,8 +6,8 @@ import { originProblem } from '../domain/target/origin.ts';
 import { canonicalAddress } from '../domain/target/targetSpec.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
-import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
+import type { FieldProblem } from './configProblem.ts';
 
 /** Finds fields of a `slipway.yaml` that have no effect, disclose a key, or name one deployment twice. Reads the raw file, so that errors elsewhere hide no warning. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {

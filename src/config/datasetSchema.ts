@@ -4,7 +4,7 @@ import type { Check } from '../domain/check/check.ts';
 import { type Dataset, DATASET_MAX, datasetProblem, percent } from '../domain/check/dataset.ts';
 import { hasMaxLatency } from '../domain/check/expectation.ts';
 import { SHARE, Text } from './fields.ts';
-import { isLoopback } from './httpsUrl.ts';
+import { isLoopback } from './environment.ts';
 
 /** The dataset of a check of the file. A release names it by its digest, which is known once it was read. */
 export interface DeclaredDataset extends Omit<Dataset, 'digest' | 'of' | 'rows'> {

@@ -4,9 +4,9 @@ import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../d
 import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
+import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { BaseUrl, Duration, SecretReference, ServiceUrl, SHARE, Text, unlessAny } from './fields.ts';
-import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
 const SCORES_MAX = 1_000;

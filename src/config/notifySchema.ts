@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
 import { fieldsOf, listOf } from './asWritten.ts';
+import { namedTwice, unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { BaseUrl, SecretReference, Text } from './fields.ts';
-import { namedTwice, unknownName } from './nearestWord.ts';
 
 const OF_KIND = {
   slack: { needs: ['url'], takes: [] },

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { deploymentOf, patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
+import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { BaseUrl, Duration, EntryName, SecretReference, Text, unless } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
-import { unknownName } from './nearestWord.ts';
 import { DAY_MS } from '../domain/duration.ts';
 
 const SHORTEST_MS = 1_000;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
 import { type Fields, fieldsOf } from './asWritten.ts';
+import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {
   approvalFields,
@@ -15,7 +16,6 @@ import {
   unless,
 } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
-import { unknownName } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
 /** The least catch-up window that Temporal accepts. */

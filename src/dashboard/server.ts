@@ -83,7 +83,7 @@ function createApp({ access: settings, hooks, ...context }: AppOptions): Hono<Pa
   app.route('/', context.files.routes);
   if (hooks !== undefined) app.route('/', hooks);
   // The size of a compressed page can reveal the session's CSRF token if an attacker controls some of the page's text.
-  // The token alone is useless to another site, because the origin of each form is checked too (`crossSite.ts`).
+  // The token alone is useless to another site, because the origin of each form is checked too (`session.ts`).
   app.use(compress());
   const { routes, requireViewer } = createAccess(settings);
   app.route('/', routes);

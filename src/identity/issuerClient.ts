@@ -1,5 +1,4 @@
-import { type Environment, setting } from '../config/environment.ts';
-import { httpsUrl } from '../config/httpsUrl.ts';
+import { type Environment, httpsUrl, setting } from '../config/environment.ts';
 import { secretSetting } from '../config/secretReference.ts';
 
 /** Slipway's settings as a client of an OIDC issuer. */

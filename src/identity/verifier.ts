@@ -12,8 +12,7 @@ import {
   type JWTVerifyOptions,
 } from 'jose';
 
-import { type Environment, setting } from '../config/environment.ts';
-import { httpsUrl } from '../config/httpsUrl.ts';
+import { type Environment, httpsUrl, setting } from '../config/environment.ts';
 import type { Actor, ProvedIdentity } from '../domain/actor.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { isRecord } from '../domain/scalars.ts';

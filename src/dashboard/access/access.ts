@@ -6,12 +6,17 @@ import { AccessRefusal } from './accessRefusal.ts';
 import type { AccessSettings, SignIn } from './accessSettings.ts';
 import { addressOf, returnPath } from './address.ts';
 import { reloadPage } from '../live/liveRooms.ts';
-import { refuseCrossSite } from './crossSite.ts';
 import { keySignIn } from './keySignIn.ts';
-import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
+import { CALLBACK_PATH, IDENTITY_COOKIE, OidcSignIn, proverOf } from './oidcSignIn.ts';
 import { SealedCookies } from './sealedCookies.ts';
-import { mayRelease, newSession, type PageEnv, type Session, type Viewer } from './session.ts';
-import { IDENTITY_COOKIE, proverOf } from './signedInIdentity.ts';
+import {
+  mayRelease,
+  newSession,
+  type PageEnv,
+  refuseCrossSite,
+  type Session,
+  type Viewer,
+} from './session.ts';
 import { renderKeyPage, renderSignedOutPage, renderYouPage } from './signInPages.tsx';
 
 /** In bytes. Forms are small, and clients can send the sign-in form before they have signed in. */

@@ -1,7 +1,12 @@
 import { createClientAddress } from '@slipway/contract/clientAddress';
 
-import { type Environment, setting, userName } from '../../config/environment.ts';
-import { isLoopback, readDashboardUrl } from '../../config/httpsUrl.ts';
+import {
+  type Environment,
+  isLoopback,
+  readDashboardUrl,
+  setting,
+  userName,
+} from '../../config/environment.ts';
 import { keySetting } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type IssuerClient, readIssuerClient } from '../../identity/issuerClient.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 
-import { isLoopback } from '../../config/httpsUrl.ts';
+import { isLoopback } from '../../config/environment.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 
 export interface Address {

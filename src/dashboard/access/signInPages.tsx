@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 
-import { CSRF_FIELD } from './crossSite.ts';
-import type { PageEnv } from './session.ts';
+import { CSRF_FIELD, type PageEnv } from './session.ts';
 
 export function CsrfField({ csrf }: { readonly csrf: string }) {
   return <input type="hidden" name={CSRF_FIELD} value={csrf} />;

@@ -5,8 +5,7 @@ import { errorText } from '@slipway/contract/codedError';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 
-import { type Environment, setting } from '../../config/environment.ts';
-import { isLoopback } from '../../config/httpsUrl.ts';
+import { type Environment, isLoopback, setting } from '../../config/environment.ts';
 import { readPayloadKeys } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';

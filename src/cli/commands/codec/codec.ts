@@ -6,7 +6,7 @@ import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 
-import { isLoopback } from '../../../config/httpsUrl.ts';
+import { isLoopback } from '../../../config/environment.ts';
 import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
 import { keySetting } from '../../../config/secretReference.ts';
 import { serve } from '../../../dashboard/listen.ts';

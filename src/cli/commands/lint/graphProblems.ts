@@ -3,11 +3,11 @@ import { basename, join, resolve } from 'node:path';
 
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 
+import { meantWord } from '../../../config/nearestWord.ts';
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { Project } from '../../../config/loadConfig.ts';
-import { meantWord } from '../../../config/nearestWord.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 

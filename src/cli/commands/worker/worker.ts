@@ -1,15 +1,14 @@
 import { errorText } from '@slipway/contract/codedError';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 
-import { readDashboardUrl } from '../../../config/httpsUrl.ts';
+import { readDashboardUrl } from '../../../config/environment.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
-import { measureExpiry } from '../../../metrics/credentialExpiry.ts';
 import { type MetricsExporter, metricsExporter } from '../../../metrics/exporter.ts';
-import { measureOn } from '../../../metrics/meter.ts';
+import { measureExpiry, measureOn } from '../../../metrics/meter.ts';
 import { observeTargets } from '../../../metrics/targets.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import { requireSearchAttributes } from '../../../temporal/client/searchAttributes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readDashboardUrl } from '../../src/config/httpsUrl.ts';
+import { readDashboardUrl } from '../../src/config/environment.ts';
 
 function read(text: string): string | undefined {
   return readDashboardUrl({ SLIPWAY_DASHBOARD_URL: text })?.origin;
