@@ -1,14 +1,10 @@
-import {
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type SignalDefinition, type UpdateDefinition } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { refuseStuck, startAgain } from './stuckTask.ts';
-import { isWorkerSilent, temporalError, unansweredRequest } from './temporalError.ts';
+import { isUntaken, temporalError, unansweredRequest } from './temporalError.ts';
 
 /** How long a worker may take to accept a person's message before it is sent as a signal, in milliseconds. */
 export const ASK_TIMEOUT_MS = 5_000;
@@ -47,9 +43,7 @@ export async function ask<T, Message>(
       });
       return ask(temporal, workflowId, { ...how, gone: () => neverReleased(workflowId) });
     }
-    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
-      throw refusal(error) ?? unansweredRequest(error, settings, MAY_HAPPEN);
-    }
+    if (!isUntaken(error)) throw refusal(error) ?? unansweredRequest(error, settings, MAY_HAPPEN);
   }
   await refuseStuck(temporal, workflowId);
   try {

@@ -8,11 +8,19 @@ import {
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  type WorkflowExecutionDescription,
 } from '@temporalio/client';
 
 import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
 import { askAgain } from './askAgain.ts';
-import { isTemporalSilent, isUnknownCall, temporalError, unreachable, withoutTls } from './temporalError.ts';
+import {
+  isGone,
+  isTemporalSilent,
+  isUnknownCall,
+  temporalError,
+  unreachable,
+  withoutTls,
+} from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 export interface TemporalConnection {
@@ -131,6 +139,16 @@ export function callOrNone<T>(
     if (!isExpected(error)) throw error;
   };
   return callTemporal<T | undefined>(temporal, () => calls().catch(orNone), withinMs);
+}
+
+/** A workflow as Temporal describes it; `undefined` if there is none (any longer). @param runId - default: the newest. */
+export function describeWorkflow(
+  temporal: Pick<TemporalConnection, 'client' | 'settings'>,
+  workflowId: string,
+  runId?: string,
+): Promise<WorkflowExecutionDescription | undefined> {
+  const describe = () => temporal.client.workflow.getHandle(workflowId, runId).describe();
+  return callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
 }
 
 /**

@@ -1,5 +1,10 @@
 import { status as GRPC } from '@grpc/grpc-js';
-import { isGrpcServiceError, NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  NamespaceNotFoundError,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -42,6 +47,11 @@ export function isOutOfTime(error: unknown): boolean {
 /** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.FAILED_PRECONDITION;
+}
+
+/** Whether no worker has accepted an update yet, perhaps because the machine is busy. */
+export function isUntaken(error: unknown): boolean {
+  return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
 }
 
 /** Whether the server does not know the call. */

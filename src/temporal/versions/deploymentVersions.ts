@@ -28,7 +28,7 @@ export async function describeRouting(temporal: TemporalConnection): Promise<Des
   const { workerDeploymentInfo: info, conflictToken } = described;
   const routing = info?.routingConfig;
   const ramping = routing?.rampingDeploymentVersion?.buildId ?? '';
-  const current = nonEmpty(routing?.currentDeploymentVersion?.buildId);
+  const current = routing?.currentDeploymentVersion?.buildId || undefined;
   const versions = (info?.versionSummaries ?? []).map((summary): RoutedVersion => ({
     buildId: summary.deploymentVersion?.buildId ?? '',
     // Servers call the current version draining if it was made current again.
@@ -114,10 +114,6 @@ interface Timestamp {
 function milliseconds(time: Timestamp | null | undefined): number | undefined {
   const seconds = Number(time?.seconds ?? 0);
   return seconds <= 0 ? undefined : seconds * 1_000 + Math.floor((time?.nanos ?? 0) / 1_000_000);
-}
-
-function nonEmpty(text: string | null | undefined): string | undefined {
-  return text == null || text === '' ? undefined : text;
 }
 
 /** How Temporal routes the work of a task queue to versions of its workers. */

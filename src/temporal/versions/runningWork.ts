@@ -1,7 +1,6 @@
 import { WORKFLOW_TYPES, type WorkflowName } from '../../messages/workflowTypes.ts';
-import { callOrNone, callTemporal, type TemporalConnection } from '../client/connection.ts';
+import { callTemporal, describeWorkflow, type TemporalConnection } from '../client/connection.ts';
 import { eachRunning } from '../client/listRunning.ts';
-import { isGone } from '../client/temporalError.ts';
 import { pinnedVersion } from '../client/workerPresence.ts';
 import { measureSinks, UninterruptedWorker } from '../createWorkers.ts';
 import { fetchHistory } from '../history/fetchHistories.ts';
@@ -22,8 +21,7 @@ export async function runningPinned(
 ): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
   for (const { workflowId, runId } of await running(temporal, types)) {
-    const describe = () => temporal.client.workflow.getHandle(workflowId, runId).describe();
-    const described = await callOrNone(temporal, isGone, describe);
+    const described = await describeWorkflow(temporal, workflowId, runId);
     // It has just ended.
     if (described === undefined) continue;
     found.push({ workflowId, runId, buildId: pinnedVersion(described) });

@@ -4,7 +4,6 @@ import {
   QueryNotRegisteredError,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
 
@@ -34,7 +33,7 @@ import {
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { callOrNone, type TemporalConnection } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
-import { isWorkerSilent, temporalError } from '../temporalError.ts';
+import { isUntaken, temporalError } from '../temporalError.ts';
 import { noWorker, requireWorker } from '../workerPresence.ts';
 
 export interface HookPlace {
@@ -92,7 +91,7 @@ export async function deliverEvents(
       }),
     );
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
+    if (isUntaken(error)) {
       const within = `within ${DELIVERY_TIMEOUT_MS / 1_000} s`;
       throw noWorker(settings, `no worker accepted the event ${within}`, error);
     }

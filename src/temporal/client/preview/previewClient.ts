@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import {
-  WithStartWorkflowOperation,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-  WorkflowUpdateStage,
-} from '@temporalio/client';
+import { WithStartWorkflowOperation, WorkflowUpdateStage } from '@temporalio/client';
 
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
@@ -33,12 +29,14 @@ import {
   type TemporalConnection,
   callTemporal,
   callOrNone,
+  describeWorkflow,
 } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { findStuckTask, remedyOf, stuckText } from '../stuckTask.ts';
 import {
   isGone,
   isTemporalSilent,
+  isUntaken,
   isWorkerSilent,
   temporalError,
   unansweredRequest,
@@ -84,7 +82,7 @@ export async function pushPreview(
     };
     return await client.withAbortSignal(signal, () => client.withDeadline(from + PUSH_TIMEOUT_MS, push));
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
+    if (isUntaken(error)) {
       const waitedS = Math.round((Date.now() - from) / 1_000);
       throw noWorker(settings, `the push was not queued within ${waitedS} s, and may still be`, error);
     }
@@ -190,7 +188,6 @@ export async function withStuckTasks(
 }
 
 export async function isHeld(temporal: TemporalConnection, target: PreviewSpec['target']): Promise<boolean> {
-  const describe = () => temporal.client.workflow.getHandle(previewWorkflowId(target)).describe();
-  const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  const found = await describeWorkflow(temporal, previewWorkflowId(target));
   return found?.status.name === 'RUNNING';
 }

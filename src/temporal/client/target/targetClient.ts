@@ -5,7 +5,6 @@ import {
   WithStartWorkflowOperation,
   WorkflowFailedError,
   WorkflowNotFoundError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
 
@@ -37,14 +36,19 @@ import {
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import { callOrNone, TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import {
+  callOrNone,
+  describeWorkflow,
+  TEMPORAL_ANSWERS_WITHIN_MS,
+  type TemporalConnection,
+} from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { findStuckTask, refuseStuck } from '../stuckTask.ts';
 import {
-  isGone,
   isOutOfTime,
   isSealed,
   isTemporalSilent,
+  isUntaken,
   isWorkerSilent,
   temporalError,
 } from '../temporalError.ts';
@@ -136,11 +140,6 @@ async function submitWhilePolled(
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
-}
-
-/** Whether no worker has accepted an update yet, perhaps because the machine is busy. */
-function isUntaken(error: unknown): boolean {
-  return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
 }
 
 /**
@@ -245,8 +244,7 @@ export async function viewTarget(
   workflowId: string,
 ): Promise<TargetView | undefined> {
   // Check first, because a query without a worker only times out and does not say why.
-  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
-  const found = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  const found = await describeWorkflow(temporal, workflowId);
   if (found === undefined) return undefined;
   await requireWorker(temporal);
   const view = await queryTarget(temporal, workflowId);
@@ -258,7 +256,7 @@ async function withEndedWork(temporal: TemporalConnection, view: TargetView): Pr
   const { state, running } = view;
   if (running === null) return view;
   const handle = temporal.client.workflow.getHandle(running.workflowId);
-  const found = await callOrNone(temporal, isGone, () => handle.describe());
+  const found = await describeWorkflow(temporal, running.workflowId);
   if (found?.status.name === 'RUNNING') return view;
   const now = new Date().toISOString();
   if (found === undefined) return { state: endUnstarted(state, running, now), running: null };
@@ -322,8 +320,6 @@ export interface ListedTarget {
   readonly name: string;
 }
 
-const DESCRIBE_TIMEOUT_MS = 10_000;
-
 /** The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late. */
 export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
   const found = await listRunning(temporal, WORKFLOW_TYPES.target, (run) => ({
@@ -338,8 +334,7 @@ export async function findTarget(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<ListedTarget | undefined> {
-  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
-  const found = await callOrNone(temporal, isGone, describe, DESCRIBE_TIMEOUT_MS);
+  const found = await describeWorkflow(temporal, workflowId);
   if (found?.type !== WORKFLOW_TYPES.target) return undefined;
   return { workflowId, name: targetNameOf(found) };
 }
