@@ -1,13 +1,10 @@
 import { type ArtifactStore, readKeptChecks } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
-import { removeSecrets } from '../../clients/removeSecrets.ts';
-import { knownSecrets } from '../../config/secretReference.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { onSlipwayError } from '../../domain/errors.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
-import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
-import { logEnd } from '../../inspection/deployment/revisionLog.ts';
+import { failedRevisionLines } from '../../inspection/deployment/revisionLog.ts';
 import { findRelease, type FoundRelease, wholeAnswers } from '../../inspection/release/findRelease.ts';
 import { configurationDifference } from '../../inspection/release/releaseDifference.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
@@ -87,14 +84,12 @@ async function failedLogOf(
   spec: TargetSpec,
   { result }: FoundRelease,
 ): Promise<ReleaseStory['failedLog']> {
-  if (result?.code !== 'SLIPWAY_REVISION_FAILED') return null;
-  const { deploymentId, revisionId } = result;
-  if (deploymentId === null || revisionId === null) return null;
-  return withControlPlane(context, spec, async (client) => {
-    const { lines } = await logEnd(client, { deploymentId, revisionId }, undefined, LOG_LINES);
-    const secrets = knownSecrets(spec, context.environment);
-    return lines.map(({ stage, message }) => `${stage.padEnd(6)} ${removeSecrets(message, secrets)}`);
-  }).catch(onSlipwayError(({ message }) => message));
+  if (result === null) return null;
+  const lines = await failedRevisionLines(context, spec, result, LOG_LINES).catch(
+    onSlipwayError(({ message }) => message),
+  );
+  if (typeof lines === 'string') return lines;
+  return lines?.map(({ stage, message }) => `${stage.padEnd(6)} ${message}`) ?? null;
 }
 
 async function changedSince(

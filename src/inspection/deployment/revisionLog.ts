@@ -4,8 +4,8 @@ import type { CallOptions } from '../../clients/service.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
-import { SlipwayError } from '../../domain/errors.ts';
-import type { Progress } from '../../domain/release/release.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
+import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { type Machine, withControlPlane } from './deploymentAccess.ts';
 
@@ -168,7 +168,7 @@ function isNotFound(error: unknown): boolean {
 
 const BUILD_LINES = 5;
 
-/** The newest lines of the build that a release waits for, without the secrets that this process knows. */
+/** The newest lines of the build that a release waits for, as {@link readLogEnd} reads them. */
 export async function newestBuildLines(
   machine: Machine,
   spec: TargetSpec,
@@ -180,15 +180,36 @@ export async function newestBuildLines(
     ({ step, status, restoring }) => step === 'deployed' && status === 'running' && !restoring,
   );
   if (!waits || deploymentId === null || revisionId === null) return [];
-  try {
-    const { lines } = await withControlPlane(machine, spec, (client) =>
-      logEnd(client, { deploymentId, revisionId }, 'build', BUILD_LINES, { signal }),
-    );
-    const secrets = knownSecrets(spec, machine.environment);
-    return lines.map(({ message }) => removeSecrets(message, secrets));
-  } catch (error) {
-    // The waiting step reports whether the control plane answers.
-    if (error instanceof SlipwayError) return [];
-    throw error;
-  }
+  const revision = { deploymentId, revisionId };
+  const read = readLogEnd(machine, spec, revision, 'build', BUILD_LINES, { signal });
+  // The waiting step reports whether the control plane answers.
+  const lines = await read.catch(onSlipwayError(() => []));
+  return lines.map(({ message }) => message);
+}
+
+/** The end of a failed revision's log, as {@link readLogEnd} reads it; `undefined` if no revision failed. */
+export async function failedRevisionLines(
+  machine: Machine,
+  spec: TargetSpec,
+  { code, deploymentId, revisionId }: Pick<ReleaseResult, 'code' | 'deploymentId' | 'revisionId'>,
+  count: number,
+): Promise<readonly LogLine[] | undefined> {
+  if (code !== 'SLIPWAY_REVISION_FAILED' || deploymentId === null || revisionId === null) return undefined;
+  return readLogEnd(machine, spec, { deploymentId, revisionId }, undefined, count);
+}
+
+/** The {@link logEnd} of a target's revision, without the secrets that this process knows: a build may log them. */
+async function readLogEnd(
+  machine: Machine,
+  spec: TargetSpec,
+  revision: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+  call?: CallOptions,
+): Promise<readonly LogLine[]> {
+  const { lines } = await withControlPlane(machine, spec, (client) =>
+    logEnd(client, revision, stage, count, call),
+  );
+  const secrets = knownSecrets(spec, machine.environment);
+  return lines.map((line) => ({ ...line, message: removeSecrets(line.message, secrets) }));
 }

@@ -2,8 +2,7 @@ import { removeSecrets } from '../../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
-import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
-import { logEnd, type LogLine } from '../../../inspection/deployment/revisionLog.ts';
+import { failedRevisionLines, type LogLine } from '../../../inspection/deployment/revisionLog.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
@@ -34,15 +33,13 @@ const LINES = 20;
 export async function printFailedRevision(
   context: CommandContext,
   { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
-  { code, deploymentId, revisionId }: ReleaseResult,
+  result: ReleaseResult,
 ): Promise<void> {
-  if (code !== 'SLIPWAY_REVISION_FAILED' || deploymentId === null || revisionId === null) return;
   const { output } = context;
+  const revisionId = result.revisionId ?? '';
   const command = `slipway logs ${target} --revision ${revisionId}`;
   try {
-    const { lines } = await withControlPlane(context, spec, (client) =>
-      logEnd(client, { deploymentId, revisionId }, undefined, LINES),
-    );
+    const lines = (await failedRevisionLines(context, spec, result, LINES)) ?? [];
     if (lines.length === 0) return;
     output.print(`The last lines of revision ${revisionId} (all of them: ${command}):`);
     lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
