@@ -12,14 +12,13 @@ import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
-import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/text.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/release.ts';
-import { chooseTargetSpec } from './target/targetAccess.ts';
+import { chooseTargetSpec, readDeployment } from './target/targetAccess.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const GOOD = 'greeter';
@@ -204,9 +203,7 @@ async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
     apiKey: { from: `file:${state.apiKeyFile}` },
     deployment: stage.deployment,
   };
-  const deployment = await withControlPlane(stage.context, target, (client) =>
-    findDeployment(client, target),
-  );
+  const deployment = await readDeployment(stage.context, target);
   if (deployment.active_revision_id !== servingRevisionId) {
     throw failed(
       `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,

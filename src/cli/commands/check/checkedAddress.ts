@@ -3,15 +3,10 @@ import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import type { Config } from '../../../config/configSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { serviceUrlProblem, type TargetSpec, tenantHeaders } from '../../../domain/target/targetSpec.ts';
-import {
-  agentKey,
-  findDeployment,
-  withControlPlane,
-} from '../../../inspection/deployment/deploymentAccess.ts';
+import { serviceUrlProblem, tenantHeaders } from '../../../domain/target/targetSpec.ts';
+import { agentKey } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
-import { retryBusy } from '../../retryBusy.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { chooseTargetSpec, readDeployment } from '../target/targetAccess.ts';
 
 export interface AgentAddress {
   readonly baseUrl: string;
@@ -37,8 +32,8 @@ export async function agentOf(
     throw new SlipwayError('SLIPWAY_USAGE', '--api-key is only for an agent at a URL', { hint });
   }
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const baseUrl = spec.agentUrl ?? (await deployedAt(context, spec));
-  if (baseUrl === null) {
+  const baseUrl = spec.agentUrl ?? (await readDeployment(context, spec)).source_config.custom_url;
+  if (baseUrl == null) {
     throw new SlipwayError(
       'SLIPWAY_NOT_SERVING',
       `the control plane knows no address of the agent of "${name}"`,
@@ -52,12 +47,6 @@ export async function agentOf(
     headers: tenantHeaders(spec),
     unauthorizedHint: key === undefined ? `set targets.${name}.agentApiKey, or agentOrigins` : undefined,
   };
-}
-
-async function deployedAt(context: CommandContext, spec: TargetSpec): Promise<string | null> {
-  const find = () => withControlPlane(context, spec, (client) => findDeployment(client, spec));
-  const deployment = await retryBusy(context, find);
-  return deployment.source_config.custom_url ?? null;
 }
 
 function agentAt({ environment }: CommandContext, url: string, apiKey: string | undefined): AgentAddress {

@@ -27,11 +27,7 @@ import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../domain/target/targetState.ts';
-import {
-  type Deployment,
-  findDeployment,
-  withControlPlane,
-} from '../../../inspection/deployment/deploymentAccess.ts';
+import type { Deployment } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
@@ -40,10 +36,9 @@ import { readDatasets } from '../../datasets/readDatasets.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { retryBusy } from '../../retryBusy.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { readLocalHold } from '../target/localHold.ts';
-import type { ChosenTarget } from '../target/targetAccess.ts';
+import { type ChosenTarget, readDeployment } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 
 export interface ReleasePlan {
@@ -230,8 +225,7 @@ function askDeployment(
   spec: TargetSpec,
   signal: AbortSignal,
 ): Promise<Deployment | null | SlipwayError> {
-  const find = () => withControlPlane(context, spec, (client) => findDeployment(client, spec));
-  return retryBusy(context, find, signal).catch(
+  return readDeployment(context, spec, signal).catch(
     onSlipwayError((error) => {
       // The control plane answered: it has no deployment of that name.
       const isMissing = error.code === 'SLIPWAY_NOT_FOUND' && !(error instanceof ServiceError);

@@ -3,7 +3,11 @@ import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import {
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 import { retryBusy } from '../../retryBusy.ts';
 
@@ -29,7 +33,7 @@ export async function chooseTargetSpec(
   const config = withPreviewOf(file, wanted);
   const [name] = chooseEntry(config, 'targets', wanted);
   const settings = releaseSettings(config, name);
-  const deployment = settings.target.deployment ?? (await deploymentName(context, settings));
+  const deployment = settings.target.deployment ?? (await readDeployment(context, settings.target)).name;
   const spec = { ...settings.target, deployment };
   return { name, settings, spec, workflowId: targetWorkflowId(spec) };
 }
@@ -44,7 +48,12 @@ export async function chooseTargetSpecs(
   return Promise.all(names.map((name) => chooseTargetSpec(context, config, name)));
 }
 
-async function deploymentName(context: CommandContext, { target }: ReleaseSettings): Promise<string> {
+/** A target's deployment. A busy control plane is asked again. @throws as {@link findDeployment}. */
+export function readDeployment(
+  context: CommandContext,
+  target: Parameters<typeof withControlPlane>[1] & Parameters<typeof findDeployment>[1],
+  signal?: AbortSignal,
+): Promise<Deployment> {
   const find = () => withControlPlane(context, target, (client) => findDeployment(client, target));
-  return (await retryBusy(context, find)).name;
+  return retryBusy(context, find, signal);
 }
