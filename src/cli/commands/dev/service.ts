@@ -157,12 +157,7 @@ function didNotStart(what: string, tail: string, logFile: string, cause?: unknow
 export type SupervisorEvent =
   | { readonly what: 'died'; readonly name: string; readonly restartInMs: number }
   | { readonly what: 'restarted'; readonly name: string }
-  | {
-      readonly what: 'not_restarted';
-      readonly name: string;
-      readonly error: unknown;
-      readonly restartInMs: number;
-    };
+  | { readonly what: 'not_restarted'; readonly name: string; readonly error: unknown };
 
 interface SupervisorOptions<S extends Service> {
   readonly name: string;
@@ -216,7 +211,7 @@ export async function supervise<S extends Service>(options: SupervisorOptions<S>
       } catch (error) {
         service = undefined;
         if (isStopping()) return;
-        onEvent({ what: 'not_restarted', name, error, restartInMs: delayMs });
+        onEvent({ what: 'not_restarted', name, error });
       }
     }
   };
