@@ -23,7 +23,6 @@ export async function readRequester(
   return { who, from: ci?.from ?? 'cli', reason: line === '' ? undefined : line };
 }
 
-/** What is known of a release's source. */
 export type Source = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref'>;
 
 /**

@@ -118,7 +118,6 @@ export const enoughApprovers = unless(tooFewApprovers, 'required');
 
 const FREEZES_MAX = 100;
 
-/** The name of an IANA time zone that Node supports. */
 export const TimeZone = Text.refine(isTimeZone, {
   message: 'expected an IANA time zone that exists, such as Europe/Berlin or UTC',
 }).describe('An IANA time zone: Europe/Berlin');

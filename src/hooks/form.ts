@@ -6,7 +6,6 @@ import { cutText, oneLine } from '../domain/bounds.ts';
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 import { type HookEvent, TITLE_MAX_BYTES } from '../domain/hooks/hookEvent.ts';
 
-/** A request to a hook. */
 export interface Received {
   /** The raw bytes, because the signature covers them. */
   readonly body: Uint8Array;
@@ -101,7 +100,6 @@ export function requireRecent(seconds: string, now: number): void {
   });
 }
 
-/** The error for a request that the product did not send. */
 export function forged(message: string): HookRefusal {
   return new HookRefusal(401, 'SLIPWAY_HOOK_FORGED', message, {
     hint: 'give the sender the secret that the hook names in slipway.yaml',
@@ -121,7 +119,6 @@ export class HookRefusal extends SlipwayError {
 
 type RefusalStatus = 400 | 401 | 404 | 408 | 413 | 503;
 
-/** The error for a payload that does not have the hook's form. */
 export function wrongPayload(message: string): HookRefusal {
   return new HookRefusal(400, 'SLIPWAY_HOOK_PAYLOAD', message, { hint: 'docs/hooks.md has the forms' });
 }

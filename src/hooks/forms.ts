@@ -93,7 +93,6 @@ const github: Form = {
   },
 };
 
-/** The event's title, and when it began. */
 function aboutOf(fields: object, event: string): { readonly title: string; readonly began?: string } {
   const [words, began] = ABOUT[event] ?? [['action'], ''];
   const texts = [...words, 'repository.full_name'].map((path) => fieldText(fields, path));

@@ -16,7 +16,6 @@ export const BODY_MAX_BYTES = 262_144;
 /** How long a body may take to arrive, in milliseconds. */
 const BODY_WITHIN_MS = 10_000;
 
-/** What the listener needs. */
 export interface HookOptions {
   readonly hooks: readonly ListeningHook[];
   readonly temporal: TemporalConnection;
@@ -29,7 +28,6 @@ export interface HookOptions {
   readonly now?: () => number;
 }
 
-/** How a request was answered. */
 export interface Answered {
   /** The name in the path. If the status is 404, no hook has it. */
   readonly hook: string;

@@ -17,7 +17,6 @@ export interface RequestSource {
   promotion(name: string): Promise<PromotionRequest>;
 }
 
-/** A rule, and whether it matches an event. */
 export interface RuleMatch {
   readonly rule: HookRule;
   readonly targets: readonly string[];
@@ -44,7 +43,6 @@ export function matchRules({ config, promotions }: ListeningHook, event: ReadEve
 /** The required value of a field: this text, number or boolean, or text that matches a regular expression. */
 type FieldPattern = string | number | boolean | { readonly matches: string };
 
-/** Selects the events of a rule. */
 export interface HookPattern {
   readonly status: HookEvent['status'] | 'any';
   /** By dot path into the event's fields. */

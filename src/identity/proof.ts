@@ -96,7 +96,6 @@ export async function newSigningKey(): Promise<{ readonly privateKey: JWK; reado
   return { privateKey: { ...(await exportJWK(privateKey)) }, nonce };
 }
 
-/** Whether a key, as JSON, is one that signs. */
 export function isSigningKey(key: JWK): Promise<boolean> {
   return importJWK(key, KEY_ALGORITHM).then(
     (imported) => 'type' in imported && imported.type === 'private',
@@ -104,7 +103,6 @@ export function isSigningKey(key: JWK): Promise<boolean> {
   );
 }
 
-/** A person's proof, made from their ID token and the key that it is bound to. */
 export async function personProof(
   token: string,
   privateKey: JWK,

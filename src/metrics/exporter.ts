@@ -5,7 +5,6 @@ import type { RuntimeOptions } from '@temporalio/worker';
 import { SlipwayError } from '../domain/errors.ts';
 import { BUCKETS } from './meter.ts';
 
-/** The exporter of metrics, as the SDK's runtime accepts it. */
 export type MetricsExporter = NonNullable<NonNullable<RuntimeOptions['telemetryOptions']>['metrics']>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,7 +53,6 @@ function otlpEndpoint(environment: Environment): { url: string; http: boolean } 
   return { url: http ? `${base.replace(/\/+$/, '')}/v1/metrics` : base, http };
 }
 
-/** The address at which a process serves its metrics. */
 interface MetricsAddress {
   readonly host: string;
   readonly port: number;

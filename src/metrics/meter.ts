@@ -46,7 +46,6 @@ function instrumentOf(meter: MetricMeter, name: string, { kind, help }: Metric):
   }
 }
 
-/** The buckets of all histograms, by name. */
 export const BUCKETS: Readonly<Record<string, number[]>> = Object.fromEntries(
   Object.entries<Metric>(METRICS).flatMap(([name, { buckets }]) =>
     buckets === undefined ? [] : [[name, [...buckets]]],

@@ -10,10 +10,8 @@ import { pause } from '../temporal/client/pause.ts';
 import { listTargets } from '../temporal/client/target/targetClient.ts';
 import { pollingWorkers } from '../temporal/client/workerPresence.ts';
 
-/** The interval between two rounds. */
 const EVERY_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
-/** How many targets to query at once. */
 const AT_ONCE = 4;
 
 /**
@@ -118,7 +116,6 @@ function reportTo(measure: Measure): (all: TargetFigures) => void {
   };
 }
 
-/** The gauges of one target. */
 type TargetFigures = readonly {
   readonly name: MetricName;
   readonly value: number;

@@ -23,7 +23,6 @@ export async function startTraces(environment: Environment, service: string): Pr
   };
 }
 
-/** Whether the environment requests traces. */
 export function isTraced(environment: Environment): boolean {
   const {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint = '',

@@ -44,7 +44,6 @@ export function sizeText(bytes: number): string {
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
-/** A cell: its text, or its text and its highlighting. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
 const GAP = '  ';

@@ -32,7 +32,6 @@ export class AccessRefusal extends SlipwayError {
   }
 }
 
-/** The error for a sign-in that did not succeed. */
 export function failed(message: string, hint = 'sign in again'): AccessRefusal {
   return new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', message, { hint, signIn: '/sign-in' });
 }

@@ -40,7 +40,6 @@ const SILENT_PAUSE_MS = 1_000;
 /** The time between two reads of a target that was terminated, in milliseconds. The next command starts it again. */
 const ENDED_PAUSE_MS = 2_000;
 
-/** What the page reads with. */
 export interface ReadContext extends Machine {
   readonly temporal: TemporalConnection;
 }

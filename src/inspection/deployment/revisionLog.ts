@@ -12,7 +12,6 @@ import { type Machine, withControlPlane } from './deploymentAccess.ts';
 /** The part of a revision's life that a line is from: its build or its agent. */
 export type LogStage = 'build' | 'deploy';
 
-/** One line of a revision's log. */
 export interface LogLine {
   readonly stage: string;
   readonly message: string;
@@ -93,7 +92,6 @@ function revisionUnknown(deploymentId: string, named: string, known: readonly st
   return notFound(deploymentId, `the deployment has no revision "${named}"`, known);
 }
 
-/** The error with the deployment's newest revisions. */
 function notFound(deploymentId: string, message: string, known: readonly string[]): SlipwayError {
   const hint = `its newest ones: ${known.slice(0, REVISIONS_SHOWN).join(', ')}`;
   return new SlipwayError('SLIPWAY_NOT_FOUND', message, { place: deploymentId, hint });

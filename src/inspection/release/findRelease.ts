@@ -25,7 +25,6 @@ interface NamedTarget {
   readonly workflowId: string;
 }
 
-/** Everything that is known about one release or rollback. */
 export interface FoundRelease {
   readonly target: string;
   readonly past: PastRelease;

@@ -9,7 +9,6 @@ import { type FieldDifference, fieldDifferences } from '../../domain/release/fie
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { FoundRelease } from './findRelease.ts';
 
-/** The differences between two releases. */
 export interface ReleaseDifference {
   readonly from: FoundRelease;
   readonly to: FoundRelease;

@@ -106,7 +106,6 @@ function notReached({ address }: Place, what: string, hint: string, cause: unkno
   return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, { place: address, hint, cause });
 }
 
-/** A server accepts connections, but answers nothing over TLS. */
 export function withoutTls(place: Place, cause: unknown): SlipwayError {
   const what = `Temporal at ${place.address} accepts connections, but does not answer over TLS`;
   const hint = 'check TEMPORAL_TLS_… or the profile of temporal.toml; TEMPORAL_API_KEY turns TLS on, too';

@@ -120,7 +120,6 @@ function milliseconds(time: Timestamp | null | undefined): number | undefined {
 export interface Routing {
   /** Gets new workflows and those that move between versions; `undefined` if unversioned workers do. */
   readonly current: string | undefined;
-  /** Whether a current version was ever set. */
   readonly wasEverCurrent: boolean;
   readonly ramping: { readonly buildId: string; readonly percentage: number } | undefined;
   /** Newest first. */

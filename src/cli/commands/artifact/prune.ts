@@ -144,7 +144,6 @@ function eventOf({ artifact: { digest, sizeBytes, putAt }, last, kept, state }: 
   return { artifact: digest, sizeBytes, putAt, last, state, kept };
 }
 
-/** An artifact, and whether it was removed. */
 export interface Pruned extends Retention {
   readonly state: 'kept' | 'removed' | 'would_go';
 }

@@ -113,7 +113,6 @@ export async function runCheckCommand(
   });
 }
 
-/** What asking each check needs. */
 interface Asking extends Pick<CommandContext, 'output'> {
   readonly agent: CheckedAgent;
   /** Where the rows of each check come from, by its name. */

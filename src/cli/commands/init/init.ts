@@ -239,7 +239,6 @@ function scalar(text: string): string {
   return stringify(text, { lineWidth: 0 }).trimEnd();
 }
 
-/** The values that the files are made from. */
 interface InitAnswers {
   readonly target: string;
   readonly controlPlane: string;

@@ -31,7 +31,6 @@ import { Story } from './story.ts';
 
 export interface RehearseOptions extends FileOptions {
   readonly days: number;
-  /** A file of injections. */
   readonly with?: string;
   readonly inject?: readonly string[];
 }

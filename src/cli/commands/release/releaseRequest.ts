@@ -56,7 +56,6 @@ export async function sourceFacts(
   return { ...source, notify };
 }
 
-/** The inputs of a request key. */
 export type RequestIdentity = Pick<
   ReleaseRequest,
   | 'artifact'

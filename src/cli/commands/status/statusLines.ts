@@ -105,7 +105,6 @@ function targetLines(
   ];
 }
 
-/** What runs, and what waits for that. */
 function workLines(
   { target, progress, whyNoProgress, call, buildLog }: TargetStatus,
   { state, running }: TargetView,

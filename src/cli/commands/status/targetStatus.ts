@@ -52,7 +52,6 @@ interface StatusQuestion {
   readonly last: number;
   /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;
-  /** The store with the records of targets. */
   readonly openStore: () => ArtifactStore;
 }
 

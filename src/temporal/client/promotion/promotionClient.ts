@@ -36,7 +36,6 @@ export interface PromotionStarted {
   readonly disposition: 'started' | 'joined';
 }
 
-/** Starts a promotion, or joins the running one with the same name. */
 export async function startPromotion(
   temporal: TemporalConnection,
   request: PromotionRequest,

@@ -61,7 +61,6 @@ export interface HoldTaken {
   readonly via: 'update' | 'signal';
 }
 
-/** The result of a rollback request. */
 export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'>, HoldTaken {}
 
 /** How long a worker may take to accept a release, in milliseconds. A busy worker is asked again. */

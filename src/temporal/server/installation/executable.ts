@@ -16,7 +16,6 @@ export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platfo
   return join(cacheDirectory(env, system), ...place);
 }
 
-/** Where Slipway keeps a version of the time-skipping test server. */
 export function cachedTestServerPath(env: NodeJS.ProcessEnv, version: string): string {
   return join(cacheDirectory(env, platform()), 'slipway', 'test-server', version, testServerFileName());
 }
