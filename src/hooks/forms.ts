@@ -19,10 +19,7 @@ import { fieldText } from './listeningHook.ts';
 const ALERTS_MAX = 500;
 
 /** Prometheus Alertmanager, `webhook_config`, version 4: it signs nothing, and sends an `Authorization` header. */
-const alertmanager: Form = {
-  authenticate: requireAuthorization,
-  read: readAlerts,
-};
+const alertmanager: Form = { authenticate: requireAuthorization, read: readAlerts };
 
 /**
  * Grafana Alerting's webhook, which has Alertmanager's form. It is signed if the contact point says so: with a time in the

@@ -41,11 +41,7 @@ export class Issuer {
     nonce = oidc.randomNonce(),
   ): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const configuration = await this.#discover();
-    const checks = {
-      state: oidc.randomState(),
-      nonce,
-      codeVerifier: oidc.randomPKCECodeVerifier(),
-    };
+    const checks = { state: oidc.randomState(), nonce, codeVerifier: oidc.randomPKCECodeVerifier() };
     const url = oidc.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
       scope: this.#settings.scope,

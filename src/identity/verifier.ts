@@ -175,10 +175,7 @@ async function verifyStatement(
 function personOf(payload: JWTPayload): Proved {
   const { iss: issuer = '', sub: subject = '' } = payload;
   const email = verifiedEmail(payload);
-  return {
-    who: email ?? subject,
-    proved: { issuer, subject, email },
-  };
+  return { who: email ?? subject, proved: { issuer, subject, email } };
 }
 
 /**
@@ -244,11 +241,7 @@ export function readTrust(environment: Environment): readonly Trusted[] {
   const gitlab = list(environment, 'SLIPWAY_OIDC_GITLAB_PROJECTS');
   if (gitlab.length > 0) {
     const of = setting(environment, 'SLIPWAY_OIDC_GITLAB_ISSUER') ?? GITLAB;
-    trusted.push({
-      kind: 'gitlab',
-      issuer: address('SLIPWAY_OIDC_GITLAB_ISSUER', of),
-      repositories: gitlab,
-    });
+    trusted.push({ kind: 'gitlab', issuer: address('SLIPWAY_OIDC_GITLAB_ISSUER', of), repositories: gitlab });
   }
   return trusted;
 }

@@ -67,10 +67,7 @@ async function serving(
     const last = past?.releases.find(({ endedAt }) => endedAt !== null);
     if (last === undefined) return {};
     const work = await findWork(temporal, `${targetId}/${last.releaseId}`);
-    return {
-      'serving-revision-id': last.servingRevisionId ?? '',
-      'agent-url': work?.result?.agentUrl ?? '',
-    };
+    return { 'serving-revision-id': last.servingRevisionId ?? '', 'agent-url': work?.result?.agentUrl ?? '' };
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     output.note(`what serves could not be read for the outputs of the step: ${error.message}`);

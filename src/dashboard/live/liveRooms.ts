@@ -174,9 +174,7 @@ function versionEvent(version: string): string {
 }
 
 function streamOf(body: string | ReadableStream<Uint8Array>): Response {
-  return new Response(body, {
-    headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },
-  });
+  return new Response(body, { headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } });
 }
 
 function sendChanged(room: Room, fragments: Fragments): void {

@@ -37,11 +37,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
         <ActionResult c={c} />
         <Story story={story} viewer={c.get('viewer')} now={Date.now()} />
       </>,
-      {
-        title: `${releaseId} on ${snapshot.name}`,
-        part: 'Targets',
-        live: isWhole(story) ? undefined : live,
-      },
+      { title: `${releaseId} on ${snapshot.name}`, part: 'Targets', live: isWhole(story) ? undefined : live },
     );
   });
 

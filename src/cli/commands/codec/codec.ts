@@ -84,10 +84,7 @@ const bytes = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base
 const PAYLOADS = z.object({
   payloads: z
     .array(
-      z.object({
-        metadata: z.record(z.string(), bytes).default({}),
-        data: bytes.default(new Uint8Array()),
-      }),
+      z.object({ metadata: z.record(z.string(), bytes).default({}), data: bytes.default(new Uint8Array()) }),
     )
     .default([]),
 });
