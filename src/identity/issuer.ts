@@ -33,12 +33,12 @@ export class Issuer {
 
   /**
    * Begins a sign-in. Returns the address for the browser, and what the browser has to keep.
-   * @param nonce - what the ID token is bound to. Default: a random one.
+   * @param nonce - what the ID token is bound to.
    * @throws openid-client's errors.
    */
   async begin(
     redirectUri: string,
-    nonce = oidc.randomNonce(),
+    nonce: string,
   ): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const configuration = await this.#discover();
     const checks = { state: oidc.randomState(), nonce, codeVerifier: oidc.randomPKCECodeVerifier() };

@@ -7,9 +7,8 @@ import { isRecord } from '../../domain/scalars.ts';
 import { isRefusal, Issuer, type SignedIn, type SignInChecks, whyNot } from '../../identity/issuer.ts';
 import { newSigningKey, personProof, putProof, verifiedEmail } from '../../identity/proof.ts';
 import { AccessRefusal, failed } from './accessRefusal.ts';
-import type { OidcSettings } from './accessSettings.ts';
+import { type OidcSettings, roleOf } from './accessSettings.ts';
 import { type Address, returnPath } from './address.ts';
-import { roleOf } from './roles.ts';
 import type { SealedCookies } from './sealedCookies.ts';
 import { type KeepProof, newSession, type PageEnv, type Session } from './session.ts';
 
