@@ -113,7 +113,7 @@ const COOKIE_MAX_BYTES = 4_096;
 const ATTRIBUTES_MAX_BYTES = 200;
 
 /** Stores the identity in a cookie of its own. If it is too large, approvals that require a proof are refused. */
-export function keepIdentity(
+function keepIdentity(
   c: Context<PageEnv>,
   cookies: SealedCookies,
   { csrf, ends }: Session,
