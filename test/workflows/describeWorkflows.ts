@@ -44,6 +44,9 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
         newTargetIn: (world, input, spelling) => open().newTargetIn(world, input, spelling),
         forget: (target) => open().forget(target),
         newServingTarget: (input) => open().newServingTarget(input),
+        get newReleasedTarget() {
+          return open().newReleasedTarget;
+        },
         close: () => open().close(),
       }),
     );

@@ -15,16 +15,17 @@ import { recoveryActivities } from '../../src/activities/target/recoveryActiviti
 import { watchActivities } from '../../src/activities/target/watchActivities.ts';
 import { track } from '../../src/activities/track.ts';
 import { memoryStore } from '../../src/artifact/memoryStore.ts';
+import { shortArtifact } from '../../src/domain/artifact/artifact.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
-import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
+import { addHistory, EMPTY_TARGET, type TargetState } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { askAgain } from '../../src/temporal/client/askAgain.ts';
 import { createClient } from '../../src/temporal/client/connection.ts';
 import { createWorkers, measureSinks, UninterruptedWorker } from '../../src/temporal/createWorkers.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
-import { GREETS } from './requests.ts';
+import { GREETS, identity } from './requests.ts';
 import { openSlowLine } from './slowLine.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
@@ -41,8 +42,12 @@ export interface Harness {
   forget(target: TargetUnderTest): void;
   /** A target that has continued as new, and serves one verified revision. */
   newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
+  /** A target that has released these artifacts, the last of which serves, and has continued as new; its revisions. */
+  newReleasedTarget<const A extends readonly string[]>(...artifacts: A): Promise<ReleasedTarget<A>>;
   close(): Promise<void>;
 }
+
+type ReleasedTarget<A extends readonly string[]> = readonly [TargetUnderTest, ...{ [K in keyof A]: string }];
 
 /** How workers run workflows. */
 export interface WorkerMode {
@@ -130,6 +135,54 @@ export async function openHarness(
       const known = [{ revisionId: good, verified: true, checks, at: '2026-01-01T00:00:00.000Z' }];
       const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
       return { target: add(world, { state, ...input }), good };
+    },
+    newReleasedTarget: async <const A extends readonly string[]>(...artifacts: A) => {
+      const world = newWorld();
+      const target = add(world, {});
+      world.controlPlane.addDeployment('agent');
+      const checks = world.keep([GREETS]);
+      const at = '2026-01-01T00:00:00.000Z';
+      let state: TargetState = EMPTY_TARGET;
+      for (const name of artifacts) {
+        const request = target.request(name);
+        const artifact = identity(name);
+        const revisionId = world.patchElsewhere(artifact);
+        world.bringUp(revisionId);
+        const release = `release-${state.nextNumber}`;
+        const replaced = state.activeRevisionId ?? undefined;
+        const upload = `uploads/${artifact}`;
+        state = addHistory(
+          {
+            ...state,
+            spec: request.target,
+            lastGood: request.target,
+            lastRequest: request,
+            nextNumber: state.nextNumber + 1,
+            known: [
+              ...state.known,
+              { revisionId, verified: true, artifact, release, replaced, upload, checks, at },
+            ],
+            activeRevisionId: revisionId,
+          },
+          {
+            releaseId: release,
+            kind: 'release',
+            artifact: shortArtifact(artifact),
+            commit: null,
+            outcome: 'released',
+            reason: '',
+            revisionId,
+            servingRevisionId: revisionId,
+            requestedBy: request.requestedBy,
+            requestKey: request.requestKey,
+            endedAt: at,
+            rollbackRequestIds: [],
+          },
+        );
+      }
+      target.startWith({ state });
+      await target.startOnly();
+      return [target, ...state.known.map(({ revisionId }) => revisionId)] as unknown as ReleasedTarget<A>;
     },
     close: async () => {
       for (const { world } of targets) world.close();

@@ -12,9 +12,7 @@ const SOON = { ...QUICK, serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 }
 
 describeWorkflows('the settings of a target in a restore', (harness) => {
   it('are the last that worked: a mistyped key does not reach a later rollback', async () => {
-    const target = harness.newTarget();
-    const { revisionId: good } = await target.release('a');
-    await target.release('b');
+    const [target, good] = await harness.newReleasedTarget('a', 'b');
     target.world.refusedKeys.add(WRONG_KEY.from);
     expect(await target.release(withTarget(target, 'c', { apiKey: WRONG_KEY }))).toMatchObject({
       outcome: 'failed',
@@ -36,9 +34,7 @@ describeWorkflows('the settings of a target in a restore', (harness) => {
   });
 
   it('are the newest if the key that worked is rejected, and are kept from then on', async () => {
-    const target = harness.newTarget();
-    const { revisionId: good } = await target.release('a');
-    await target.release('b');
+    const [target, good] = await harness.newReleasedTarget('a', 'b');
     const old = target.request('a').target.apiKey;
     target.world.refusedKeys.add(old.from);
     target.world.bad.add(identity('c'));
@@ -46,14 +42,12 @@ describeWorkflows('the settings of a target in a restore', (harness) => {
     const result = await target.release(withTarget(target, 'c', { apiKey: rotated }));
     expect(result.outcome).toBe('rolled_back');
     expect((await target.view()).state.lastGood?.apiKey).toEqual(rotated);
-    const { requestId } = await target.rollback({ to: good ?? '' });
+    const { requestId } = await target.rollback({ to: good });
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
   it('a mistyped agentUrl lets the release fail, and leaves the earlier revision', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    const { revisionId: newer } = await target.release('b');
+    const [target, , newer] = await harness.newReleasedTarget('a', 'b');
     target.world.deadAddresses.add(WRONG_URL);
     const result = await target.release({
       ...withTarget(target, 'c', { agentUrl: WRONG_URL }),

@@ -12,7 +12,7 @@ const NAMES_ROSE: Check = { ...GREETS, name: 'names rose', expect: { contains: '
 
 describeWorkflows('a restore with the revision’s own checks', (harness) => {
   it('does not run checks that are only for the new revision', async () => {
-    const { target, newer } = await twoReleases(harness.newTarget());
+    const [target, , newer] = await harness.newReleasedTarget('a', 'b');
     target.world.knownOnlyTo.set('lilac', new Set());
     const result = await target.release('c', { checks: [GREETS, NAMES_LILAC] });
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: newer, servingVerified: true });
@@ -21,7 +21,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('stops if the check fails that failed on the new revision: the provider is unavailable', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.providerIsAway = true;
     const result = await target.release('c');
     expect(result).toMatchObject({
@@ -42,7 +42,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('that stopped there does not count towards a quarantine', async () => {
-    const { target } = await twoReleases(harness.newTarget());
+    const [target] = await harness.newReleasedTarget('a', 'b');
     target.world.providerIsAway = true;
     for (const requestKey of ['once', 'twice', 'three times']) await target.release('c', { requestKey });
     const { state } = await target.idle();
@@ -83,7 +83,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('stops if a second revision fails the check of the first, and none loses its verification', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.bad.add(identity('a')).add(identity('b'));
     target.world.knownOnlyTo.set('rose', new Set());
     const result = await target.release('d', { checks: [NAMES_ROSE] });
@@ -96,7 +96,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('continues from a copy to an earlier release, and not to the original of the copy', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.controlPlane.redeployMakesRevision = true;
     const back = await target.rollback({ to: newer });
     const copy = (await target.ended(back.requestId)).servingRevisionId;
@@ -111,19 +111,16 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('tries at most five revisions', async () => {
-    const target = harness.newTarget();
-    const ids: (string | null)[] = [];
-    for (const artifact of ['a', 'b', 'c', 'd', 'e', 'f'])
-      ids.push((await target.release(artifact)).revisionId);
-    for (const revisionId of ids) target.world.broken.set(revisionId ?? '', 'DEPLOY_FAILED');
+    const [target, ...revisions] = await harness.newReleasedTarget('a', 'b', 'c', 'd', 'e', 'f');
+    for (const revisionId of revisions) target.world.broken.set(revisionId, 'DEPLOY_FAILED');
     target.world.bad.add(identity('g'));
     expect(await target.release('g')).toMatchObject({ outcome: 'rollback_failed' });
-    const tried = ids.slice(1).reverse();
+    const tried = revisions.slice(1).reverse();
     expect(target.world.redeployed).toEqual(tried.flatMap((revisionId) => [revisionId, revisionId]));
   });
 
   it('continues if another check fails twice, and marks that revision as unverified', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.bad.add(newer);
     target.world.knownOnlyTo.set('lilac', new Set());
     const result = await target.release('c', { checks: [NAMES_LILAC] });
@@ -169,7 +166,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('keeps the checks of a copy that a redeploy made', async () => {
-    const { target } = await twoReleases(harness.newTarget());
+    const [target] = await harness.newReleasedTarget('a', 'b');
     target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('c'));
     const { servingRevisionId: copy } = await target.release('c');
@@ -179,7 +176,7 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('whose checks cannot be read is deployed, stays verified, and reports it; it does not continue', async () => {
-    const { target, newer } = await twoReleases(harness.newTarget());
+    const [target, , newer] = await harness.newReleasedTarget('a', 'b');
     target.world.kept.clear();
     target.world.bad.add(identity('c'));
     const result = await target.release('c');
@@ -190,14 +187,13 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('of a revision that dies while it starts is tried once more', async () => {
-    const target = harness.newTarget();
-    const { revisionId: only } = await target.release('a');
+    const [target, only] = await harness.newReleasedTarget('a');
     target.world.bad.add(identity('b'));
     target.world.next(
       'awaitDeployed',
       (perform) => perform(),
       (perform, world) => {
-        world.end(only ?? '', 'DEPLOY_FAILED');
+        world.end(only, 'DEPLOY_FAILED');
         return perform();
       },
     );
@@ -207,16 +203,15 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('of a revision that dies each time ends after two tries', async () => {
-    const target = harness.newTarget();
-    const { revisionId: only } = await target.release('a');
+    const [target, only] = await harness.newReleasedTarget('a');
     target.world.bad.add(identity('b'));
-    target.world.broken.set(only ?? '', 'DEPLOY_FAILED');
+    target.world.broken.set(only, 'DEPLOY_FAILED');
     expect(await target.release('b')).toMatchObject({ outcome: 'rollback_failed' });
     expect(target.world.redeployed).toEqual([only, only]);
   });
 
   it('by a person, of one that serves and fails its checks, stays there, and needs a person', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.providerIsAway = true;
     const { requestId } = await target.rollback({ to: older });
     const row = await target.ended(requestId);
@@ -231,25 +226,16 @@ describeWorkflows('a restore with the revision’s own checks', (harness) => {
   });
 
   it('by a person while a release runs, of one that fails its checks, stays there too', async () => {
-    const { target, older, newer } = await twoReleases(harness.newTarget());
+    const [target, older, newer] = await harness.newReleasedTarget('a', 'b');
     target.world.slow.add(identity('c'));
     target.world.bad.add(older);
     const { releaseId } = await target.submit('c');
-    await target.world.called('awaitDeployed', 3);
+    await target.world.called('awaitDeployed');
     await target.rollback({ to: older });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'errored', servingRevisionId: older });
     expect(target.world.redeployed).not.toContain(newer);
   });
 });
-
-/** A target that has released two artifacts, the newer of which serves. */
-async function twoReleases(
-  target: TargetUnderTest,
-): Promise<{ target: TargetUnderTest; older: string; newer: string }> {
-  const older = await target.release('a');
-  const newer = await target.release('b');
-  return { target, older: older.revisionId ?? '', newer: newer.revisionId ?? '' };
-}
 
 /** A target that has released three artifacts, each under a check of its own. The revisions, oldest first. */
 async function threeReleases(target: TargetUnderTest): Promise<{ target: TargetUnderTest; ids: string[] }> {

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { answeredWithOldLatest, notTaken, refused } from '../faults.ts';
-import type { Harness } from '../harness.ts';
 import { abandoned } from '../moments.ts';
-import { GREETS, identity, tarball } from '../requests.ts';
+import { identity, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { Fault } from '../world.ts';
 
 describeWorkflows('a restore', (harness) => {
   it('continues with the next verified revision if the baseline cannot be deployed', async () => {
-    const { target, older, newer } = twoVerified(harness);
+    const [target, older, newer] = await harness.newReleasedTarget('x', 'y');
     target.world.broken.set(newer, 'DEPLOY_FAILED');
     target.world.bad.add(identity('b'));
     const result = await target.release('b');
@@ -23,10 +21,8 @@ describeWorkflows('a restore', (harness) => {
   it.each([[false], [true]])(
     'leaves what another tool restored during the soak (as a copy: %s), also from the baseline',
     async (redeployMakesRevision) => {
-      const { target, good } = harness.newServingTarget();
+      const [target, good, earlier, newer] = await harness.newReleasedTarget('x', 'a', 'b');
       target.world.controlPlane.redeployMakesRevision = redeployMakesRevision;
-      const earlier = (await target.release('a')).revisionId ?? '';
-      const newer = (await target.release('b')).revisionId ?? '';
       const { releaseId } = await target.submit('c', { soakMs: 1_000 });
       await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
       const restored = await target.world.redeployElsewhere(earlier);
@@ -41,7 +37,7 @@ describeWorkflows('a restore', (harness) => {
   );
 
   it('continues if a redeploy is rejected permanently', async () => {
-    const { target, older, newer } = twoVerified(harness);
+    const [target, older, newer] = await harness.newReleasedTarget('x', 'y');
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', refused('SLIPWAY_NOT_FOUND', 404));
     const result = await target.release('b');
@@ -50,7 +46,7 @@ describeWorkflows('a restore', (harness) => {
   });
 
   it('without a working revision ends rollback_failed, with the commands and without a key', async () => {
-    const { target, older, newer } = twoVerified(harness);
+    const [target, older, newer] = await harness.newReleasedTarget('x', 'y');
     target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
     target.world.bad.add(identity('b'));
     const result = await target.release('b');
@@ -72,7 +68,7 @@ describeWorkflows('a restore', (harness) => {
   });
 
   it('recommends no revision that has just failed its checks', async () => {
-    const { target, older, newer } = twoVerified(harness);
+    const [target, older, newer] = await harness.newReleasedTarget('x', 'y');
     target.world.bad.add(newer);
     target.world.broken.set(older, 'DEPLOY_FAILED').set(identity('b'), 'BUILD_FAILED');
     const result = await target.release('b');
@@ -209,7 +205,7 @@ describeWorkflows('a restore', (harness) => {
     });
 
     it('of a restore, which then restored an older one, is watched and countered too', async () => {
-      const { target, older, newer } = twoVerified(harness);
+      const [target, older, newer] = await harness.newReleasedTarget('x', 'y');
       target.world.slow.add(newer);
       target.world.bad.add(identity('b'));
       const givenUp = refused('SLIPWAY_STEP_TIMED_OUT');
@@ -238,23 +234,6 @@ describeWorkflows('a restore', (harness) => {
     });
   });
 });
-
-/** A target that serves the newer of two verified revisions. */
-function twoVerified(harness: Harness): { target: TargetUnderTest; older: string; newer: string } {
-  const { target, good: newer } = harness.newServingTarget();
-  const older = target.world.patchElsewhere('older');
-  target.world.end(older, 'DEPLOYED');
-  const at = '2026-01-01T00:00:00.000Z';
-  const checks = target.world.keep([GREETS]);
-  target.startWith({
-    state: {
-      ...EMPTY_TARGET,
-      known: [older, newer].map((revisionId) => ({ revisionId, verified: true, checks, at })),
-      activeRevisionId: newer,
-    },
-  });
-  return { target, older, newer };
-}
 
 /** The row of the first rollback in the target's history. */
 async function rollbackRow(target: TargetUnderTest) {

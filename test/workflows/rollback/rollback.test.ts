@@ -48,33 +48,29 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
   });
 
   it('by name goes back to that revision, and the one it left is restored only by name', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('b');
-    const third = await target.release('c');
+    const [target, good, second, third] = await harness.newReleasedTarget('x', 'b', 'c');
     const back = await target.rollback({ to: good });
     expect(await target.ended(back.requestId)).toMatchObject({ servingRevisionId: good });
     const { state } = await target.idle();
     expect(state.known).toMatchObject([
       { revisionId: good, verified: true },
-      { revisionId: second.revisionId, verified: true },
-      { revisionId: third.revisionId, verified: true, quarantined: true },
+      { revisionId: second, verified: true },
+      { revisionId: third, verified: true, quarantined: true },
     ]);
     // The oldest no longer works either: the one in between is restored, not the one that was rolled back from.
     target.world.broken.set(good, 'DEPLOY_FAILED');
     target.world.bad.add(identity('d'));
     const failed = await target.release('d', { overrideHold: true });
-    expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: second.revisionId });
-    const forward = await target.rollback({ to: third.revisionId ?? '' });
-    expect(await target.ended(forward.requestId)).toMatchObject({ servingRevisionId: third.revisionId });
-    expect(
-      (await target.idle()).state.known.find(({ revisionId }) => revisionId === third.revisionId),
-    ).toEqual(expect.not.objectContaining({ quarantined: true }));
+    expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: second });
+    const forward = await target.rollback({ to: third });
+    expect(await target.ended(forward.requestId)).toMatchObject({ servingRevisionId: third });
+    expect((await target.idle()).state.known.find(({ revisionId }) => revisionId === third)).toEqual(
+      expect.not.objectContaining({ quarantined: true }),
+    );
   });
 
   it('without a name goes back to what the release replaced, not to one that a person went back past', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
-    await target.release('c');
+    const [target, good] = await harness.newReleasedTarget('x', 'b', 'c');
     await target.ended((await target.rollback({ to: good })).requestId);
     await target.release('d', { overrideHold: true });
     expect(await target.rollback()).toMatchObject({ serves: { revisionId: good } });
@@ -86,19 +82,16 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
   });
 
   it('without an earlier revision ends failed and changes nothing', async () => {
-    const target = harness.newTarget();
-    const first = await target.release('a');
+    const [target, first] = await harness.newReleasedTarget('a');
     const { requestId } = await target.rollback();
     const row = await target.ended(requestId);
-    expect(row).toMatchObject({ outcome: 'failed', servingRevisionId: first.revisionId });
+    expect(row).toMatchObject({ outcome: 'failed', servingRevisionId: first });
     expect(row.reason).toContain('no earlier verified revision is known');
     expect(target.world.redeployed).toEqual([]);
   });
 
   it('while another rollback runs, to another revision runs next, without a name joins it', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('b');
-    await target.release('c');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'b', 'c');
     const gate = target.world.gate('redeployRevision');
     const first = await target.rollback({ to: good });
     await target.world.called('redeployRevision');
@@ -107,33 +100,30 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
       disposition: 'joined',
       requestId: first.requestId,
     });
-    const next = await target.rollback({ to: second.revisionId ?? '' });
+    const next = await target.rollback({ to: second });
     gate.open();
     expect(await target.ended(first.requestId)).toMatchObject({ servingRevisionId: good });
-    expect(await target.ended(next.requestId)).toMatchObject({ servingRevisionId: second.revisionId });
-    expect(target.world.redeployed).toEqual([good, second.revisionId]);
+    expect(await target.ended(next.requestId)).toMatchObject({ servingRevisionId: second });
+    expect(target.world.redeployed).toEqual([good, second]);
   });
 
   it('whose revision cannot be deployed continues with an earlier one', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('b');
-    await target.release('c');
-    target.world.broken.set(second.revisionId ?? '', 'DEPLOY_FAILED');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'b', 'c');
+    target.world.broken.set(second, 'DEPLOY_FAILED');
     const { requestId } = await target.rollback();
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect(target.world.redeployed).toEqual([second.revisionId, second.revisionId, good]);
+    expect(target.world.redeployed).toEqual([second, second, good]);
   });
 
   it('that cannot restore anything ends rollback_failed with instructions, and does not claim that anything serves', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('b');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'b');
     target.world.broken.set(good, 'DEPLOY_FAILED');
     const { requestId } = await target.rollback();
     const row = await target.ended(requestId);
     const result = await target.result(row.releaseId);
     expect(result).toMatchObject({
       outcome: 'rollback_failed',
-      servingRevisionId: second.revisionId,
+      servingRevisionId: second,
       servingVerified: true,
     });
     expect(result.instructions).toContain('curl -X POST');
@@ -145,18 +135,16 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
   });
 
   it('to a named revision that fails does not tell the person to restore what they leave', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('b');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'b');
     target.world.broken.set(good, 'DEPLOY_FAILED');
     const row = await target.ended((await target.rollback({ to: good })).requestId);
-    expect(row).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second.revisionId });
+    expect(row).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second });
     const { instructions } = await target.result(row.releaseId);
     expect(instructions).toContain(`Restore revision ${good}, which failed before`);
   });
 
   it('that cannot even read the deployment ends rollback_failed, Failed in Temporal, and the next release does not join', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
+    const [target, good] = await harness.newReleasedTarget('x', 'b');
     target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     const { requestId } = await target.rollback({ to: good });
     const row = await target.ended(requestId);
@@ -176,8 +164,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
   });
 
   it('is not interrupted by a cancellation', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
+    const [target, good] = await harness.newReleasedTarget('x', 'b');
     const gate = target.world.gate('redeployRevision');
     const { requestId } = await target.rollback();
     await target.world.called('redeployRevision');

@@ -9,14 +9,13 @@ describeWorkflows(
   'a manual rollback without a name leaves the revision that served at the request',
   (harness) => {
     it('while a release uploads: the release is aborted, and the revision before the serving one is restored', async () => {
-      const { target, good } = harness.newServingTarget();
-      const bad = await target.release('a');
+      const [target, good, bad] = await harness.newReleasedTarget('x', 'a');
       const { releaseId, gate } = await heldIn('uploadArtifact', target);
       const answer = await target.rollback({ reason: 'errors' });
       expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
       expect(await target.result(releaseId)).toMatchObject({
         outcome: 'aborted',
-        servingRevisionId: bad.revisionId,
+        servingRevisionId: bad,
       });
       gate.open();
       expect(await target.ended(answer.requestId)).toMatchObject({
@@ -29,9 +28,7 @@ describeWorkflows(
     });
 
     it('while a release waits, after another tool has restored that one: it is left, although the release knew another', async () => {
-      const { target, good } = harness.newServingTarget();
-      const bad = (await target.release('a')).revisionId ?? '';
-      await target.release('b');
+      const [target, good, bad] = await harness.newReleasedTarget('x', 'a', 'b');
       const approval = { required: 1, withinMs: 3_600_000 };
       const releaseId = await waitingFor('approval', target, 'c', { approval });
       target.world.bringUp(bad);
@@ -43,10 +40,8 @@ describeWorkflows(
     });
 
     it('while a release deploys: neither it nor what served is restored', async () => {
-      const { target, good } = harness.newServingTarget();
-      const bad = await target.release('a');
+      const [target, good, serving] = await harness.newReleasedTarget('x', 'a');
       const releaseId = await polling(target);
-      const serving = bad.revisionId ?? '';
       const { requestId } = await target.rollback({ serving });
       expect(await target.result(releaseId)).toMatchObject({
         outcome: 'rolled_back',
@@ -58,8 +53,7 @@ describeWorkflows(
     });
 
     it('that a running release has just replaced: the release continues, and never restores it', async () => {
-      const { target, good } = harness.newServingTarget();
-      const serving = (await target.release('a')).revisionId ?? '';
+      const [target, good, serving] = await harness.newReleasedTarget('x', 'a');
       const { releaseId, gate } = await heldIn('runCheck', target);
       const answer = await target.rollback({ serving });
       expect(answer).toMatchObject({ disposition: 'done' });
@@ -87,8 +81,7 @@ describeWorkflows(
     });
 
     it('never goes to one that a person left on the control plane, neither after nor during the next release', async () => {
-      const { target, good } = harness.newServingTarget();
-      const bad = (await target.release('a')).revisionId ?? '';
+      const [target, good, bad] = await harness.newReleasedTarget('x', 'a');
       target.world.bringUp(good);
       const { releaseId, gate } = await heldIn('runCheck', target);
       await target.rollback({ serving: target.world.active ?? '', hold: false });
@@ -104,9 +97,7 @@ describeWorkflows(
     });
 
     it('remembers what a person left on the control plane before it', async () => {
-      const { target, good } = harness.newServingTarget();
-      const serving = (await target.release('a')).revisionId ?? '';
-      const bad = (await target.release('b')).revisionId ?? '';
+      const [target, good, serving, bad] = await harness.newReleasedTarget('x', 'a', 'b');
       target.world.bringUp(serving);
       const { requestId } = await target.rollback({ serving });
       expect((await target.ended(requestId)).servingRevisionId).toBe(good);
@@ -114,8 +105,7 @@ describeWorkflows(
     });
 
     it('by signal: during a restore, and right after one, changes nothing', async () => {
-      const { target, good } = harness.newServingTarget();
-      const first = (await target.release('a')).revisionId;
+      const [target, good, first] = await harness.newReleasedTarget('x', 'a');
       target.world.bad.add(identity('b'));
       const gate = target.world.gate('runCheck');
       target.world.next('runCheck');
@@ -137,22 +127,20 @@ describeWorkflows(
     });
 
     it('and if a redeploy makes a copy, a second one goes to an earlier release, not to the original of the copy', async () => {
-      const { target, good } = harness.newServingTarget();
+      const [target, good, first, second] = await harness.newReleasedTarget('x', 'a', 'b');
       target.world.controlPlane.redeployMakesRevision = true;
-      const first = await target.release('a');
-      const second = await target.release('b');
-      const back = await target.rollback({ serving: second.revisionId ?? '' });
+      const back = await target.rollback({ serving: second });
       const copy = (await target.ended(back.requestId)).servingRevisionId ?? '';
       expect((await target.view()).state.known.at(-1)).toMatchObject({
         revisionId: copy,
-        copyOf: first.revisionId,
-        release: first.releaseId,
+        copyOf: first,
+        release: 'release-2',
       });
       const again = await target.rollback({ serving: copy });
       expect(again).toMatchObject({ serves: { revisionId: good } });
       await target.ended(again.requestId);
-      expect(target.world.redeployed).toEqual([first.revisionId, good]);
-      expect(left(await target.idle())).toEqual([first.revisionId, second.revisionId, copy]);
+      expect(target.world.redeployed).toEqual([first, good]);
+      expect(left(await target.idle())).toEqual([first, second, copy]);
     });
 
     it.each([
@@ -161,31 +149,26 @@ describeWorkflows(
     ])(
       'and if another tool has restored a copy, goes %s to an earlier release than the copy’s',
       async (_, isLater) => {
-        const { target, good } = harness.newServingTarget();
+        const [target, good, first, bad] = await harness.newReleasedTarget('x', 'a', 'b');
         target.world.controlPlane.redeployMakesRevision = true;
-        const first = await target.release('a');
-        const bad = await target.release('b');
-        const copy = await target.world.redeployElsewhere(first.revisionId ?? '');
+        const copy = await target.world.redeployElsewhere(first);
         if (isLater) {
           const next = await target.release('c');
           expect(next.baseline).toEqual({ revisionId: copy, verified: true });
           const { serves } = await target.rollback({ serving: next.revisionId ?? '' });
-          expect(serves).toMatchObject({ revisionId: copy, release: first.releaseId });
+          expect(serves).toMatchObject({ revisionId: copy, release: 'release-2' });
         }
         const { state } = await target.idle();
         const serving = isLater ? (state.activeRevisionId ?? '') : copy;
         const { requestId, serves } = await target.rollback({ serving });
         expect(serves).toMatchObject({ revisionId: good });
         await target.ended(requestId);
-        expect(left(await target.idle())).toEqual(
-          expect.arrayContaining([first.revisionId, bad.revisionId, serving]),
-        );
+        expect(left(await target.idle())).toEqual(expect.arrayContaining([first, bad, serving]));
       },
     );
 
     it('and no later release restores it, even if there is no other revision: it reports that', async () => {
-      const target = harness.newTarget();
-      const only = (await target.release('a')).revisionId ?? '';
+      const [target, only] = await harness.newReleasedTarget('a');
       const { requestId } = await target.rollback({ serving: only });
       expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
       target.world.bad.add(identity('b'));
@@ -199,8 +182,7 @@ describeWorkflows(
     it.each(['update', 'signal'] as const)(
       'and a hold that a person sets by %s meanwhile stays if it changes nothing',
       async (way) => {
-        const target = harness.newTarget();
-        const only = (await target.release('a')).revisionId ?? '';
+        const [target, only] = await harness.newReleasedTarget('a');
         const gate = target.world.gate('findDeployment');
         const looks = target.world.count('findDeployment');
         const { requestId } = await target.rollback({ serving: only });
@@ -215,8 +197,7 @@ describeWorkflows(
     );
 
     it('and the running release does not restore it, even if there is no other revision', async () => {
-      const target = harness.newTarget();
-      const only = (await target.release('a')).revisionId ?? '';
+      const [target, only] = await harness.newReleasedTarget('a');
       const releaseId = await polling(target);
       const { requestId } = await target.rollback({ serving: only });
       const result = await target.result(releaseId);
@@ -227,8 +208,7 @@ describeWorkflows(
     });
 
     it('and a release that restores it at that moment does not try it again', async () => {
-      const { target, good } = harness.newServingTarget();
-      const serving = (await target.release('a')).revisionId ?? '';
+      const [target, good, serving] = await harness.newReleasedTarget('x', 'a');
       target.world.broken.set(serving, 'DEPLOY_FAILED');
       const releaseId = await polling(target);
       target.world.end(target.world.latest ?? '', 'BUILD_FAILED');

@@ -5,38 +5,33 @@ import { heldIn, waitingFor } from '../moments.ts';
 
 describeWorkflows('a manual rollback to a named revision', (harness) => {
   it('that cannot be deployed reports that it was not reached, and what serves instead', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('a');
-    await target.release('b');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'a', 'b');
     target.world.broken.set(good, 'DEPLOY_FAILED');
     const { requestId } = await target.rollback({ to: good });
     const row = await target.ended(requestId);
     expect(row).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_REVISION_NOT_REACHED' });
     expect(row.reason).toContain(`revision ${good} was not reached`);
-    expect(row.servingRevisionId).toBe(second.revisionId);
+    expect(row.servingRevisionId).toBe(second);
     expect((await target.idle()).state.hold).not.toBeNull();
   });
 
   it('that cannot be deployed reports it, too, if the one that serves instead fails its checks', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('a');
-    await target.release('b');
+    const [target, good, second] = await harness.newReleasedTarget('x', 'a', 'b');
     target.world.broken.set(good, 'DEPLOY_FAILED');
     target.world.providerIsAway = true;
     const { requestId } = await target.rollback({ to: good });
     const row = await target.ended(requestId);
-    expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: second.revisionId });
+    expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: second });
     expect(row.reason).toContain(`revision ${good} was not reached`);
-    expect(row.reason).toContain(`revision ${second.revisionId ?? ''} is restored and serves, but failed`);
+    expect(row.reason).toContain(`revision ${second} is restored and serves, but failed`);
   });
 
   it('while a release waits that recorded it as its baseline, which another tool has replaced: it is restored', async () => {
-    const { target, good } = harness.newServingTarget();
-    const { revisionId } = await target.release('a');
+    const [target, good, revisionId] = await harness.newReleasedTarget('x', 'a');
     const approval = { required: 1, withinMs: 3_600_000 };
     await waitingFor('approval', target, 'b', { approval });
     target.world.bringUp(good);
-    const { requestId, serves } = await target.rollback({ to: revisionId ?? '' });
+    const { requestId, serves } = await target.rollback({ to: revisionId });
     expect(serves).toMatchObject({ revisionId });
     expect(await target.ended(requestId)).toMatchObject({ kind: 'rollback', servingRevisionId: revisionId });
     expect(target.world.active).toBe(revisionId);
@@ -64,13 +59,11 @@ describeWorkflows('a manual rollback to a named revision', (harness) => {
       'no revision',
     ],
   ])('that is %s is rejected before anything is held or stopped', async (_, to, because) => {
-    const { target } = harness.newServingTarget();
-    const first = await target.release('a');
+    const [target, , first] = await harness.newReleasedTarget('x', 'a');
     const { releaseId, gate } = await heldIn('uploadArtifact', target);
     const refused: unknown = await target.rollback({ to }).catch((error: unknown) => (error as Error).cause);
     expect(refused).toMatchObject({ message: expect.stringContaining(because) });
-    if (to.length < 36)
-      expect(refused).toMatchObject({ message: expect.stringContaining(first.revisionId ?? '') });
+    if (to.length < 36) expect(refused).toMatchObject({ message: expect.stringContaining(first) });
     await target.signal('rollback', { to });
     const { state } = await target.viewOnce((view) => view.state.ignored.length === 1);
     expect(state.ignored[0]).toMatchObject({ message: 'rollback' });

@@ -173,9 +173,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
   });
 
   it.each(['signal', 'update'] as const)('canceled, still accepts a rollback by %s', async (way) => {
-    const target = harness.newTarget();
-    const { revisionId: good } = await target.release('a');
-    const { revisionId: left } = await target.release('b');
+    const [target, good, left] = await harness.newReleasedTarget('a', 'b');
     await target.handle.cancel();
     await target.viewOnce(({ state }) => state.ignored.length > 0);
     const message = { ...BO, serving: left };
