@@ -42,8 +42,10 @@ export interface Harness {
   forget(target: TargetUnderTest): void;
   /** A target that has continued as new, and serves one verified revision. */
   newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
-  /** A target that has released these artifacts, the last of which serves, and has continued as new; its revisions. */
-  newReleasedTarget<const A extends readonly string[]>(...artifacts: A): Promise<ReleasedTarget<A>>;
+  /** A target that has just released these artifacts, and then continued as new; its revisions. The last one serves. */
+  readonly newReleasedTarget: <const A extends readonly string[]>(
+    ...artifacts: A
+  ) => Promise<ReleasedTarget<A>>;
   close(): Promise<void>;
 }
 
@@ -57,8 +59,6 @@ export interface WorkerMode {
   readonly workers?: number;
   /** How late the server gets what the workers send, in milliseconds. Default: at once. */
   readonly delayMs?: number;
-  /** Whether workflows run in the process's main thread. Their own thread costs CPU time, most of all at its start. */
-  readonly debugMode?: boolean;
 }
 
 /** Starts workers on their own task queue. */
@@ -76,8 +76,7 @@ export async function openHarness(
     readonly slots?: number;
   },
 ): Promise<Harness> {
-  const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
-  const { debugMode = false, delayMs } = options;
+  const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld, delayMs } = options;
   installRuntime();
   const clientConnection = await Connection.connect({ address });
   const client = createClient(clientConnection, 'default', { identity: IDENTITY });
@@ -101,7 +100,6 @@ export async function openHarness(
             },
           }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
-      debugMode,
       interceptors: { client: { workflow: [askAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
@@ -136,12 +134,12 @@ export async function openHarness(
       const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
       return { target: add(world, { state, ...input }), good };
     },
-    newReleasedTarget: async <const A extends readonly string[]>(...artifacts: A) => {
+    newReleasedTarget: (async (...artifacts: readonly string[]) => {
       const world = newWorld();
       const target = add(world, {});
       world.controlPlane.addDeployment('agent');
       const checks = world.keep([GREETS]);
-      const at = '2026-01-01T00:00:00.000Z';
+      const [commit, at] = ['c0ffee1', new Date().toISOString()];
       let state: TargetState = EMPTY_TARGET;
       for (const name of artifacts) {
         const request = target.request(name);
@@ -160,7 +158,7 @@ export async function openHarness(
             nextNumber: state.nextNumber + 1,
             known: [
               ...state.known,
-              { revisionId, verified: true, artifact, release, replaced, upload, checks, at },
+              { revisionId, verified: true, artifact, release, commit, replaced, upload, checks, at },
             ],
             activeRevisionId: revisionId,
           },
@@ -168,7 +166,7 @@ export async function openHarness(
             releaseId: release,
             kind: 'release',
             artifact: shortArtifact(artifact),
-            commit: null,
+            commit,
             outcome: 'released',
             reason: '',
             revisionId,
@@ -182,8 +180,9 @@ export async function openHarness(
       }
       target.startWith({ state });
       await target.startOnly();
-      return [target, ...state.known.map(({ revisionId }) => revisionId)] as unknown as ReleasedTarget<A>;
-    },
+      await target.idle();
+      return [target, ...state.known.map(({ revisionId }) => revisionId)];
+    }) as Harness['newReleasedTarget'],
     close: async () => {
       for (const { world } of targets) world.close();
       for (const worker of all) worker.shutdown();

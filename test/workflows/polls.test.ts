@@ -11,7 +11,7 @@ describe('a worker whose slots are all occupied by waits', () => {
   let harness: Harness;
 
   beforeAll(async () => {
-    ({ harness } = await openOwnHarness({ slots: SLOTS, debugMode: true }));
+    ({ harness } = await openOwnHarness({ slots: SLOTS }));
   });
 
   afterAll(async () => {

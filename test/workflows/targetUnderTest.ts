@@ -45,6 +45,8 @@ const PLACES = { first: 0, middle: 0.5, last: 1 };
 export class TargetUnderTest {
   readonly world: World;
   readonly workflowId: string;
+  /** Whether it was started without a message. */
+  isStarted = false;
   readonly #client: Client;
   readonly #taskQueue: string;
   #input: TargetInput;
@@ -107,6 +109,7 @@ export class TargetUnderTest {
 
   /** Starts the target without a message. */
   async startOnly(): Promise<void> {
+    this.isStarted = true;
     await this.#client.workflow.start('target', {
       workflowId: this.workflowId,
       taskQueue: this.#taskQueue,
@@ -314,7 +317,8 @@ export class TargetUnderTest {
         workflowExecution: { workflowId: this.workflowId, runId },
       });
     }
-    while ((await this.runs()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    // It takes the server about ten seconds.
+    while ((await this.runs()).length > 0) await new Promise((resolve) => setTimeout(resolve, 250));
   }
 
   /** The histories of all runs, whether they continued an earlier one or not. */

@@ -86,9 +86,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   },
   'while a rollback runs': {
     reach: async (harness) => {
-      const { target, good } = harness.newServingTarget();
-      await target.release('b');
-      await target.idle();
+      const [target, good] = await harness.newReleasedTarget('x', 'b');
       target.world.gate('redeployRevision');
       await target.rollback({ ...BO, to: good });
       await target.world.called('redeployRevision');
@@ -101,7 +99,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
 
 describeWorkflows('a message to a release or a rollback', (harness) => {
   it.each(Object.entries(MOMENTS))(
-    '%s: at the wrong moment it is rejected, or recorded, with the reason',
+    '%s: at the wrong moment, or of an unknown name, it is rejected, or recorded, with the reason',
     async (_moment, { reach, refuses }) => {
       const { target, releaseId } = await reach(harness);
       const before = (await target.progressOnce(releaseId, () => true)).interventions.length;
@@ -124,7 +122,12 @@ describeWorkflows('a message to a release or a rollback', (harness) => {
       expect(new Set(recorded.map((row) => JSON.stringify(row)))).toEqual(
         new Set(refused.map(([kind, why]) => JSON.stringify([kind, BO, false, why]))),
       );
+      await target.child(releaseId).signal('aprove', BO);
       await endNow(target, releaseId);
+      const { interventions: all } = await target.result(releaseId);
+      expect(all.filter(({ kind }) => kind === 'unknown')).toMatchObject([
+        { taken: false, note: 'aprove: there is no message of this name' },
+      ]);
     },
   );
 
@@ -150,22 +153,6 @@ describeWorkflows('a message to a release or a rollback', (harness) => {
       { kind, taken: true, by: { who, from, reason }, at: expect.stringMatching(/^\d{4}-/) as string },
     ]);
   });
-
-  it.each(['while it polls', 'while it waits for approval', 'while a rollback runs'])(
-    '%s: a signal with an unknown name is recorded under that name',
-    async (moment) => {
-      const { target, releaseId } = await MOMENTS[moment]!.reach(harness);
-      await target.child(releaseId).signal('aprove', BO);
-      if (moment === 'while it waits for approval') {
-        await target.progressOnce(releaseId, ({ interventions }) => interventions.length > 0);
-      }
-      await endNow(target, releaseId);
-      const { interventions } = await target.result(releaseId);
-      expect(interventions.filter(({ kind }) => kind === 'unknown')).toMatchObject([
-        { taken: false, note: 'aprove: there is no message of this name' },
-      ]);
-    },
-  );
 
   it('on an idle target every message to a release is recorded as sent to none', async () => {
     const { target } = harness.newServingTarget();
@@ -224,10 +211,9 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
   ],
   'on hold after a rollback': [
     async (harness) => {
-      const { target, good } = harness.newServingTarget();
-      await target.release('b');
+      const [target, good] = await harness.newReleasedTarget('x', 'b');
       await target.rollback({ ...BO, to: good });
-      await target.viewOnce(({ state, running }) => running === null && state.history.length === 2);
+      await target.viewOnce(({ state, running }) => running === null && state.history.length === 3);
       return { target, releaseId: '' };
     },
     [

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { type Harness, replayFailures } from '../harness.ts';
 import { openProjectHarness } from '../projectHarness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -8,12 +7,11 @@ import { type HookOptions, HooksUnderTest, type HookUnderTest } from './hooksUnd
 
 /** What tests of hooks use. */
 export interface HookWorld {
-  readonly harness: Pick<Harness, 'newServingTarget'>;
+  readonly harness: Pick<Harness, 'newServingTarget' | 'newReleasedTarget'>;
   readonly hooks: { make(options: HookOptions): HookUnderTest };
   /** A target on which b was released after what served, and a hook with one rule for it. */
   readonly released: (
     rule: string,
-    changes?: Partial<ReleaseRequest>,
   ) => Promise<{ readonly target: TargetUnderTest; readonly good: string; readonly hook: HookUnderTest }>;
 }
 
@@ -36,12 +34,15 @@ export function describeHooks(name: string, tests: (world: HookWorld) => void): 
 
     describe.concurrent('tests', () => {
       tests({
-        harness: { newServingTarget: (input) => harness.newServingTarget(input) },
+        harness: {
+          newServingTarget: (input) => harness.newServingTarget(input),
+          get newReleasedTarget() {
+            return harness.newReleasedTarget;
+          },
+        },
         hooks: { make: (options) => hooks.make(options) },
-        released: async (rule, changes) => {
-          const { target, good } = harness.newServingTarget();
-          await target.release('b', changes);
-          await target.idle();
+        released: async (rule) => {
+          const [target, good] = await harness.newReleasedTarget('x', 'b');
           return { target, good, hook: hooks.make({ target, rules: `      - ${rule}` }) };
         },
       });

@@ -101,7 +101,7 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
       note: 'rejected by bo (seen on the dashboard)',
     });
     for (const { state } of [await target.idle(), await late.target.idle()])
-      expect(state.history).toHaveLength(1);
+      expect(state.history.map(({ kind }) => kind)).not.toContain('rollback');
   });
 
   test('releases, with the event as the requester', async () => {
@@ -142,9 +142,8 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
   });
 
   test('starts a promotion, or joins the running one', async () => {
-    const { target: canary } = harness.newServingTarget();
+    const [canary] = await harness.newReleasedTarget('b');
     const { target } = harness.newServingTarget();
-    await canary.release('b');
     const promotion = promotionRequest(canary, target, { soakMs: HOUR_MS });
     const rules = `      - { name: next, do: promotion, promotion: to-production }`;
     const hook = hooks.make({ target, rules, requests: { promotion } });
@@ -160,8 +159,7 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
   });
 
   test('is not ended by a cancellation', async () => {
-    const { target } = harness.newServingTarget();
-    await target.release('b');
+    const [target] = await harness.newReleasedTarget('x', 'b');
     const hook = hooks.make({ target, rules: `      - { name: stop, do: hold, targets: [production] }` });
     const first = await hook.send([{ fingerprint: 'a', startsAt: '2026-01-01T00:00:00Z' }]);
     await hook.decided(first.events[0]!.id);

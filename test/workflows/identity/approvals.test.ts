@@ -231,8 +231,7 @@ describeWorkflows('other messages with proof of identity', (harness) => {
 
 describeWorkflows('rollbacks with proof of identity', (harness) => {
   it('records the verified person on an idle target', async () => {
-    const { target } = harness.newServingTarget();
-    await target.release('b');
+    const [target] = await harness.newReleasedTarget('x', 'b');
     const gate = target.world.gate('redeployRevision');
     const { requestId } = await target.rollback(rollback(target, 'cy', 'first'));
     await target.world.called('proveIdentity');
@@ -245,8 +244,7 @@ describeWorkflows('rollbacks with proof of identity', (harness) => {
   });
 
   it('continues while an issuer does not answer, or rejects, and records a claimed name', async () => {
-    const { target } = harness.newServingTarget();
-    await target.release('b');
+    const [target] = await harness.newReleasedTarget('x', 'b');
     const gate = target.world.gate('proveIdentity');
     const { requestId } = await target.rollback(rollback(target, 'cy', 'first'));
     const result = await target.result(requestId);

@@ -182,8 +182,7 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('is skipped with a reason if nothing serves to compare with', async () => {
-    const { target: canary } = under.harness.newServingTarget();
-    await canary.release('b');
+    const [canary] = await under.harness.newReleasedTarget('b');
     const fresh = under.harness.newTarget();
     const result = await under.promotions.promote(canary, fresh, { judge: judgedBy('ask') });
     expect(result).toMatchObject({ outcome: 'released', judgement: null });

@@ -34,7 +34,6 @@ const MODE =
         runs: 0.75 * RUNS,
         maxCachedWorkflows: 8,
         workers: 2,
-        debugMode: !LONG,
       };
 
 it(

@@ -33,7 +33,7 @@ describePromotions('notices of promotions', (under) => {
     expect(production.world.noticed[0]?.notice).toMatchObject({
       kind: 'promotion',
       target: 'production',
-      commit: 'c0ffee',
+      commit: 'c0ffee1',
       artifact: identity('b'),
       reason: expect.stringMatching(/one approval is needed .*, until 20/u),
     });

@@ -11,7 +11,7 @@ import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 export interface PromotionTests {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;
-  /** A canary on which Ada released `b`, and a production that serves another artifact. */
+  /** A canary on which Ada has released `b`, and a production that serves another artifact. */
   line(): Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
 }
 
@@ -44,16 +44,17 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
           return promotions;
         },
         line: async () => {
-          const { target: canary } = harness.newServingTarget();
+          const [canary] = await harness.newReleasedTarget('x', 'b');
           const { target: production } = harness.newServingTarget();
-          await canary.release('b', { commit: 'c0ffee' });
           return { canary, production };
         },
       }),
     );
 
     test('runs of these tests replay, and no promotion makes a false claim', async () => {
-      const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+      const started = harness.targets.filter(
+        ({ isStarted, world }) => isStarted || world.count('recordRelease') > 0,
+      );
       const ofPromotions = await promotions.histories();
       const ofTargets = await Promise.all(started.map((target) => target.histories()));
       const histories = [...ofPromotions, ...ofTargets.flat()];
@@ -61,7 +62,7 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
         const target = readTargetFacts(workflowId, [...(ofTargets[index] ?? []), ...ofPromotions]);
         expect(claimsAreTrue({ target, observed: null, secrets: [] })).toEqual([]);
       }
-      expect(histories.length).toBeGreaterThan(10);
+      expect(histories.length).toBeGreaterThan(started.length);
       expect(await replayFailures(inject('workflowBundle'), replayedEachTime(histories))).toEqual([]);
       await Promise.all(started.map((target) => target.terminate()));
     });

@@ -22,7 +22,7 @@ describePromotions('a promotion', (under) => {
       outcome: 'released',
       nothingToDo: false,
       artifact: identity('b'),
-      commit: 'c0ffee',
+      commit: 'c0ffee1',
       releaseId: 'release-1',
     });
     const { revisionId, requestedBy } = await production.ended('release-1');
@@ -57,11 +57,12 @@ describePromotions('a promotion', (under) => {
   });
 
   it('promotes from a target whose runs Temporal has deleted, by its state in the artifact store', async () => {
-    const { canary, production } = await under.line();
+    const { target: canary } = under.harness.newServingTarget();
+    const { target: production } = under.harness.newServingTarget();
+    await canary.release('b');
     await canary.terminate();
     await canary.forget();
-    const store = `file:///${canary.world.id}`;
-    const result = await under.promotions.promote(canary, production, { store });
+    const result = await under.promotions.promote(canary, production, { store: `file:///${canary.world.id}` });
     expect(result).toMatchObject({ outcome: 'released', artifact: identity('b') });
     under.harness.forget(canary);
   });
@@ -89,7 +90,7 @@ describePromotions('a promotion', (under) => {
   it('ends at the first check that fails in the soak, and does not touch the other target', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
-    await canary.world.called('runCheck', 3);
+    await canary.world.called('runCheck', 2);
     canary.world.bad.add(identity('b'));
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CHECK_FAILED', releaseId: null });
@@ -100,7 +101,7 @@ describePromotions('a promotion', (under) => {
   it('costs under 60 history events with any number of soak rounds', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS, checkEveryMs: 1 });
-    await canary.world.called('runCheck', 8);
+    await canary.world.called('runCheck', 7);
     await promotion.say('skip', { ...BO, what: 'soak' });
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
     const { history } = await promotion.history();
@@ -110,7 +111,7 @@ describePromotions('a promotion', (under) => {
   it('ends superseded if another release replaces the candidate in the soak', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
-    await canary.world.called('runCheck', 2);
+    await canary.world.called('runCheck');
     await canary.release('c');
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
@@ -120,12 +121,12 @@ describePromotions('a promotion', (under) => {
   it('ends superseded if a person rolls the candidate back in the soak, with the reason', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
-    await canary.world.called('runCheck', 2);
+    await canary.world.called('runCheck');
     await canary.rollback(BO);
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'superseded' });
     expect(result.reason).toMatch(
-      /serves on "canary" instead of the candidate: rollback-2 by bo: a reason$/u,
+      /serves on "canary" instead of the candidate: rollback-3 by bo: a reason$/u,
     );
   });
 
@@ -350,8 +351,7 @@ describePromotions('a promotion', (under) => {
 
   it('does not start if a later target of the chain is on hold', async () => {
     const { canary, production } = await under.line();
-    const { target: last } = under.harness.newServingTarget();
-    await last.release('a');
+    const [last] = await under.harness.newReleasedTarget('a');
     await last.handle.executeUpdate('hold', { args: [BO] });
     const downstream = [{ ...last.request('any').target, name: 'last' }];
     const result = await under.promotions.promote(canary, production, { downstream });
@@ -391,7 +391,7 @@ describePromotions('a promotion', (under) => {
   it('of one name runs once at a time, even if its time comes again', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
-    await canary.world.called('runCheck', 2);
+    await canary.world.called('runCheck');
     expect(await under.promotions.turn(canary, production)).toContain('already running');
     await promotion.say('skip', { ...BO, what: 'soak' });
     await promotion.result();

@@ -36,8 +36,7 @@ describe('promotions whose slots become free at the same time', () => {
 
   /** The second promotion waits for the first, whose release waits for its revision. */
   async function twoPromotions(given?: Parameters<PromotionsUnderTest['start']>[2]) {
-    const { target: canary } = harness.newServingTarget();
-    await canary.release('b');
+    const [canary] = await harness.newReleasedTarget('x', 'b');
     const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
     first.world.slow.add(identity('b'));
     const one = await promotions.start(canary, first);
@@ -68,8 +67,7 @@ describe('promotions whose slots become free at the same time', () => {
   });
 
   it('do not wait for one whose release waits for its turn or soaks', async () => {
-    const { target: canary } = harness.newServingTarget();
-    await canary.release('b');
+    const [canary] = await harness.newReleasedTarget('x', 'b');
     const [busy, soaking, free] = [1, 2, 3].map(() => harness.newServingTarget().target);
     const approval = { required: 1, withinMs: 60_000 };
     const { releaseId } = await busy!.submit('c', { approval });
@@ -93,13 +91,12 @@ describe('promotions whose slots become free at the same time', () => {
     await endFirst();
     const result = await two.result();
     expect(result).toMatchObject({ outcome: 'superseded', releaseId: null });
-    expect(result.reason).toContain('rollback-2 by bo: it lies');
+    expect(result.reason).toContain('rollback-3 by bo: it lies');
     expect(second.world.count('patchDeployment')).toBe(0);
   });
 
   it('release nothing to a line that was stopped further down while they waited', async () => {
-    const { target: last } = harness.newServingTarget();
-    await last.release('a');
+    const [last] = await harness.newReleasedTarget('a');
     const downstream = [{ ...last.request('any').target, name: 'last' }];
     const { second, two, endFirst } = await twoPromotions({ downstream });
     await last.handle.executeUpdate('hold', { args: [{ who: 'bo', reason: 'an incident' }] });
@@ -123,7 +120,7 @@ it.concurrent(
     const workflowBundle = inject('workflowBundle');
     const taskQueue = 'places';
     const own = { address, workflowBundle, taskQueue, nameWorld: String };
-    const harness = await openHarness({ ...own, debugMode: true });
+    const harness = await openHarness(own);
     const connection = await Connection.connect({ address });
     const places = new PlacesUnderTest(
       createClient(connection, 'default', { identity: IDENTITY }),

@@ -35,7 +35,7 @@ describeWorkflows('a step whose deadline passes while an attempt hangs', (harnes
 it('a check whose deadline passes while no worker runs is begun again by the next, with what is left of its budget', async () => {
   const world = new World(`world-${randomUUID()}`);
   const taskQueue = `queue-${world.id}`;
-  const startWorker = async () => (await openOwnHarness({ taskQueue, debugMode: true })).harness;
+  const startWorker = async () => (await openOwnHarness({ taskQueue })).harness;
   const first = await startWorker();
   world.next('runCheck', (perform) => {
     const spent = { runs: 1, tokens: 0, timeMs: 0 };

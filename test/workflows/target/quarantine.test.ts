@@ -8,8 +8,7 @@ const BO = { who: 'bo', reason: 'a reason' };
 
 describeWorkflows('a quarantine', (harness) => {
   it('by a person: a release of the artifact is rejected before anything is changed', async () => {
-    const { target } = harness.newServingTarget();
-    await target.release('b');
+    const [target] = await harness.newReleasedTarget('x', 'b');
     const artifact = identity('b');
     expect(await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact }] })).toBe(artifact);
     const calls = target.world.calls.length;
@@ -22,8 +21,7 @@ describeWorkflows('a quarantine', (harness) => {
   });
 
   it('its revisions are not restored automatically', async () => {
-    const { target, good } = harness.newServingTarget();
-    await target.release('b');
+    const [target, good] = await harness.newReleasedTarget('x', 'b');
     await target.signal('quarantine', { ...BO, artifact: identity('b') });
     await target.viewOnce(({ state }) => state.quarantined.length > 0);
     target.world.bad.add(identity('c'));
@@ -58,8 +56,7 @@ describeWorkflows('a quarantine', (harness) => {
   });
 
   it('that is only a revision left by a rollback can be ended too: the revision is restorable again', async () => {
-    const { target } = harness.newServingTarget();
-    const { revisionId } = await target.release('b');
+    const [target, , revisionId] = await harness.newReleasedTarget('x', 'b');
     const { requestId } = await target.rollback(BO);
     await target.ended(requestId);
     await target.signal('unquarantine', { ...BO, artifact: identity('b') });

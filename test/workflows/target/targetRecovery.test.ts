@@ -6,7 +6,6 @@ import { BO } from '../lives/life.ts';
 import { heldIn } from '../moments.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
-import { triedIn } from '../recordedHistory.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
@@ -204,13 +203,6 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     expect(await target.release('b')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
     expect(target.world.count('uploadArtifact')).toBe(1);
   });
-
-  it('new, looks once for earlier runs, before its first release', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    const { events } = await target.handle.fetchHistory();
-    expect((events ?? []).filter((event) => triedIn(event) === 'recallTarget')).toHaveLength(1);
-  });
 });
 
 describe.concurrent('a new target whose worker is slow to start activities', () => {
@@ -219,7 +211,7 @@ describe.concurrent('a new target whose worker is slow to start activities', () 
   let harness: Harness;
 
   beforeAll(async () => {
-    ({ harness } = await openOwnHarness({ slots: 1, debugMode: true }));
+    ({ harness } = await openOwnHarness({ slots: 1 }));
   });
 
   afterAll(async () => {
