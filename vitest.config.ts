@@ -171,12 +171,11 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Workers run workflows without threads; those of `rebuilt` use threads.
           name: 'workflows',
           ...ON_TEMPORAL,
           include: needsTemporal,
           exclude: manyInputs,
-          provide: { workerMode: { debugMode: true } },
+          provide: { workerMode: {} },
         },
       },
       {
