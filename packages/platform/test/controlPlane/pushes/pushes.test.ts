@@ -266,7 +266,7 @@ describe('a push found by polling', () => {
     const followed = await Followed.create('both');
     await poll();
     const commits: string[] = [];
-    for (let each = 0; each < 4; each += 1) {
+    for (let each = 0; each < 2; each += 1) {
       const before = await followed.repository.head();
       const after = await followed.repository.commit({ 'new.txt': String(each) });
       commits.push(after);
