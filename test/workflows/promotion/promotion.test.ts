@@ -57,13 +57,13 @@ describePromotions('a promotion', (under) => {
   });
 
   it('promotes from a target whose runs Temporal has deleted, by its state in the artifact store', async () => {
-    const { target: canary } = under.harness.newServingTarget();
-    const { target: production } = under.harness.newServingTarget();
-    await canary.release('b');
+    const { canary, production } = await under.line();
+    await canary.release('c');
     await canary.terminate();
     await canary.forget();
-    const result = await under.promotions.promote(canary, production, { store: `file:///${canary.world.id}` });
-    expect(result).toMatchObject({ outcome: 'released', artifact: identity('b') });
+    const store = `file:///${canary.world.id}`;
+    const result = await under.promotions.promote(canary, production, { store });
+    expect(result).toMatchObject({ outcome: 'released', artifact: identity('c') });
     under.harness.forget(canary);
   });
 
