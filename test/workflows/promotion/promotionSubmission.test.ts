@@ -40,6 +40,7 @@ describePromotions('a promotion’s submission', (under) => {
   it('is answered again by the target’s next run, too', async () => {
     const { canary } = await under.line();
     const { target: production } = under.harness.newServingTarget({ continueAsNewAfterEvents: 20 });
+    await production.startOnly();
     production.world.bad.add(identity('b'));
     loseAnswer(production, async () => {
       await production.ended('release-1');
