@@ -53,12 +53,18 @@ const WORKFLOWS: object = { taskQueueType: 1 };
 const ACTIVITIES: object = { taskQueueType: 2 };
 
 /**
- * When a worker last polled for workflow tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps
- * polling even if it is busy. One that hangs does not.
+ * When a worker last polled for tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps polling: a busy one
+ * perhaps no longer for workflow tasks, all of whose slots are taken, but then for activities. One that hangs does not.
  */
 export async function lastPoll(temporal: TemporalConnection, version?: string): Promise<number> {
-  const polled = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS, version);
-  return Math.max(0, ...counted(polled).map(polledAt));
+  const { taskQueue } = temporal.settings;
+  const queues = await Promise.all([
+    describePollers(temporal, taskQueue, WORKFLOWS, version),
+    ...[taskQueue, ...pollQueues(taskQueue)].map((queue) =>
+      describePollers(temporal, queue, ACTIVITIES, version),
+    ),
+  ]);
+  return Math.max(0, ...queues.flatMap(counted).map(polledAt));
 }
 
 /**
