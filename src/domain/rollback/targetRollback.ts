@@ -147,7 +147,7 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   if (Date.parse(now) - Date.parse(row.endedAt) >= JUST_RESTORED_MS) return undefined;
   if (active !== undefined && (active === null || !isSameRevision(state.known, active, serving)))
     return undefined;
-  const reason = `done already, ${row.releaseId} has just restored an earlier revision`;
+  const reason = `done already, ${row.releaseId} has just restored an earlier revision (to leave that one, too, name the next, or ask again a minute after the restore)`;
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
 }
 

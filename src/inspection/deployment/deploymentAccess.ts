@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import type { CallOptions } from '../../clients/service.ts';
-import { isDeploymentGone } from '../../clients/serviceError.ts';
+import { isDeploymentGone, ServiceError } from '../../clients/serviceError.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type TargetSpec,
   tenantHeaders,
 } from '../../domain/target/targetSpec.ts';
+import { pause } from '../../temporal/client/pause.ts';
 import { type DevState, readDevState } from '../../temporal/server/devState.ts';
 
 /** What this machine knows of control planes and their keys. */
@@ -151,12 +152,25 @@ export function seeDeployment(machine: Machine, spec: TargetSpec): Promise<Deplo
 
 /** The limit for this read, in milliseconds. After that the worker reads it instead. */
 const READ_MS = 2_000;
+const READ_AGAIN_MS = 200;
 
 /** The active revision, which the person wants to leave; `undefined`: none, no key, or no answer in time. */
 export function readWhatServes(machine: Machine, target: TargetSpec): Promise<string | undefined> {
   const signal = AbortSignal.timeout(READ_MS);
   return withControlPlane(machine, target, async (client) => {
-    const { active_revision_id: active } = await findDeployment(client, target, { signal });
-    return active ?? undefined;
+    for (;;) {
+      try {
+        const { active_revision_id: active } = await findDeployment(client, target, { signal });
+        return active ?? undefined;
+      } catch (error) {
+        // Just after a restore, a rollback that does not name what it leaves changes nothing.
+        if (signal.aborted || !mayWorkAgain(error)) throw error;
+        await pause(READ_AGAIN_MS, signal);
+      }
+    }
   }).catch(onSlipwayError(() => undefined));
+}
+
+function mayWorkAgain(error: unknown): boolean {
+  return error instanceof ServiceError && (error.status ?? 500) >= 500;
 }

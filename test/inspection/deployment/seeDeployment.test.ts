@@ -12,7 +12,7 @@ import {
   REVISION_ID,
   targetOn,
 } from '../../activities/activitiesUnderTest.ts';
-import { answers, startService } from '../../clients/faultyService.ts';
+import { answers, json, startService } from '../../clients/faultyService.ts';
 
 /** The timeout of other calls to a control plane. */
 const CALL_MS = 15_000;
@@ -32,11 +32,22 @@ describe('the serving revision in a person’s rollback request', () => {
     expect(await read(answers(200, deploymentAnswer()))).toBe(REVISION_ID);
   });
 
-  it('is omitted if nothing serves, the control plane fails, or the key is not available here', async () => {
+  it('is omitted if nothing serves, the control plane refuses, or the key is not available here', async () => {
     const empty = deploymentAnswer({ active_revision_id: null });
     expect(await read(answers(200, empty))).toBeUndefined();
-    expect(await read(answers(500, { detail: 'no' }))).toBeUndefined();
+    expect(await read(answers(403, { detail: 'no' }))).toBeUndefined();
     expect(await read(answers(200, deploymentAnswer()), {})).toBeUndefined();
+  });
+
+  it('is read again, because without it a rollback just after a restore changes nothing', async () => {
+    let reads = 0;
+    const seen = await read((_, response) => {
+      reads++;
+      if (reads === 1) response.destroy();
+      else if (reads === 2) json(response, 500, { detail: 'no' });
+      else json(response, 200, deploymentAnswer());
+    });
+    expect(seen).toBe(REVISION_ID);
   });
 
   it('is omitted after a short timeout if the control plane does not answer', async () => {
