@@ -187,7 +187,8 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
   const serves = request.to ?? null;
   if (running?.kind !== 'release')
     return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
-  const reason = `${running.releaseId} is being stopped`;
+  const isKnown = serves === null || state.known.some(({ revisionId }) => revisionId === serves);
+  const reason = `${running.releaseId} is being stopped${isKnown ? '' : ', or ends its soak if that revision is its own'}`;
   return { state: taken, answer: answerOf(taken, request, 'preempting', reason, serves), preempt: request };
 }
 

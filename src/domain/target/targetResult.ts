@@ -110,12 +110,13 @@ function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): bool
 /**
  * The rollbacks that a result settles. A rollback settles the first one, with any outcome. A release settles the one
  * it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
- * serves, or the left one does not. One that comes after an unsettled one is not settled: that one changes what serves.
+ * serves, or, unless it was released, the left one does not. One that comes after an unsettled one is not settled: that
+ * one changes what serves.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
   const { outcome, servingRevisionId: serving, steps, preemptedBy } = result;
-  if (outcome === 'released' || (outcome === 'errored' && serving === null)) return [];
+  if (outcome === 'errored' && serving === null) return [];
   const known = [...state.known, ...result.knownRevisions];
   const serves = (revisionId: string): boolean =>
     serving !== null && isSameRevision(known, serving, revisionId);
@@ -124,6 +125,7 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
     ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
   );
   const isSettled = ({ requestId, to, from }: RollbackRequest): boolean => {
+    if (outcome === 'released') return from === undefined && to !== undefined && serves(to);
     const isItsStop = requestId === preemptedBy?.requestId;
     if (tried && isItsStop && to !== undefined) return true;
     if (from !== undefined) return serving !== null && !serves(from);

@@ -15,7 +15,7 @@ import {
   type Standing,
 } from '../../domain/intervention/intervention.ts';
 import { type StandingRequest, stepOfSkip } from '../../domain/intervention/standing.ts';
-import type { ReleaseRequest, Waiting } from '../../domain/release/release.ts';
+import type { ReleaseRequest, RollbackRequest, Waiting } from '../../domain/release/release.ts';
 import {
   readInterventionMessage,
   INTERVENTION_SIGNALS,
@@ -128,6 +128,12 @@ export class Interventions {
   ignorePreemption(note: string): void {
     const by = { who: 'unknown', from: 'signal' };
     this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
+  }
+
+  /** Ends the soak, and any pause, for a person who rolls back to the revision that soaks. */
+  endSoak({ requestId: id, requestedBy: by }: RollbackRequest): void {
+    this.#paused = false;
+    this.#record({ id, kind: 'skip', what: SOAK, by }, true, this.#skip(SOAK, 'release'));
   }
 
   /** Enters the phase in which messages are refused: an earlier revision is restored, or the release has ended. */

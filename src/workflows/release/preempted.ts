@@ -44,10 +44,19 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
     interventions.ignorePreemption('the release does not go forward any more');
     return;
   }
+  if (isSoaking(run, rollback.to)) {
+    interventions.endSoak(rollback);
+    return;
+  }
   if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
   run.proof.begin(rollback, run.journal.store, targetOf(workflowInfo().workflowId));
   run.preemptedBy ??= hasLeftByHand(run, rollback) ? { ...rollback, to: undefined } : rollback;
   run.forward.cancel();
+}
+
+/** Whether a revision is the release's own and has passed its checks: then going to it only ends the release. */
+function isSoaking({ revisionId, journal }: Run, to: string | undefined): boolean {
+  return to === revisionId && journal.progress.steps.some(({ step }) => step === 'soak');
 }
 
 /** Whether the target chose a revision that, as it could not know yet, a person has left on the control plane. */

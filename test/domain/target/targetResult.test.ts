@@ -169,6 +169,7 @@ describe('the rollbacks that a result settles', () => {
     ['include one that it was stopped for and tried in vain', stoppedFor('a'), ['a:x'], []],
     ['are none that it was not stopped for and did not reach', tried, ['a:x'], ['a:x']],
     ['are none that came when it was released', {}, ['any', 'a:new'], ['any', 'a:new']],
+    ['include one to its own revision', { servingRevisionId: 'new' }, ['a:new', 'any'], ['any']],
     ['are none where it ended without a word', NONE, ['any'], ['any']],
     ['where it changed nothing include one to what serves', ABORTED, ['a:y', 'b:x'], ['b:x']],
     [

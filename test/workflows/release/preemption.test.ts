@@ -54,6 +54,24 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, givenUpRevisionIds: [] });
   });
 
+  it('in the soak, to its own revision, ends the soak: it is released, and nothing is redeployed', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.submit('b', { soakMs: 3_600_000 });
+    await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+    const own = target.world.revisionId(2);
+    const { requestId } = await target.rollback({ who: 'bo', to: own });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({
+      outcome: 'released',
+      servingRevisionId: own,
+      servingVerified: true,
+      interventions: [{ id: requestId, kind: 'skip', what: 'soak', by: { who: 'bo' }, taken: true }],
+    });
+    expect(await target.ended(requestId)).toMatchObject({ releaseId, outcome: 'released' });
+    expect((await target.idle()).state.hold?.by).toMatchObject({ who: 'bo' });
+    expect(target.world.redeployed).toEqual([]);
+  });
+
   it('before the PATCH, to the serving revision, ends it aborted: nothing is sent and nothing redeployed', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId, gate } = await heldIn('uploadArtifact', target);
