@@ -30,8 +30,8 @@ export function restoreInstructions(predicament: Predicament): string {
   const best = bestRevision(known, baseline, attempted);
   if (best === null) {
     steps.push([
-      'No earlier revision is known to be good: release a good artifact.',
-      `slipway release ${target.name} --reason "…"`,
+      'No earlier revision is known to be good: release a good artifact, even if a rollback has left a hold.',
+      `slipway release ${target.name} --override-hold --reason "…"`,
     ]);
   } else {
     steps.push(restoreByHand(predicament, best), [

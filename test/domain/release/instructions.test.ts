@@ -85,7 +85,7 @@ describe('instructions', () => {
   it('fall back to the baseline, and without one to a new release', () => {
     expect(told({ known: [], baseline: { revisionId: 'base', verified: false } })).toContain('--to base');
     expect(told({ known: [] })).toContain('release a good artifact');
-    expect(told({ known: [] })).toContain('slipway release production --reason');
+    expect(told({ known: [] })).toContain('slipway release production --override-hold --reason');
     expect(told({ known: [] })).not.toContain('curl -X POST');
   });
 
