@@ -170,7 +170,7 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     )
     .option(
       '--move-from <version>',
-      'move the releases of this version to the other one, if they replay there',
+      'move what is pinned to this version to the other one, if it replays there',
     )
     .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
     .action(runs(async () => (await import('../commands/worker/rollout.ts')).runRolloutCommand));

@@ -5,7 +5,13 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { formatDuration } from '../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } from './connection.ts';
+import {
+  TEMPORAL_ANSWERS_WITHIN_MS,
+  type TemporalConnection,
+  callOrNone,
+  callTemporal,
+} from './connection.ts';
+import { isGone } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A worker polls anew every minute: one that was last seen longer ago is gone. */
@@ -179,23 +185,21 @@ export async function requireWorker(
   }
 }
 
-/** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls that could answer for a workflow. */
+/** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls that could answer for a workflow, which may not exist yet. */
 export async function requireWorkerOf(temporal: TemporalConnection, workflowId: string): Promise<void> {
   const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
-  const described = await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS);
-  await requireWorker(temporal, 0, pinnedVersion(described));
+  const described = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  await requireWorker(temporal, 0, described && pinnedVersion(described));
 }
 
 /** Why nothing answers for a workflow, and the next command; `undefined` if workers poll that could. */
 export async function whyNoAnswer(
   temporal: TemporalConnection,
   workflowId: string,
-): Promise<string | undefined> {
+): Promise<SlipwayError | undefined> {
   return requireWorkerOf(temporal, workflowId).then(
     () => undefined,
-    onSlipwayError(({ code, message, hint }) =>
-      code === 'SLIPWAY_NO_WORKER' ? `${message}: ${hint}` : undefined,
-    ),
+    onSlipwayError((error) => (error.code === 'SLIPWAY_NO_WORKER' ? error : undefined)),
   );
 }
 

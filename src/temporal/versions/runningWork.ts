@@ -8,23 +8,24 @@ import { fetchHistory } from '../history/fetchHistories.ts';
 export interface PinnedWork {
   readonly workflowId: string;
   readonly runId: string;
-  /** The version that it is pinned to; `undefined` if an unversioned worker started it. */
-  readonly buildId: string | undefined;
+  /** The version that it is pinned to. */
+  readonly buildId: string;
+  /** Whether a person pinned it: its type moves to the current version by itself. */
+  readonly byHand: boolean;
 }
 
 const PINNED: readonly WorkflowName[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
-/** @param types - also those that are pinned only by hand. Default: releases and rollbacks. */
-export async function runningPinned(
-  temporal: TemporalConnection,
-  types = PINNED,
-): Promise<readonly PinnedWork[]> {
+/** The running workflows that are pinned to a version: releases and rollbacks, and what a person pinned. */
+export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
   const found: PinnedWork[] = [];
-  for (const { workflowId, runId } of await running(temporal, types)) {
+  for (const { workflowId, runId } of await running(temporal, Object.values(WORKFLOW_TYPES))) {
     const described = await describeWorkflow(temporal, workflowId, runId);
     // It has just ended.
     if (described === undefined) continue;
-    found.push({ workflowId, runId, buildId: pinnedVersion(described) });
+    const buildId = pinnedVersion(described);
+    const byHand = PINNED.every((type) => type !== described.type);
+    if (buildId !== undefined) found.push({ workflowId, runId, buildId, byHand });
   }
   return found;
 }
@@ -57,18 +58,22 @@ function running(
   });
 }
 
-/** Pins a release or a rollback to another version, from its next task on. Its history must replay on that version. */
-export async function pinTo(
+/**
+ * Pins a release or a rollback to another version, from its next task on; what a person pinned moves to the current one.
+ * Its history must replay on that version.
+ */
+export async function moveTo(
   temporal: TemporalConnection,
-  { workflowId, runId }: Execution,
+  { workflowId, runId, byHand }: PinnedWork,
   version: { readonly deploymentName: string; readonly buildId: string },
 ): Promise<void> {
   const { connection, client, settings } = temporal;
+  const versioningOverride = byHand ? undefined : { pinned: { ...AS_PINNED, version } };
   await callTemporal(temporal, () =>
     connection.workflowService.updateWorkflowExecutionOptions({
       namespace: settings.namespace,
       workflowExecution: { workflowId, runId },
-      workflowExecutionOptions: { versioningOverride: { pinned: { ...AS_PINNED, version } } },
+      workflowExecutionOptions: { versioningOverride },
       updateMask: { paths: ['versioning_override'] },
       identity: client.options.identity,
     }),

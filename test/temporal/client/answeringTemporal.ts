@@ -34,3 +34,9 @@ export function grpcError(name: keyof typeof status): Error {
   const code = status[name];
   return Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} });
 }
+
+/** The description of a workflow that a person has pinned to a version of the workers. */
+export function pinnedTo(buildId: string): object {
+  const versioningInfo = { versioningOverride: { pinned: { version: { buildId } } } };
+  return { raw: { workflowExecutionInfo: { versioningInfo } }, status: { name: 'RUNNING' } };
+}

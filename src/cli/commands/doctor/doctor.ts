@@ -10,7 +10,6 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
-import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import { findOldKeys } from '../../../temporal/client/oldPayloadKeys.ts';
 import {
@@ -187,8 +186,7 @@ async function* workerFinding(
   temporal: TemporalConnection,
   taskQueue: string,
 ): AsyncGenerator<Finding, void> {
-  const all = Object.values(WORKFLOW_TYPES);
-  const pinned = (await runningPinned(temporal, all)).flatMap(({ buildId }) => buildId ?? []);
+  const pinned = (await runningPinned(temporal)).map(({ buildId }) => buildId);
   const workers = await requireEachVersion(temporal, 0, pinned);
   yield ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
 }

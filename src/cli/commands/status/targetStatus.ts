@@ -136,7 +136,7 @@ async function askTarget(
     const progress = await readProgress(temporal, running.workflowId);
     if (progress !== undefined) return { view, progress };
     const why = await whyNoAnswer(temporal, running.workflowId);
-    return { view, progress, whyNoProgress: why ?? NO_PROGRESS };
+    return { view, progress, whyNoProgress: why === undefined ? NO_PROGRESS : `${why.message}: ${why.hint}` };
   } catch (error) {
     if (isUnanswered(error)) return error;
     return sealed(error);

@@ -1,6 +1,6 @@
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { pollingWorkers, requireWorker } from '../../../temporal/client/workerPresence.ts';
 import {
   type DescribedRouting,
   describeRouting,
@@ -12,7 +12,7 @@ import {
   workerVersion,
 } from '../../../temporal/versions/deploymentVersions.ts';
 import {
-  pinTo,
+  moveTo,
   replayFailures,
   runningPinned,
   runningUnpinned,
@@ -53,8 +53,7 @@ export function runRolloutCommand(
     const rollout = { temporal, routing, own: own.buildId, output: context.output };
     const version = (): string => find(routing, wanted ?? own.buildId);
     let code = 0;
-    if (options.moveFrom !== undefined)
-      code = await move(rollout, find(routing, options.moveFrom), version());
+    if (options.moveFrom !== undefined) code = await move(rollout, options.moveFrom, version());
     else if (options.back === true) await goBack(rollout, options);
     else if (options.current === true || options.ramp !== undefined)
       await changeRouting(rollout, version(), options);
@@ -110,18 +109,21 @@ async function requireReplay({ temporal, own, output }: Rollout, to: string): Pr
   );
 }
 
-/** Moves each release that replays on the version; the others stay on theirs. */
-async function move({ temporal, own, output }: Rollout, from: string, to: string): Promise<number> {
+/** Moves each workflow that replays on the version; the others stay on theirs. */
+async function move({ temporal, routing, own, output }: Rollout, named: string, to: string): Promise<number> {
   requireBundle(own, to);
   await requireWorker(temporal, 0, to);
-  const stranded = (await runningPinned(temporal)).filter(({ buildId }) => buildId === from);
+  const pinned = await runningPinned(temporal);
+  // A person may have pinned a workflow to a version that no worker ever had.
+  const from = pinned.find(({ buildId }) => buildId === named)?.buildId ?? find(routing, named);
+  const stranded = pinned.filter(({ buildId }) => buildId === from);
   logOnStderr('ERROR');
   const failures = await replayFailures(temporal, stranded, BUNDLE_PATH);
   for (const work of stranded) {
     const failure = failures.find(({ workflowId }) => workflowId === work.workflowId);
     const { taskQueue: name } = temporal.settings;
     const moved = failure === undefined;
-    if (moved) await pinTo(temporal, work, { deploymentName: name, buildId: to });
+    if (moved) await moveTo(temporal, work, { deploymentName: name, buildId: to });
     const { workflowId } = work;
     output.event({ event: 'moved', workflowId, from, to, moved, reason: failure?.reason ?? null });
     output.print(
@@ -130,7 +132,7 @@ async function move({ temporal, own, output }: Rollout, from: string, to: string
         : `${workflowId} stays on ${from}, because it does not replay on ${to}: ${failure.reason}`,
     );
   }
-  if (stranded.length === 0) output.print(`no release is pinned to ${from}`);
+  if (stranded.length === 0) output.print(`nothing is pinned to ${from}`);
   return failures.length === 0 ? 0 : 3;
 }
 
@@ -149,7 +151,7 @@ async function show({ temporal, own, output }: Rollout): Promise<void> {
   const pinned = await runningPinned(temporal);
   for (const version of routing.versions) {
     const releases = pinned
-      .filter(({ buildId }) => buildId === version.buildId)
+      .filter(({ buildId, byHand }) => buildId === version.buildId && !byHand)
       .map(({ workflowId }) => workflowId);
     const { buildId, status } = version;
     const percentage = routing.ramping?.buildId === buildId ? routing.ramping.percentage : null;
@@ -158,6 +160,12 @@ async function show({ temporal, own, output }: Rollout): Promise<void> {
     output.print(versionLine(seen));
   }
   for (const step of nextSteps(routing, own)) output.print(step);
+  for (const from of new Set(pinned.map(({ buildId }) => buildId))) {
+    if ((await pollingWorkers(temporal, from)).length > 0) continue;
+    const { length } = pinned.filter(({ buildId }) => buildId === from);
+    const what = `${counted(length, 'running workflow')} pinned to ${from}, which has no worker`;
+    output.print(`Move ${what}: slipway worker rollout --move-from ${from}`);
+  }
 }
 
 async function requireRouting(temporal: TemporalConnection): Promise<DescribedRouting> {

@@ -15,6 +15,7 @@ import {
 } from '../../../domain/preview/preview.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import {
   previewQuery,
   previewStart,
@@ -41,7 +42,7 @@ import {
   temporalError,
   unansweredRequest,
 } from '../temporalError.ts';
-import { noWorker, requireEachVersion } from '../workerPresence.ts';
+import { noWorker, requireEachVersion, requireWorkerOf } from '../workerPresence.ts';
 
 export interface ListedPreview extends PreviewSummary {
   readonly workflowId: string;
@@ -66,6 +67,9 @@ export async function pushPreview(
   const { target, recordStore } = asked;
   const spec: PreviewSpec = { ...terms, target, recordStore };
   await requireEachVersion(temporal);
+  // People may have pinned one by hand.
+  for (const workflowId of [previewWorkflowId(target), targetWorkflowId(target)])
+    await requireWorkerOf(temporal, workflowId);
   const from = Date.now();
   try {
     const push = async (): Promise<PreviewAnswer> => {

@@ -241,7 +241,13 @@ export async function* answerOf<T>(
         // Temporal shows the polls of a killed worker for a while.
         const why = who === 'worker' ? await whyNoAnswer(temporal, workflowId) : undefined;
         const news = `${who}${why === undefined ? '' : ' is gone'}`;
-        if (reported !== news) yield { kind: 'silent', who, since: silentSince, ...(why && { why }) };
+        if (reported !== news)
+          yield {
+            kind: 'silent',
+            who,
+            since: silentSince,
+            ...(why && { why: `${why.message}: ${why.hint}` }),
+          };
         reported = news;
       }
     }

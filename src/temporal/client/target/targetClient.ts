@@ -52,7 +52,7 @@ import {
   isWorkerSilent,
   temporalError,
 } from '../temporalError.ts';
-import { lastPoll, noWorker, requireWorker, requireWorkerOf } from '../workerPresence.ts';
+import { lastPoll, noWorker, requireWorker, requireWorkerOf, whyNoAnswer } from '../workerPresence.ts';
 
 export interface HoldTaken {
   /** Whether the target is on hold now; `null` until a worker has answered. */
@@ -94,12 +94,15 @@ export async function submitRelease(
   } catch (error) {
     const silent = isUntaken(error);
     const waitedS = Math.round((Date.now() - from) / 1_000);
+    const workflowId = targetWorkflowId(request.target);
+    const why = silent ? await whyNoAnswer(temporal, workflowId) : undefined;
+    const untaken = `no worker accepted the release within ${waitedS} s${why === undefined ? '' : `, because ${why.message}`}`;
     const failed = silent
-      ? noWorker(settings, `no worker accepted the release within ${waitedS} s`, error)
+      ? noWorker(settings, untaken, error, why?.hint)
       : (refusal(error) ?? temporalError(error, settings));
     if (!silent && !isTemporalSilent(error) && !isSealed(error)) throw failed;
     const delivered = await withdrawSubmission(temporal, request, submission);
-    if (silent) await refuseStuck(temporal, targetWorkflowId(request.target));
+    if (silent) await refuseStuck(temporal, workflowId);
     throw withdrawn(failed, delivered);
   }
 }
@@ -134,8 +137,9 @@ async function submitWhilePolled(
       const at = await lastPoll(temporal).catch(() => 0);
       if (at > polled.at) polled = { at, seenAt: Date.now() };
       else if (Date.now() - polled.seenAt >= HANGS_AFTER_MS) throw error;
-      const stuck = await findStuckTask(temporal, targetWorkflowId(target)).catch(() => undefined);
-      if (stuck !== undefined) throw error;
+      const workflowId = targetWorkflowId(target);
+      const stuck = await findStuckTask(temporal, workflowId).catch(() => undefined);
+      if (stuck !== undefined || (await whyNoAnswer(temporal, workflowId)) !== undefined) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { awaitRemoval, pushPreview } from '../../../../src/temporal/client/preview/previewClient.ts';
 import { request } from '../../../domain/target/targets.ts';
-import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
 
 it('a removal is not awaited any longer once a push has created the preview again', async () => {
   const temporal = answeringTemporal({
@@ -31,6 +31,7 @@ it('an interrupt ends the wait for a worker that does not accept a push', async 
         stop.abort();
         return new Promise(() => undefined);
       },
+      getHandle: () => ({ describe: () => Promise.reject(grpcError('NOT_FOUND')) }),
     },
   });
   const canceled = new WorkflowUpdateRPCTimeoutOrCancelledError('canceled');
@@ -43,8 +44,24 @@ it('an interrupt ends the wait for a worker that does not accept a push', async 
       }),
     ]);
   Object.assign(temporal.client, { withAbortSignal });
-  const terms = { name: 'pr', pr: 7, ttlMs: 1_000 } as unknown as Parameters<typeof pushPreview>[1];
-  await expect(pushPreview(temporal, terms, request('a'), stop.signal)).rejects.toThrow(
+  await expect(pushPreview(temporal, TERMS, request('a'), stop.signal)).rejects.toThrow(
     'was not queued within 0 s',
   );
 });
+
+it('a push does not wait for a preview whose target is pinned to a version without workers', async () => {
+  const temporal = answeringTemporal({
+    workflow: {
+      getHandle: (id: string) => ({
+        describe: () => Promise.resolve(id.startsWith('target:') ? pinnedTo('v9') : { raw: {} }),
+      }),
+    },
+  });
+  const { signal } = new AbortController();
+  await expect(pushPreview(temporal, TERMS, request('a'), signal)).rejects.toMatchObject({
+    code: 'SLIPWAY_NO_WORKER',
+    message: expect.stringContaining('no worker of version v9') as string,
+  });
+});
+
+const TERMS = { name: 'pr', pr: 7, ttlMs: 1_000 } as unknown as Parameters<typeof pushPreview>[1];

@@ -16,7 +16,7 @@ import {
 } from '../../../../src/temporal/client/target/targetClient.ts';
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
 import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
-import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
 
 /** It has no pending workflow task. */
 const NOT_STUCK = { raw: {}, status: { name: 'RUNNING' } };
@@ -144,6 +144,16 @@ describe('a submission without an answer', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
+  it('names the version that a person has pinned the target to, if it has no workers', async () => {
+    const temporal = submitting(timedOut, () => Promise.resolve(), undefined, pinnedTo('v9'));
+    await expect(submitted(temporal)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /because no worker of version v9 .*; the release was withdrawn/u,
+      ) as string,
+      hint: expect.stringContaining('slipway worker rollout') as string,
+    });
+  });
+
   it('that cannot be withdrawn may still start, and the error says so', async () => {
     await expect(submitted(submitting(timedOut, away))).rejects.toMatchObject({
       code: 'SLIPWAY_NO_WORKER',
@@ -168,6 +178,7 @@ function submitting(
   submit: (updateId: string) => Promise<unknown>,
   withdraw: (options: { readonly signalArgs: readonly [{ readonly submission: string }] }) => Promise<void>,
   worker?: object,
+  described: object = NOT_STUCK,
 ) {
   return answeringTemporal({
     worker,
@@ -175,7 +186,7 @@ function submitting(
       startUpdateWithStart: (_update: unknown, { updateId }: { readonly updateId: string }) =>
         submit(updateId),
       signalWithStart: (_type: string, options: Parameters<typeof withdraw>[0]) => withdraw(options),
-      getHandle: () => ({ describe: () => Promise.resolve(NOT_STUCK) }),
+      getHandle: () => ({ describe: () => Promise.resolve(described) }),
     },
   });
 }
