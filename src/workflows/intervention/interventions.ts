@@ -124,12 +124,6 @@ export class Interventions {
     this.#journal.note({ madeBy: this.#madeBy });
   }
 
-  /** Records a preempt signal that was ignored. */
-  ignorePreemption(note: string): void {
-    const by = { who: 'unknown', from: 'signal' };
-    this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
-  }
-
   /** Ends the soak, and any pause, for a person who rolls back to the revision that soaks. */
   endSoak({ requestId: id, requestedBy: by }: RollbackRequest): void {
     this.#paused = false;

@@ -1,4 +1,4 @@
-import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, uuid4, workflowInfo } from '@temporalio/workflow';
 
 import { missedRevision } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
@@ -7,7 +7,7 @@ import { targetOf } from '../../domain/target/targetSpec.ts';
 import { readPreemption } from '../../messages/release.ts';
 import { restoringSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
-import type { Journal } from '../journal.ts';
+import { type Journal, now } from '../journal.ts';
 import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';
 
@@ -34,14 +34,14 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   const { interventions } = run;
   const preemption = readPreemption(message);
   if (typeof preemption === 'string') {
-    interventions.ignorePreemption(preemption);
+    ignorePreemption(run, preemption);
     return;
   }
   const { goesOn, overtaker, ...rollback } = preemption;
   if (rollback.from !== undefined) run.left.push(rollback.from);
   if (goesOn === true) return;
   if (!interventions.goesForward()) {
-    interventions.ignorePreemption('the release does not go forward any more');
+    ignorePreemption(run, 'the release does not go forward any more');
     return;
   }
   if (isSoaking(run, rollback.to)) {
@@ -52,6 +52,11 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   run.proof.begin(rollback, run.journal.store, targetOf(workflowInfo().workflowId));
   run.preemptedBy ??= hasLeftByHand(run, rollback) ? { ...rollback, to: undefined } : rollback;
   run.forward.cancel();
+}
+
+function ignorePreemption({ journal }: Run, note: string): void {
+  const by = { who: 'unknown', from: 'signal' };
+  journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
 }
 
 /** Whether a revision is the release's own and has passed its checks: then going to it only ends the release. */
