@@ -130,7 +130,7 @@ export async function restoreWhatServed(
     ...serving,
     code: missed === '' ? ending.code : 'SLIPWAY_REVISION_NOT_REACHED',
     outcome: restoredOutcome(setback),
-    reason: `${cause}; ${missed}${servesAgain(restored)}`,
+    reason: `${cause}; ${missed}${servesAgain(restored, run.known)}`,
     settingsWorked: settings.areNewest || undefined,
   });
 }

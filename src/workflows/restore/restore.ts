@@ -1,6 +1,7 @@
 import type { Check } from '../../domain/check/check.ts';
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
 import { isSameRevision, originalOf, withCopies } from '../../domain/deployment/revision.ts';
+import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Baseline, KnownRevision } from '../../domain/release/release.ts';
 import {
@@ -101,10 +102,11 @@ export async function whileRestoring<T>(journal: Journal, work: () => Promise<T>
 /** States that a restored revision serves. */
 export function servesAgain(
   { revisionId, verified, unchecked }: Restored & { readonly ok: true },
-  what = `revision ${revisionId}`,
+  known: readonly KnownRevision[],
 ): string {
   const checks = unchecked === null ? '' : `; its checks did not run, because ${unchecked}`;
-  return `${what} serves again${verified ? '' : ', unverified'}${checks}`;
+  const serves = revisionText(wordsOf({ known, history: [] }, revisionId));
+  return `${serves} serves again${verified ? '' : ', unverified'}${checks}`;
 }
 
 /** A candidate to try next. */

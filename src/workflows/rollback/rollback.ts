@@ -155,10 +155,9 @@ class Rollback {
     }
     const { failed, revisionId, verified, agentUrl, givenUpRevisionIds, copyRevisionIds } = restored;
     const missed = missedText(this.#journal, this.#input.request, news, revisionId);
-    const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
     return {
       outcome: failed === null ? 'rolled_back' : 'errored',
-      reason: `${missed}${failed?.reason ?? servesAgain(restored, serves)}`,
+      reason: `${missed}${failed?.reason ?? servesAgain(restored, news)}`,
       code: failed?.code ?? (missed === '' ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
       stuck: failed === null ? undefined : { code: failed.code, attempted: [], restored: revisionId },
       settingsWorked: (failed === null && this.#settings.areNewest) || undefined,
