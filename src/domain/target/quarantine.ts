@@ -68,8 +68,8 @@ export function findQuarantined(state: TargetState, artifact: string): Quarantin
 
 /**
  * The artifact that a person means: by its identity, the beginning of its digest (8 digits or more), or a revision
- * with it. An update may also name the revision by the beginning of its id, or by its release. (Stored histories
- * ignored such signals.)
+ * with it. An update may also name the revision by the beginning of its id, or by its release, and an image or a git ref
+ * as the history shows it. (Stored histories ignored such signals.)
  * @returns its identity, or a sentence that says why it is unclear.
  */
 export function findArtifact(
@@ -96,8 +96,13 @@ export function findArtifact(
   const [only] = found;
   if (only === undefined) {
     const meant = findRevision({ known: state.known, history: [] }, named);
-    if ('problem' in meant)
+    if ('problem' in meant) {
+      // The history shows an image or a git ref without its kind.
+      const shown = [`image:${named}`, `git:${named}`].find((identity) => known.has(identity));
+      if (origin === 'update' && (shown !== undefined || PINNED_IMAGE.test(named)))
+        return { artifact: shown ?? `image:${named}` };
       return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
+    }
     if ('revisionId' in meant && origin === 'update') return findArtifact(state, meant.revisionId, origin);
     return { problem: `the target knows no artifact and no revision "${named}"` };
   }
@@ -106,6 +111,7 @@ export function findArtifact(
 }
 
 const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
+const PINNED_IMAGE = /^\S+@sha256:[0-9a-f]{64}$/u;
 const DIGEST_START = /^[0-9a-f]{8,64}$/;
 
 /**

@@ -98,6 +98,8 @@ describe('the artifact that a person names', () => {
       { ...verified('r3'), artifact: OTHER },
       { ...verified('60c1d2e3-one'), artifact: ONE, release: 'release-4' },
       { ...verified('60c1ffff-other'), artifact: OTHER },
+      { ...verified('r4'), artifact: 'image:registry.test/agent:2' },
+      { ...verified('r5'), artifact: 'git:main' },
     ],
   });
 
@@ -107,6 +109,9 @@ describe('the artifact that a person names', () => {
     [OTHER.slice(0, 25), OTHER],
     [OTHER.slice('sha256:'.length, 30), OTHER],
     ['image:registry.test/agent:1', 'image:registry.test/agent:1'],
+    ['registry.test/agent:2', 'image:registry.test/agent:2'],
+    [`registry.test/agent@${ONE}`, `image:registry.test/agent@${ONE}`],
+    ['main', 'git:main'],
     ['60c1d2e3', ONE],
     ['release-4', ONE],
   ])('%s is %s', (named, artifact) => {
