@@ -8,10 +8,9 @@ import { pollQueues } from '../../domain/taskQueues.ts';
 import {
   TEMPORAL_ANSWERS_WITHIN_MS,
   type TemporalConnection,
-  callOrNone,
   callTemporal,
+  describeWorkflow,
 } from './connection.ts';
-import { isGone } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A worker polls anew every minute: one that was last seen longer ago is gone. */
@@ -187,8 +186,7 @@ export async function requireWorker(
 
 /** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls that could answer for a workflow, which may not exist yet. */
 export async function requireWorkerOf(temporal: TemporalConnection, workflowId: string): Promise<void> {
-  const describe = () => temporal.client.workflow.getHandle(workflowId).describe();
-  const described = await callOrNone(temporal, isGone, describe, TEMPORAL_ANSWERS_WITHIN_MS);
+  const described = await describeWorkflow(temporal, workflowId);
   await requireWorker(temporal, 0, described && pinnedVersion(described));
 }
 
