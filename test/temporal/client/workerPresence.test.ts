@@ -9,8 +9,8 @@ import {
 } from '../../../src/temporal/client/workerPresence.ts';
 
 interface Clocks {
-  /** When the workers polled, by Temporal's clock. Default: now. */
-  readonly polledAt?: number;
+  /** When the workers polled a queue, by Temporal's clock. Default: now. */
+  readonly polledAt?: (queue: string) => number;
   /** Default: this machine's. */
   readonly temporalClock?: () => number;
 }
@@ -26,7 +26,9 @@ function polledBy(
   }
   const polled: { readonly identity: string; readonly name: string; readonly at: number }[] = [];
   for (const [name, identities] of Object.entries(pollers))
-    polled.push(...identities.map((identity) => ({ identity, name, at: polledAt ?? temporalClock() })));
+    polled.push(
+      ...identities.map((identity) => ({ identity, name, at: polledAt?.(name) ?? temporalClock() })),
+    );
   const describeTaskQueue = ({ taskQueue }: Queue) =>
     Promise.resolve({
       pollers: polled
@@ -104,11 +106,18 @@ it('judges by Temporal’s clock, so that a clock here that is ahead hides no wo
 
 it('names the last poll by Temporal’s clock if no worker polls', async () => {
   const temporalClock = (): number => Date.now() - 50_000;
-  const temporal = polledBy({ slipway: ['worker'] }, { polledAt: Date.now() - 150_000, temporalClock });
+  const temporal = polledBy({ slipway: ['worker'] }, { polledAt: () => Date.now() - 150_000, temporalClock });
   await expect(requireWorker(temporal, 0)).rejects.toMatchObject({
     code: 'SLIPWAY_NO_WORKER',
     message: expect.stringMatching(
       /^no worker polls the task queue "slipway"; one did 1m4\ds ago$/,
     ) as string,
   });
+});
+
+it('a worker whose slots for workflow tasks are all taken last polled for activities', async () => {
+  const [busy, idle] = [1_000_000, 9_000_000];
+  const polledAt = (queue: string) => (queue === 'slipway-polls' ? idle : busy);
+  const temporal = polledBy({ slipway: ['worker'], 'slipway-polls': ['worker'] }, { polledAt });
+  expect(await lastPoll(temporal)).toBe(idle);
 });
