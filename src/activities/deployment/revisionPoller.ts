@@ -27,6 +27,12 @@ import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
 const HAND_OVER_MS = 200;
 /** How many signals to send to Temporal at once, because running releases need it, too. */
 const REPORTS_MAX = 20;
+/**
+ * An attempt in which revisions settled lasts longer, until none does in this time: the next task of the poller's workflow may
+ * wait for minutes, behind those of all releases that go on. In milliseconds; ten minutes are the limit of an attempt.
+ */
+const MORE_MS = 60_000;
+const MORE_MAX = 4;
 /** How many pollers share a control plane's waiting revisions: each list must fit into Temporal's 2 MB. */
 const SHARES = 8;
 
@@ -118,7 +124,14 @@ export function revisionPollerActivities(
         });
       pollMore(waiting.length);
       try {
-        await Promise.race([Promise.all(waiting.map(poll)), pause(POLL_ATTEMPT_MS)]);
+        const all = Promise.all(waiting.map(poll));
+        await Promise.race([all, pause(POLL_ATTEMPT_MS)]);
+        let before = 0;
+        for (let more = 0; more < MORE_MAX && !shuttingDown.aborted; more++) {
+          if (settled.length === before || settled.length === waiting.length) break;
+          before = settled.length;
+          await Promise.race([all, pause(MORE_MS)]);
+        }
       } finally {
         isOver = true;
         pollMore(settled.length - waiting.length);

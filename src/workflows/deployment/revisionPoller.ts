@@ -46,7 +46,7 @@ export function revisionPoller(input: RevisionPollerInput): Promise<void> {
 async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput): Promise<void> {
   const activities = proxyActivities<Pick<Activities, 'pollRevisions'>>({
     taskQueue: pollQueue(workflowInfo().taskQueue, false),
-    // One attempt lasts 5 minutes.
+    // One attempt lasts 5 minutes, and up to 9 while revisions settle.
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '10 seconds',
     cancellationType: ActivityCancellationType.TRY_CANCEL,

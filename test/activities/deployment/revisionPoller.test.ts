@@ -8,7 +8,7 @@ import { RequestRates } from '../../../src/activities/deployment/requestRates.ts
 import { revisionPollerActivities } from '../../../src/activities/deployment/revisionPoller.ts';
 import { pausesUntil } from '../../../src/activities/polling.ts';
 import { UNREADABLE, type WaitingRevision, waitingKey } from '../../../src/messages/revisionPoller.ts';
-import { answers, inTurn, json, until } from '../../clients/faultyService.ts';
+import { answers, type Handler, inTurn, json, until } from '../../clients/faultyService.ts';
 import {
   DEPLOYMENT_ID,
   failureOf,
@@ -85,6 +85,30 @@ it('ends for a retry when its worker shuts down, and stops when it is cancelled'
   await stopped;
 });
 
+it('goes on while revisions settle: its workflow’s next task would wait behind those of the releases', async () => {
+  const other = REVISION_ID.replace(/^./u, (digit) => (digit === 'a' ? 'b' : 'a'));
+  const pauses: number[] = [];
+  const { plane, comeUp } = await planeOf(REVISION_ID, other);
+  const revisions = [REVISION_ID, other].map((revisionId) => waiting({ revisionId, since: Date.now() }));
+  const active = poller({
+    pause: async (milliseconds) => {
+      pauses.push(milliseconds);
+      // One settles in the attempt's own time, and the other one after it.
+      comeUp([REVISION_ID, other][pauses.length - 1] ?? '');
+      await until(() => active.reports.length === pauses.length);
+    },
+  });
+  expect((await active.poll(plane.url, revisions)).settled).toHaveLength(2);
+  const quiet = await planeOf(REVISION_ID, other);
+  const calm = poller({
+    pause: async () => {
+      quiet.comeUp(REVISION_ID);
+      await until(() => calm.reports.length === 1);
+    },
+  });
+  expect((await calm.poll(quiet.plane.url, revisions)).settled).toHaveLength(1);
+});
+
 function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
   const now = Date.now();
   const revision = { deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID, status: 'BUILDING' };
@@ -99,6 +123,17 @@ function planeThat(statuses: readonly string[]) {
   });
 }
 
+/** A control plane whose revisions are `BUILDING` until they come up. */
+async function planeOf(...revisionIds: readonly string[]) {
+  const up = new Set<string>();
+  const routes = revisionIds.map((id): [string, Handler] => [
+    `GET ${REVISION_PATH.replace(REVISION_ID, id)}`,
+    (_, response) => json(response, 200, revisionAnswer(up.has(id) ? 'DEPLOYED' : 'BUILDING')),
+  ]);
+  const plane = await startRoutes(Object.fromEntries(routes));
+  return { plane, comeUp: (id: string) => void up.add(id) };
+}
+
 /**
  * The poller's activity.
  * @param failures - of its first reports, one each.
@@ -108,6 +143,7 @@ function poller({
   failures = [] as Error[],
   now = Date.now(),
   shuttingDown = new AbortController().signal,
+  pause = pausesUntil(shuttingDown),
 } = {}) {
   const reports: string[] = [];
   const signal = async (_: unknown, { status }: { readonly status: string }): Promise<void> => {
@@ -125,12 +161,7 @@ function poller({
   );
   const connections = new Connections();
   onTestFinished(() => connections.close());
-  const activities = revisionPollerActivities(
-    connections,
-    new RequestRates(),
-    pausesUntil(shuttingDown),
-    shuttingDown,
-  );
+  const activities = revisionPollerActivities(connections, new RequestRates(), pause, shuttingDown);
   const poll = async (url: string, revisions: readonly WaitingRevision[]) => {
     const polled: unknown = await environment.run(activities.pollRevisions, {
       target: targetOn(url),
