@@ -28,8 +28,8 @@ const HAND_OVER_MS = 200;
 /** How many signals to send to Temporal at once, because running releases need it, too. */
 const REPORTS_MAX = 20;
 /**
- * An attempt in which revisions settled lasts longer, until none does in this time: the next task of the poller's workflow may
- * wait for minutes, behind those of all releases that go on. In milliseconds; ten minutes are the limit of an attempt.
+ * If revisions have settled, an attempt goes on until none has for this long, in milliseconds. When it ends, its workflow's next
+ * task may wait for minutes, behind those of the releases. An attempt may last ten minutes.
  */
 const MORE_MS = 60_000;
 const MORE_MAX = 4;

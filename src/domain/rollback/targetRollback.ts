@@ -147,7 +147,7 @@ function settledAlready(situation: RollbackSituation, asked: RollbackRequest): R
   if (Date.parse(now) - Date.parse(row.endedAt) >= JUST_RESTORED_MS) return undefined;
   if (active !== undefined && (active === null || !isSameRevision(state.known, active, serving)))
     return undefined;
-  const reason = `done already, ${row.releaseId} has just restored an earlier revision (to leave that one, too, name the next, or ask again a minute after the restore)`;
+  const reason = `done already, ${row.releaseId} has just restored an earlier revision; to leave that one, too, name another, or ask again in a minute`;
   return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
 }
 
@@ -188,7 +188,7 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
   if (running?.kind !== 'release')
     return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
   const isKnown = serves === null || state.known.some(({ revisionId }) => revisionId === serves);
-  const reason = `${running.releaseId} is being stopped${isKnown ? '' : ', or ends its soak if that revision is its own'}`;
+  const reason = `${running.releaseId} is being stopped${isKnown ? '' : ', or only its soak ends, if the revision is its own'}`;
   return { state: taken, answer: answerOf(taken, request, 'preempting', reason, serves), preempt: request };
 }
 

@@ -58,8 +58,8 @@ const WORKFLOWS: object = { taskQueueType: 1 };
 const ACTIVITIES: object = { taskQueueType: 2 };
 
 /**
- * When a worker last polled for tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps polling: a busy one
- * perhaps no longer for workflow tasks, all of whose slots are taken, but then for activities. One that hangs does not.
+ * When a worker last polled for tasks, by Temporal's clock; 0 if never. A busy worker whose slots for workflow tasks are all
+ * taken still polls for activities. One that hangs polls for nothing.
  */
 export async function lastPoll(temporal: TemporalConnection, version?: string): Promise<number> {
   const { taskQueue } = temporal.settings;
