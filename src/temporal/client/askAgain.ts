@@ -17,6 +17,11 @@ const MAX_ATTEMPTS = 40;
 const RUNNING = 1;
 /** `service/history/workflow/update` of the Temporal server */
 const UNSEEN_UPDATE = 'UnprocessedUpdate';
+/**
+ * Core (SDK 1.24) delivers the result of a local activity to a workflow that it has evicted and rebuilt meanwhile, and
+ * that has not started the activity yet. It then evicts the workflow again, and rebuilds it for the next query.
+ */
+const STALE_RESULT = 'Missing associated machine for LocalActivity';
 
 /**
  * Repeats a query that a workflow rejected because it has not handled its newest events (`taskBoundaries.ts`). The
@@ -42,9 +47,7 @@ export function askAgain(service: WorkflowService, namespace: string): WorkflowC
         try {
           return await next(input);
         } catch (error) {
-          const isTooEarly =
-            error instanceof QueryNotRegisteredError && error.message.includes(QUERY_TOO_EARLY);
-          if (!isTooEarly || attempt === MAX_ATTEMPTS) throw error;
+          if (!isTransient(error) || attempt === MAX_ATTEMPTS) throw error;
         }
         if (await isClosed(workflowExecution)) return next(askClosed);
         await sleep(PAUSE_MS);
@@ -61,6 +64,13 @@ export function askAgain(service: WorkflowService, namespace: string): WorkflowC
         ({ updateOutcome }) => updateOutcome,
       ),
   };
+}
+
+function isTransient(error: unknown): boolean {
+  return (
+    error instanceof QueryNotRegisteredError &&
+    [QUERY_TOO_EARLY, STALE_RESULT].some((reason) => error.message.includes(reason))
+  );
 }
 
 async function untilSeen<Output>(
