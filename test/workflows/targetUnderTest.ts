@@ -296,10 +296,16 @@ export class TargetUnderTest {
    */
   async reset(to: 'first' | 'middle' | 'last', releaseId?: string): Promise<void> {
     const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
-    const handle = this.#client.workflow.getHandle(workflowId);
-    const { runId } = await handle.describe();
-    const { events = [] } = await handle.fetchHistory();
-    const completed = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes != null);
+    const { runId } = await this.#client.workflow.getHandle(workflowId).describe();
+    const run = this.#client.workflow.getHandle(workflowId, runId);
+    const completedTasks = async () =>
+      ((await run.fetchHistory()).events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    let completed = await completedTasks();
+    // A new run cannot be reset before its first task has ended.
+    while (completed.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      completed = await completedTasks();
+    }
     await this.#client.workflowService.resetWorkflowExecution({
       namespace: 'default',
       workflowExecution: { workflowId, runId },

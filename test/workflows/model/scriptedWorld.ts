@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 
+import { progressQuery } from '../../../src/messages/release.ts';
 import {
   answeredTooLate,
   answeredWithOldLatest,
@@ -129,7 +130,7 @@ export class ScriptedWorld extends World {
       if (situation !== undefined) this.met.add(situation);
       // Consumed by this call, before anything else can happen.
       if (fault !== undefined) this.next(activity, fault);
-      if (activity === 'uploadArtifact' && fault !== undefined) await untilAlone();
+      if (activity === 'uploadArtifact' && fault !== undefined) await untilBaselineIsKnown();
     }
     const result = await super.call(activity, input);
     if (this.slowMs > 0) await Context.current().sleep(this.slowMs);
@@ -159,11 +160,15 @@ export class ScriptedWorld extends World {
 }
 
 /** An upload that fails stops the checks of the baseline beside it. In the model, these have ended before. */
-async function untilAlone(): Promise<void> {
+async function untilBaselineIsKnown(): Promise<void> {
   const { client, info, sleep } = Context.current();
   const { workflowId = '', runId } = info.workflowExecution ?? {};
   const release = client.workflow.getHandle(workflowId, runId);
-  while (((await release.describe()).raw.pendingActivities?.length ?? 0) > 1) await sleep(20);
+  for (;;) {
+    const { baseline, outcome } = await release.query(progressQuery);
+    if (baseline !== null || outcome !== null) return;
+    await sleep(20);
+  }
 }
 
 /** The identity of an artifact of the model. */
