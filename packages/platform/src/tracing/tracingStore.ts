@@ -66,7 +66,8 @@ export async function openTracing<Tables>(kysely: Kysely<Tables>): Promise<Traci
  * Feedback on runs, and its pre-signed links.
  *
  * A link records one piece of feedback: the first submission creates it, each further one replaces it. So a client
- * that got no answer may repeat it, and a person may change their mind; neither counts twice.
+ * that got no answer may repeat it, and a person may change their mind; neither counts twice. A submission without
+ * fields replaces nothing: a link's preview sends it too.
  */
 export class TracingStore {
   readonly #db: Kysely<TracingTables>;
@@ -129,12 +130,14 @@ export class TracingStore {
       correction: json(submission.correction),
       metadata: json(submission.metadata),
     };
+    const isEmpty = Object.values(said).every((value) => value === null);
     await this.#db
       .insertInto('slipway_tracing.feedback')
       .values({ token_hash: hash, run_id: link.run_id, key: link.key, ...said })
-      .onConflict((conflict) =>
-        conflict.column('token_hash').doUpdateSet({ ...said, updated_at: sql<Date>`now()` }),
-      )
+      .onConflict((conflict) => {
+        const same = conflict.column('token_hash');
+        return isEmpty ? same.doNothing() : same.doUpdateSet({ ...said, updated_at: sql<Date>`now()` });
+      })
       .execute();
     return link.key;
   }

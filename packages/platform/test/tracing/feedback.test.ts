@@ -112,6 +112,9 @@ describe('feedback links', () => {
     expect(await recordedOn(runId)).toHaveLength(1);
     await Promise.all([post(path, { score: -1 }), post(path, { score: -1 })]);
     expect(await recordedOn(runId)).toMatchObject([{ score: -1, comment: null }]);
+    // A link's preview sends no fields.
+    expect((await app.request(path)).status).toBe(200);
+    expect(await recordedOn(runId)).toMatchObject([{ score: -1 }]);
   });
 
   it.each<[string, string, unknown]>([
