@@ -33,6 +33,13 @@ describe('threads', () => {
     expect(await api.threadOf(thread_id)).toEqual(again);
   });
 
+  it('are patched without an answer if one of several preferences asks for that', async () => {
+    const path = `/threads/${await api.thread()}`;
+    const headers = { prefer: 'respond-async, return="minimal"' };
+    expect((await api.send('PATCH', path, { metadata: { a: 1 } }, { headers })).status).toBe(204);
+    expect(await api.json('GET', path)).toMatchObject({ metadata: { a: 1 } });
+  });
+
   it('are searched by values, but not found by them while one of those is not valid Unicode', async () => {
     const thread = await api.thread();
     const found = async (text: string) => {

@@ -61,7 +61,7 @@ export function threadRoutes(options: {
   serve(ENDPOINTS.getThread, async ({ params }) => wireThread(await threads.get(params.thread_id)));
   serve(ENDPOINTS.patchThread, async ({ params, body }, c) => {
     const patched = await threads.patchMetadata(params.thread_id, body.metadata ?? {});
-    return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : wireThread(patched);
+    return RETURN_MINIMAL.test(c.req.header('prefer') ?? '') ? c.body(null, 204) : wireThread(patched);
   });
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
   serve(ENDPOINTS.copyThread, async ({ params }) => {
@@ -71,6 +71,9 @@ export function threadRoutes(options: {
   });
   return app;
 }
+
+/** Whether a list of preferences (RFC 7240) asks for an answer without the thread. */
+const RETURN_MINIMAL = /(?:^|,)\s*return\s*=\s*"?minimal"?\s*(?:$|[,;])/iu;
 
 /** A thread as a search returns it: the selected fields and the extracted values. */
 function projectThread(
