@@ -9,6 +9,7 @@ import { answers, closedPort, type FaultyService, inTurn, json, until } from '..
 import {
   activitiesUnderTest,
   AGENT_KEY,
+  DEPLOYMENT_ID,
   DEPLOYMENT_PATH,
   deploymentAnswer,
   failureOf,
@@ -215,6 +216,17 @@ describe('confirmServing', () => {
 
   it.each([502, 503, 504])('treats a gateway’s %i as "not yet"', async (status) => {
     const agent = await agentThatAnswers(status, 200);
+    const plane = await planeWithActive(agent.url, REVISION);
+    await activitiesUnderTest().confirmServing(revisionOn(plane.url));
+    expect(agent.requests).toHaveLength(2);
+  });
+
+  it('treats a gateway’s 404 for the deployment as "not yet"', async () => {
+    const status = inTurn([404, 200]);
+    const detail = `Deployment ID ${DEPLOYMENT_ID} not found.`;
+    const agent = await startRoutes({
+      'GET /ok': (_, response) => json(response, status() ?? 0, { ok: true, detail }),
+    });
     const plane = await planeWithActive(agent.url, REVISION);
     await activitiesUnderTest().confirmServing(revisionOn(plane.url));
     expect(agent.requests).toHaveLength(2);
