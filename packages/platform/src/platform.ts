@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
-import { createAccess, requireCaller } from './access/access.ts';
+import { type Access, createAccess, requireCaller } from './access/access.ts';
 import { createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
 import type { RateLimit } from './access/tokenBuckets.ts';
@@ -38,11 +38,11 @@ import { createDocker, engineAnswers, hasImage } from './runtime/docker/dockerCo
 import { createEgress } from './runtime/egress.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
 import { isDatabaseReachable } from './store/databaseOutage.ts';
-import { openDatabase, ownDatabase } from './store/databaseOwner.ts';
+import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
-import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
+import { deriveKey, loadApiKey, loadMasterKey, type MasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
-import { openTracing } from './tracing/tracingStore.ts';
+import { openTracing, type TracingStore } from './tracing/tracingStore.ts';
 
 export interface PlatformOptions extends Pick<
   ControlPlaneOptions,
@@ -167,36 +167,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       trustedProxies: options.trustedProxies,
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
-    const dockerCommand = options.dockerCommand ?? 'docker';
-    const image = options.agentImage ?? AGENT_IMAGE;
-    const { isolation, logLine } = await resolveIsolation(
-      options.isolation ?? 'process',
-      dockerCommand,
-      image,
-    );
-    const reachable = new ReachableAddresses(options.egressAllow);
-    const contained = { image, egress: () => createEgress(reachable) };
-    const containers = createContainers({
-      command: dockerCommand,
-      platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
-      contained: isolation === 'container' ? contained : undefined,
-    });
-    const build: BuildRevision =
-      options.buildRevision ??
-      (({ deploymentId, revisionId, ...of }) =>
-        buildRevision({
-          ...of,
-          limits: options.buildLimits,
-          openShell:
-            isolation === 'container'
-              ? (build) => containers.openShell({ ...build, deploymentId, revisionId }, contained)
-              : undefined,
-        }));
-    const startContained: StartAgent = (run) => containers.startBuilt(run, contained);
-    log[isolation === 'container' ? 'info' : 'warn'](logLine);
+    const { buildRevision: build, ...runtime } = await openRuntime(options, masterKey, log);
     const controlPlane = createControlPlane({
       ...options,
-      isolation,
+      ...runtime,
       kysely: database.kysely,
       masterKey,
       nextMasterKey,
@@ -204,8 +178,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       log,
       gateway,
       buildRevision: metrics === undefined ? build : metrics.builds(build),
-      startAgent: options.startAgent ?? (isolation === 'container' ? startContained : startAgent),
-      containers,
       agentStorage: storage,
       agentEnvironment: async ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: await storage.urlOf(deploymentId),
@@ -218,33 +190,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       }),
     });
     await metrics?.readFrom({ kysely: database.kysely, controlPlane });
-    const app = new Hono();
     const onAnswered = (answered: AnsweredRequest): void => {
       logTracedChange(log, answered);
       metrics?.onAnswered(answered);
       options.onAnswered?.(answered);
     };
-    app.use(reportAnswers(onAnswered));
-    app.onError(problemHandler(log));
-    app.notFound(unservedHandler(app));
-    app.get('/health', async (c) => {
-      const ok = await isDatabaseReachable(database.kysely);
-      return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
-    });
-    app.route(
-      '/',
-      feedbackRoutes({
-        tracing,
-        guard: requireCaller(access),
-        readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
-      }),
-    );
-    app.route(
-      '/',
-      projectRoutes({ tracing, guard: requireCaller(access), tenantOf: (c) => callerOf(c).tenantId }),
-    );
-    app.route('/', openApiRoutes());
-    app.route('/', controlPlane.app);
+    const app = createApp({ database, tracing, access, controlPlane, log, onAnswered });
 
     await controlPlane.registerDeployments();
     const listening = await listen(
@@ -265,6 +216,71 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     await close();
     throw error;
   }
+}
+
+/** How builds and agents run: the given way, else in containers, else as processes. */
+async function openRuntime(
+  options: PlatformOptions,
+  masterKey: MasterKey,
+  log: Logger,
+): Promise<Required<Pick<ControlPlaneOptions, 'isolation' | 'containers' | 'buildRevision' | 'startAgent'>>> {
+  const { dockerCommand = 'docker', agentImage: image = AGENT_IMAGE } = options;
+  const { isolation, logLine } = await resolveIsolation(options.isolation ?? 'process', dockerCommand, image);
+  log[isolation === 'container' ? 'info' : 'warn'](logLine);
+  const reachable = new ReachableAddresses(options.egressAllow);
+  const contained = isolation === 'container' ? { image, egress: () => createEgress(reachable) } : undefined;
+  const containers = createContainers({
+    command: dockerCommand,
+    platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
+    contained,
+  });
+  const build: BuildRevision = ({ deploymentId, revisionId, ...of }) =>
+    buildRevision({
+      ...of,
+      limits: options.buildLimits,
+      openShell:
+        contained && ((build) => containers.openShell({ ...build, deploymentId, revisionId }, contained)),
+    });
+  const start: StartAgent = contained ? (run) => containers.startBuilt(run, contained) : startAgent;
+  return {
+    isolation,
+    containers,
+    buildRevision: options.buildRevision ?? build,
+    startAgent: options.startAgent ?? start,
+  };
+}
+
+/** The app of everything but the agents. */
+function createApp({
+  database,
+  tracing,
+  access,
+  controlPlane,
+  log,
+  onAnswered,
+}: {
+  database: Database;
+  tracing: TracingStore;
+  access: Access;
+  controlPlane: ControlPlane;
+  log: Logger;
+  onAnswered: (answered: AnsweredRequest) => void;
+}): Hono {
+  const app = new Hono();
+  const guard = requireCaller(access);
+  const tenantOf = (c: Context) => callerOf(c).tenantId;
+  app.use(reportAnswers(onAnswered));
+  app.onError(problemHandler(log));
+  app.notFound(unservedHandler(app));
+  app.get('/health', async (c) => {
+    const ok = await isDatabaseReachable(database.kysely);
+    return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
+  });
+  app.route('/', feedbackRoutes({ tracing, guard, readerOf: (c) => ({ tenantId: tenantOf(c) }) }));
+  app.route('/', projectRoutes({ tracing, guard, tenantOf }));
+  app.route('/', openApiRoutes());
+  app.route('/', controlPlane.app);
+  return app;
 }
 
 /** The default image of builds and agents in containers: this Node. */
