@@ -15,9 +15,10 @@ const FutureTimestamp = Timestamp.refine((value) => Date.parse(value) > Date.now
 
 /**
  * `POST /v1/api-keys`. Only the platform's own key may name other tenants in `tenant_ids` (default: the caller's
- * tenant). Without `expires_at` the key is valid until it is revoked.
+ * tenant). Without `expires_at` the key is valid until it is revoked. Unknown fields are refused, because a misspelled
+ * limit must not create a key without it.
  */
-export const ApiKeyCreate = z.object({
+export const ApiKeyCreate = z.strictObject({
   name: singleLineText(NAME_MAX),
   scope: Scope,
   expires_at: FutureTimestamp.nullish(),

@@ -30,6 +30,11 @@ const endpoints = Object.entries(CONTROL_PLANE_ENDPOINTS).map(([name, { method, 
 }));
 
 describe('a key', () => {
+  it('is not created with an unknown field, which may be meant to limit it', async () => {
+    const request = { name: 'of one tenant', scope: 'admin', tenant_id: randomUUID() };
+    expect((await platform.call('POST', '/v1/api-keys', request)).status).toBe(422);
+  });
+
   it('that sends too many requests gets a Retry-After', async () => {
     await platform.start({
       access: createAccess({
