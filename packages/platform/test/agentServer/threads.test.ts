@@ -42,11 +42,14 @@ describe('threads', () => {
 
   it('are searched by values, but not found by them while one of those is not valid Unicode', async () => {
     const thread = await api.thread();
+    const search = async (values: object) =>
+      ((await api.json('POST', '/threads/search', { ids: [thread], values })) as unknown[]).length;
     const found = async (text: string) => {
       await api.wait(thread, { assistant_id: 'echo', ...input(text) });
-      const query = { ids: [thread], values: { log: [] } };
-      return ((await api.json('POST', '/threads/search', query)) as unknown[]).length;
+      return search({ log: [] });
     };
+    // A new thread has no values.
+    expect([await search({}), await search({ log: [] })]).toEqual([1, 0]);
     expect(await found('\0')).toBe(0);
     expect(await found('\ud83d')).toBe(0);
     expect(await found('\\ud83d\\\\u0000')).toBe(1);

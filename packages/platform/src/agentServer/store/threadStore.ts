@@ -129,7 +129,7 @@ export class ThreadStore extends DeploymentStore {
       // does not fail.
       query =
         query.where(sql<boolean>`CASE WHEN "values"::text ~ '[^\\\\](\\\\\\\\)*\\\\u(0000|d[89a-f])' THEN false
-        ELSE "values"::jsonb @> ${JSON.stringify(filter.values)}::jsonb END`);
+        ELSE coalesce("values"::jsonb, '{}') @> ${JSON.stringify(filter.values)}::jsonb END`);
     return query;
   }
 }
