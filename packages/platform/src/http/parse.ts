@@ -82,22 +82,20 @@ function check<S extends z.ZodType>(schema: S, value: unknown, prefix: Validatio
 /** The default limit of a JSON body, in bytes: 1 MB. */
 const JSON_BODY_MAX_BYTES = 1_048_576;
 
-/** How much of a too large body to read before it is refused, in bytes and time. */
-const DISCARDED_MAX_BYTES = 64 * 1_048_576;
+/** How long to read a too large body before it is refused, in milliseconds. */
 const DISCARDED_MAX_MS = 5_000;
 
 /**
  * Middleware that answers 413 with `{detail}` if the body is larger than `maxBytes`, also without a length. A client
- * that still sends when its connection ends never reads the answer. So a body with a known, moderate length is first
- * read to its end and discarded.
+ * that still sends when its connection ends never reads the answer. So a body with a length is first read, for a
+ * limited time, and discarded.
  */
 export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHandler {
   return bodyLimit({
     maxSize: maxBytes,
     onError: async (c) => {
       const { body } = c.req.raw;
-      const length = Number(c.req.header('content-length'));
-      if (body !== null && !body.locked && length <= DISCARDED_MAX_BYTES) await discardBody(body);
+      if (body !== null && !body.locked) await discardBody(body);
       // The rest of the body is not read, so the connection must be closed.
       throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`, {
         headers: { connection: 'close' },
