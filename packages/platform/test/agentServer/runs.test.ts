@@ -297,3 +297,17 @@ describe('a web page', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBeNull();
   });
 });
+
+describe('the server', () => {
+  it('describes what it serves', async () => {
+    expect(await api.json('GET', '/info')).toMatchObject({ revision_id: 'revision-1', serving: true });
+    const response = await api.send('GET', '/nothing/here');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: 'Not Found' });
+  });
+
+  it('rejects a body of more than 16 MiB, and the sender receives the response', async () => {
+    const large = { metadata: { large: 'x'.repeat(16 * 1_048_576) } };
+    expect((await api.send('POST', '/threads', large)).status).toBe(413);
+  });
+});
