@@ -322,7 +322,11 @@ async function rollBack(
   }
   const row = await awaitRelease(run, taken.requestId);
   const reason = `${why}; ${row.reason}`;
-  if (!isRollbackDone(row.kind, row.outcome)) return { outcome: 'rollback_failed', reason, code };
+  if (!isRollbackDone(row.kind, row.outcome)) {
+    // The target ends the hold of a rollback that changed nothing.
+    await holdIfBad(run, row, reason);
+    return { outcome: 'rollback_failed', reason, code };
+  }
   return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
 }
 
