@@ -40,6 +40,12 @@ export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
 }
 
+/** A target, and the record store that has its state if Temporal has no run of it any more. Absent: not known. */
+export interface KeptTarget {
+  readonly target: TargetSpec;
+  readonly recordStore?: string;
+}
+
 /** The input of a judgement: the two sides, the inputs for their runs, and the store for runs and report. */
 export interface JudgementInput {
   /** The judgement's name in the store. A later attempt with the same id continues with the stored runs. */
@@ -251,10 +257,7 @@ export interface Activities {
   }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
   /** Polls a target until a release has ended, or the rollback that a request led to. */
-  awaitRelease(input: {
-    readonly target: TargetSpec;
-    readonly id: string;
-  }): Promise<Attempted<{ row: HistoryRow }>>;
+  awaitRelease(input: KeptTarget & { readonly id: string }): Promise<Attempted<{ row: HistoryRow }>>;
 
   /**
    * Withdraws a submission, whether it has arrived or not. Its release is withdrawn if it waits, and aborted if it
@@ -268,12 +271,11 @@ export interface Activities {
     readonly by: Actor;
   }): Promise<Attempted<{ releaseId: string | null }>>;
 
-  rollBackTarget(input: {
-    readonly target: TargetSpec;
-    readonly message: RollbackMessage;
-  }): Promise<Attempted<{ answer: RollbackAnswer }>>;
+  rollBackTarget(
+    input: KeptTarget & { readonly message: RollbackMessage },
+  ): Promise<Attempted<{ answer: RollbackAnswer }>>;
 
-  holdTarget(input: { readonly target: TargetSpec; readonly by: Actor }): Promise<Attempted<object>>;
+  holdTarget(input: KeptTarget & { readonly by: Actor }): Promise<Attempted<object>>;
 
   /**
    * Notifies a receiver. A repeated call sends the same notice with the same id. For GitHub it makes several calls,

@@ -75,9 +75,9 @@ export function lineActivities(
       return { answer };
     },
 
-    awaitRelease: async ({ target, id }) => {
+    awaitRelease: async ({ target, recordStore, id }) => {
       // A terminated target would never learn how its release ended.
-      await askTemporal((client) => startAgain(client, targetWorkflowId(target)));
+      await askTemporal((client) => startAgain(client, targetWorkflowId(target), { target, recordStore }));
       const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const found = await askTemporal((client) =>
           client.workflow.getHandle(targetWorkflowId(target)).query(lookupQuery, id),
@@ -103,15 +103,15 @@ export function lineActivities(
       return { releaseId: releaseId ?? null };
     },
 
-    rollBackTarget: async ({ target, message }) => ({
+    rollBackTarget: async ({ message, ...kept }) => ({
       answer: await askTemporal((client) =>
-        updateTarget(client, targetWorkflowId(target), rollbackUpdate, { args: [message] }),
+        updateTarget(client, targetWorkflowId(kept.target), rollbackUpdate, { args: [message] }, kept),
       ),
     }),
 
-    holdTarget: async ({ target, by }) => {
+    holdTarget: async ({ by, ...kept }) => {
       await askTemporal((client) =>
-        updateTarget(client, targetWorkflowId(target), holdUpdate, { args: [by] }),
+        updateTarget(client, targetWorkflowId(kept.target), holdUpdate, { args: [by] }, kept),
       );
       return {};
     },

@@ -13,10 +13,11 @@ import {
 } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { currentTrace } from '../../traces/trace.ts';
+import type { KeptTarget } from '../activities.ts';
 import { ifThere } from '../askTemporal.ts';
 
 /** Starts a target together with an update, if it does not run. */
-export function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
+export function startTarget({ target, recordStore }: Required<KeptTarget>) {
   return new WithStartWorkflowOperation<TargetWorkflow>(
     WORKFLOW_TYPES.target,
     targetStart(target, recordStore, Context.current().info.taskQueue),
@@ -41,33 +42,38 @@ export function submitToTarget(
 
 /**
  * Sends an update to a target. A terminated one starts again, and reads its earlier state first.
- * @throws WorkflowNotFoundError if the target has never taken a release.
+ * @throws WorkflowNotFoundError as {@link startAgain}.
  */
 export async function updateTarget<Answer, Message>(
   client: Client,
   workflowId: string,
   update: UpdateDefinition<Answer, [Message]>,
   options: { readonly args: [Message]; readonly updateId?: string },
+  kept?: KeptTarget,
 ): Promise<Answer> {
   const target = client.workflow.getHandle(workflowId);
   const answer = await ifThere(target.executeUpdate(update, options));
   if (answer !== undefined) return answer;
-  await startAgain(client, workflowId);
+  await startAgain(client, workflowId, kept);
   return target.executeUpdate(update, options);
 }
 
 /**
  * Starts a target again if it was terminated: it waits for what it left running, and releases what it left queued.
  * @returns whether it was.
- * @throws WorkflowNotFoundError if the target has never taken a release.
+ * @throws WorkflowNotFoundError if Temporal has no run of it, and its record store is not known.
  */
-export async function startAgain(client: Client, workflowId: string): Promise<boolean> {
-  const earlier = await client.workflow.getHandle(workflowId).describe();
-  if (earlier.status.name === 'RUNNING') return false;
+export async function startAgain(client: Client, workflowId: string, kept?: KeptTarget): Promise<boolean> {
+  const describe = () => client.workflow.getHandle(workflowId).describe();
+  if ((await ifThere(describe()))?.status.name === 'RUNNING') return false;
   // The calling activity may have the task queue of polls.
   const caller = Context.current().info.workflowExecution?.workflowId ?? '';
   const { taskQueue } = await client.workflow.getHandle(caller).describe();
-  await client.workflow.start(WORKFLOW_TYPES.target, targetAgain(earlier, taskQueue));
+  const start =
+    kept?.recordStore === undefined
+      ? targetAgain(await describe(), taskQueue)
+      : targetStart(kept.target, kept.recordStore, taskQueue);
+  await client.workflow.start(WORKFLOW_TYPES.target, start);
   return true;
 }
 

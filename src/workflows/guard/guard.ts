@@ -44,7 +44,12 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
   return { report, answer: await askForRollback(input, breachText(report.breach)) };
 }
 
-async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Promise<GuardReport> {
+async function measure({
+  releaseId,
+  targetId: _,
+  recordStore: _1,
+  ...guarded
+}: GuardInput): Promise<GuardReport> {
   const leftMs = guarded.until + GUARD_LATE_MS - Date.now();
   if (leftMs <= 0)
     return { releaseId, at: now(), verdict: 'unknown', note: 'no worker ran until its time was long over' };
@@ -80,7 +85,7 @@ async function tellTarget(targetId: string, report: GuardReport): Promise<void> 
 
 /** @returns the target's answer, or why there is none. */
 async function askForRollback(
-  { target, targetId, releaseId, revisionId, policy }: GuardInput,
+  { target, targetId, recordStore, releaseId, revisionId, policy }: GuardInput,
   reason: string,
 ): Promise<string> {
   const { rollBackTarget } = proxyActivities<Activities>({
@@ -99,7 +104,7 @@ async function askForRollback(
     hold: policy.hold,
   };
   try {
-    const { disposition, reason: why } = (await rollBackTarget({ target, message })).answer;
+    const { disposition, reason: why } = (await rollBackTarget({ target, recordStore, message })).answer;
     return `${disposition}, ${why}`;
   } catch (error) {
     return explain(error).message;
@@ -184,7 +189,7 @@ export class TargetGuard {
 
 /** `undefined`: the request has no guard, or there is nothing to guard. */
 function guardInput(
-  { guard: policy, target }: ReleaseRequest,
+  { guard: policy, target, recordStore }: ReleaseRequest,
   { releaseId, outcome, deploymentId, servingRevisionId, startedAt, endedAt }: ReleaseResult,
 ): GuardInput | undefined {
   if (policy === undefined || outcome !== 'released') return undefined;
@@ -193,6 +198,7 @@ function guardInput(
   return {
     releaseId,
     targetId: workflowInfo().workflowId,
+    recordStore,
     deploymentId,
     policy,
     since,

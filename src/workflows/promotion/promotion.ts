@@ -303,7 +303,7 @@ async function rollBack(
   code: Ending['code'],
 ): Promise<Ending> {
   const { journal, request, before } = run;
-  const { to } = request;
+  const { to, store: recordStore } = request;
   const requestId = uuid4();
   const message = {
     requestId,
@@ -313,7 +313,7 @@ async function rollBack(
     serving: released ?? undefined,
   };
   const taken = await journal.step('promote', 'roll back', async (activities) => {
-    const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
+    const { answer, attempt } = await activities.rollBackTarget({ target: to, recordStore, message });
     return { result: answer, attempt, detail: `${answer.disposition}: ${answer.reason}` };
   });
   if (taken.disposition === 'ignored' || taken.disposition === 'done') {

@@ -174,7 +174,8 @@ export function describeRelease(
 /** Waits for a release, or for a rollback by its request id. */
 export function awaitRelease({ journal, request }: PromotionRun, id: string): Promise<HistoryRow> {
   return journal.step('promote', id, async (activities) => {
-    const { row, attempt } = await activities.awaitRelease({ target: request.to, id });
+    const { to: target, store: recordStore } = request;
+    const { row, attempt } = await activities.awaitRelease({ target, recordStore, id });
     return { result: row, attempt, detail: row.outcome };
   });
 }
@@ -191,9 +192,10 @@ export async function holdIfBad(
   reason: string,
 ): Promise<boolean> {
   if (!STOPS_THE_LINE.has(outcome)) return false;
+  const { to: target, store: recordStore } = request;
   const by = promotionActor(request, reason);
   await journal.step('promote', 'stop the line', async (activities) => {
-    const { attempt } = await activities.holdTarget({ target: request.to, by });
+    const { attempt } = await activities.holdTarget({ target, recordStore, by });
     return { result: undefined, attempt };
   });
   return true;

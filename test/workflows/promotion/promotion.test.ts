@@ -257,6 +257,19 @@ describePromotions('a promotion', (under) => {
     expect((await production.view()).state.hold?.by.from).toBe('promotion canary-to-production');
   });
 
+  it('rolls back what fails in the bake on a target whose runs Temporal has deleted', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    await production.terminate();
+    await production.forget();
+    production.world.bad.add(identity('b'));
+    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    expect(production.world.active).toBe(good);
+    expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
+  });
+
   it('bakes its release even if its source target cannot be read any more', async () => {
     const { canary, production } = await under.line();
     const promoted = (perform: () => Promise<unknown>): Promise<unknown> => perform();
