@@ -17,6 +17,7 @@ import { endWorkflow, explain } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
 import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
+import { activitiesOf } from '../steps.ts';
 import { correctBaseline, recordBaseline } from './baseline.ts';
 import { preempt } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
@@ -178,9 +179,11 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
   // A stop request may have arrived while the previous step ended: do not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
+  if (!sentBefore) run.latestBefore = await readLatest(run, deployment, created);
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
-    const before = { deployment, created, known: run.knownBefore };
+    const seen = { ...deployment, latestRevisionId: run.latestBefore };
+    const before = { deployment: seen, created, known: run.knownBefore };
     const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore, (serves) => {
       if (serves !== deployment.activeRevisionId) correctBaseline(run, serves);
     });
@@ -191,6 +194,23 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
     if (!sentBefore && !explain(error).mayHaveBeenTaken) run.undoPatch = null;
     throw error;
   }
+}
+
+/**
+ * The latest revision before the PATCH. While the release waited for an approval or a freeze, another client may have sent
+ * the same image or git ref, and only its place in the list shows that the PATCH did not make that revision.
+ */
+async function readLatest(
+  { journal, request }: Run,
+  deployment: DeploymentSnapshot,
+  created: boolean,
+): Promise<string | null> {
+  const { deploymentId, latestRevisionId } = deployment;
+  // A read of a new deployment may not show its first revision yet.
+  if (created || request.artifact.kind === 'tarball' || !isHeldBack(request)) return latestRevisionId;
+  const reads = activitiesOf('find', journal.overrides, 'read the latest revision');
+  const read = await reads.readDeployment({ target: request.target, deploymentId });
+  return read.deployment.latestRevisionId;
 }
 
 /** Records that the release's own revision passed its checks, except those that a person skipped. */

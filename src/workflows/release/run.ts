@@ -52,6 +52,8 @@ export class Run implements Shipment {
   nextFreezeAt = Infinity;
   /** Undoes the PATCH. Set before the PATCH is sent; `null` if the control plane certainly applied none. */
   undoPatch: ((setback: Setback) => Promise<ReleaseResult>) | null = null;
+  /** The latest revision before the PATCH; `null` if there was none. */
+  latestBefore: string | null = null;
   /** Whether a PATCH stayed unanswered before the one that made the revision. */
   ambiguous = false;
   revisionId: string | null = null;

@@ -14,6 +14,7 @@ import {
   unansweredAndLost,
   unansweredButTaken,
 } from '../faults.ts';
+import { waitingFor } from '../moments.ts';
 import { tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { World } from '../world.ts';
@@ -92,6 +93,25 @@ describeWorkflows('the revision of a release', (harness) => {
       expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
       expect(world.count('patchDeployment')).toBe(1);
       expect(world.active).toBe(good);
+    },
+  );
+
+  it.each(ARTIFACTS.slice(1))(
+    'of %s is its own, although another client sent the same one while the release waited for approval',
+    async (_, artifact) => {
+      const { target } = harness.newServingTarget();
+      const { world } = target;
+      const approval = { required: 1, withinMs: 60_000 };
+      const releaseId = await waitingFor('approval', target, 'b', {
+        artifact,
+        graphConfigPath: null,
+        approval,
+      });
+      const theirs = world.patchElsewhere(artifactIdentity(artifact), artifactFields(artifact, null));
+      await target.say(releaseId, 'approve', { who: 'bo' });
+      const { outcome, revisionId } = await target.result(releaseId);
+      expect(outcome).toBe('released');
+      expect([theirs, revisionId]).toEqual(world.revisionsOf(artifact));
     },
   );
 
