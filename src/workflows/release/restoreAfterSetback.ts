@@ -223,7 +223,7 @@ function describeSetback({ failure, stopped, stopReason, preemptedBy }: Setback)
     return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;
   }
   if (stopReason !== null) return stopReason;
-  if (failure.canceled) return 'canceled';
+  if (failure.canceled) return 'canceled in Temporal, or its target was terminated';
   return stopped ? `canceled: ${failure.message}` : failure.message;
 }
 

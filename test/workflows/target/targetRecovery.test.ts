@@ -48,6 +48,7 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
       ['release-2', 'aborted'],
       ['release-3', 'released'],
     ]);
+    expect(state.history[1]?.reason).toMatch(/^canceled in Temporal, or its target was terminated; /);
     await remembers(target, good);
   });
 
