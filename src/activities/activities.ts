@@ -46,6 +46,12 @@ export interface KeptTarget {
   readonly recordStore?: string;
 }
 
+/** The revision whose artifact a promotion releases, and its target. */
+export interface PromotedFrom {
+  readonly from: TargetSpec;
+  readonly revisionId: string;
+}
+
 /** The input of a judgement: the two sides, the inputs for their runs, and the store for runs and report. */
 export interface JudgementInput {
   /** The judgement's name in the store. A later attempt with the same id continues with the stored runs. */
@@ -252,12 +258,17 @@ export interface Activities {
   submitToTarget(input: {
     readonly request: ReleaseRequest;
     readonly submission: string;
-    readonly candidate?: { readonly from: TargetSpec; readonly revisionId: string };
+    readonly candidate?: PromotedFrom;
     readonly downstream?: readonly TargetSpec[];
   }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
-  /** Polls a target until a release has ended, or the rollback that a request led to. */
-  awaitRelease(input: KeptTarget & { readonly id: string }): Promise<Attempted<{ row: HistoryRow }>>;
+  /**
+   * Polls a target until a release has ended, or the rollback that a request led to. Fails if `candidate` has gone while the
+   * release waits for its turn or a freeze.
+   */
+  awaitRelease(
+    input: KeptTarget & { readonly id: string; readonly candidate?: PromotedFrom },
+  ): Promise<Attempted<{ row: HistoryRow }>>;
 
   /**
    * Withdraws a submission, whether it has arrived or not. Its release is withdrawn if it waits, and aborted if it

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import { type ArtifactStore, readTargetRecord } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import type { Progress } from '../../domain/release/release.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow, Lookup } from '../../domain/target/targetState.ts';
@@ -75,14 +76,23 @@ export function lineActivities(
       return { answer };
     },
 
-    awaitRelease: async ({ target, recordStore, id }) => {
+    awaitRelease: async ({ target, recordStore, id, candidate }) => {
       // A terminated target would never learn how its release ended.
       await askTemporal((client) => startAgain(client, targetWorkflowId(target), { target, recordStore }));
+      // Once in each attempt, which lasts a minute.
+      let isDue = Context.current().info.attempt > 1;
       const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const found = await askTemporal((client) =>
           client.workflow.getHandle(targetWorkflowId(target)).query(lookupQuery, id),
         );
         await place.keep(() => isUnderWay(found));
+        if (candidate !== undefined && isDue && (await waitsToBegin(found))) {
+          isDue = false;
+          // The release goes on if what serves there cannot be read.
+          const seen = await see(candidate.from, true, recordStore).catch(() => null);
+          const gone = seen === null ? undefined : whyGone(candidate, seen);
+          if (gone !== undefined) throw new SlipwayError('SLIPWAY_REVISION_REPLACED', gone);
+        }
         if (found === null)
           throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
         if (found.state === 'ended') return { found: found.row };
@@ -121,11 +131,20 @@ export function lineActivities(
 /** Whether a release does something: it does not wait for its turn, a freeze or a person, and does not soak. */
 async function isUnderWay(found: Lookup | null): Promise<boolean> {
   if (found?.state !== 'running') return found?.state !== 'queued';
-  // It may have just ended, or no worker of its version runs.
-  const progress = await askTemporal((client) =>
-    client.workflow.getHandle(found.workflowId).query(progressQuery),
-  ).catch(() => null);
+  const progress = await progressOf(found.workflowId);
   return progress === null || (progress.waiting === null && progress.steps.at(-1)?.step !== 'soak');
+}
+
+/** Whether a release waits for its turn or for the end of a freeze: then it has changed nothing. */
+async function waitsToBegin(found: Lookup | null): Promise<boolean> {
+  if (found?.state !== 'running') return found?.state === 'queued';
+  return (await progressOf(found.workflowId))?.waiting?.for === 'freeze';
+}
+
+/** `null`: it has just ended, or no worker of its version runs. */
+function progressOf(workflowId: string): Promise<Progress | null> {
+  const ask = askTemporal((client) => client.workflow.getHandle(workflowId).query(progressQuery));
+  return ask.catch(() => null);
 }
 
 function viewOf(target: TargetSpec): Promise<TargetView | undefined> {

@@ -1,5 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 
+import type { PromotedFrom } from '../../activities/activities.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { type Artifact, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
@@ -99,14 +100,14 @@ async function submit(run: PromotionRun, submission: string, request: ReleaseReq
       return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
     });
     run.joined = disposition === 'joined';
-    return await awaitOwnRelease(run, releaseId);
+    return await awaitOwnRelease(run, releaseId, still);
   } catch (error) {
     const { code, message } = explain(error);
     const outcome = OUTDATED.get(code);
     if (outcome === undefined) throw error;
     // An earlier attempt may have arrived.
     const row = await withdraw(run, submission, message);
-    if (row !== null) return row;
+    if (row !== null && row.outcome !== 'aborted') return row;
     throw new PromotionEnded({ outcome, reason: message, code });
   }
 }
@@ -118,9 +119,13 @@ const OUTDATED: ReadonlyMap<ErrorCode, Outcome> = new Map([
 ]);
 
 /** Waits for the release that this promotion submitted. */
-async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
+async function awaitOwnRelease(
+  run: PromotionRun,
+  releaseId: string,
+  candidate?: PromotedFrom,
+): Promise<HistoryRow> {
   run.releaseId = releaseId;
-  return (run.ended = await awaitRelease(run, releaseId));
+  return (run.ended = await awaitRelease(run, releaseId, candidate));
 }
 
 /**
@@ -172,10 +177,14 @@ export function describeRelease(
 }
 
 /** Waits for a release, or for a rollback by its request id. */
-export function awaitRelease({ journal, request }: PromotionRun, id: string): Promise<HistoryRow> {
+export function awaitRelease(
+  { journal, request }: PromotionRun,
+  id: string,
+  candidate?: PromotedFrom,
+): Promise<HistoryRow> {
   return journal.step('promote', id, async (activities) => {
     const { to: target, store: recordStore } = request;
-    const { row, attempt } = await activities.awaitRelease({ target, recordStore, id });
+    const { row, attempt } = await activities.awaitRelease({ target, recordStore, id, candidate });
     return { result: row, attempt, detail: row.outcome };
   });
 }

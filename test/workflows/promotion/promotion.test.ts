@@ -244,30 +244,6 @@ describePromotions('a promotion', (under) => {
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_NOT_FOUND' });
     expect(result.reason).toContain('there is no deployment "agent"');
-    expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
-  });
-
-  it('blocks a target that has no revision to go back to from what fails in the bake', async () => {
-    const { canary } = await under.line();
-    const production = under.harness.newTarget();
-    const turnsBad = followedBy(({ bad }) => bad.add(identity('b')));
-    production.world.next('runCheck', turnsBad);
-    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
-    expect(result).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_CHECK_FAILED' });
-    expect((await production.view()).state.hold?.by.from).toBe('promotion canary-to-production');
-  });
-
-  it('rolls back what fails in the bake on a target whose runs Temporal has deleted', async () => {
-    const { canary, production } = await under.line();
-    const good = production.world.active;
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
-    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
-    await production.terminate();
-    await production.forget();
-    production.world.bad.add(identity('b'));
-    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
-    expect(production.world.active).toBe(good);
-    expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
   });
 
   it('bakes its release even if its source target cannot be read any more', async () => {

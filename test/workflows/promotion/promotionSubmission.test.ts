@@ -3,9 +3,10 @@ import { setTimeout } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
+import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { refused } from '../faults.ts';
-import { polling } from '../moments.ts';
+import { followedBy, refused } from '../faults.ts';
+import { polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../world.ts';
@@ -54,9 +55,7 @@ describePromotions('a promotion’s submission', (under) => {
   it('is followed to its end even if the target is terminated meanwhile', async () => {
     const { canary, production } = await under.line();
     const gate = production.world.gate('runCheck');
-    const { release } = promotionRequest(canary, production);
-    const steps = { ...release.steps, promote: { startToCloseMs: 2_000 } };
-    const promotion = await under.promotions.start(canary, production, { release: { ...release, steps } });
+    const promotion = await under.promotions.start(canary, production, shortAttempts(production));
     await production.world.called('runCheck');
     await production.terminate();
     gate.open();
@@ -243,7 +242,68 @@ describePromotions('a promotion’s submission', (under) => {
     expect(production.world.active).toBe(good);
     expect(production.world.redeployed).toEqual([good, good]);
   });
+
+  it('that fails in its bake blocks a target that has no revision to go back to', async () => {
+    const { canary } = await under.line();
+    const production = under.harness.newTarget();
+    const turnsBad = followedBy(({ bad }) => bad.add(identity('b')));
+    production.world.next('runCheck', turnsBad);
+    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
+    expect(result).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_CHECK_FAILED' });
+    expect((await production.view()).state.hold?.by.from).toBe('promotion canary-to-production');
+  });
+
+  it('that fails in its bake is taken back on a target whose runs Temporal has deleted', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    await production.terminate();
+    await production.forget();
+    production.world.bad.add(identity('b'));
+    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    expect(production.world.active).toBe(good);
+    expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
+  });
+
+  it('is withdrawn if its candidate is rolled back while its release waits for its turn', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: DAY_MS };
+    const releaseId = await waitingFor('approval', production, 'c', { approval });
+    const promotion = await under.promotions.start(canary, production, shortAttempts(production));
+    await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-2'));
+    await canary.rollback(BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
+    expect(result.reason).toContain('the candidate');
+    await production.say(releaseId, 'reject', BO);
+    expect(await production.ended('release-2')).toMatchObject({ outcome: 'aborted' });
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('is withdrawn if its candidate is rolled back during a freeze that began after the promotion had looked', async () => {
+    const { canary, production } = await under.line();
+    const freeze = { name: 'weekend', timeZone: 'UTC', until: Date.now() + DAY_MS, then: 'wait' } as const;
+    const begins = followedBy((world) => (world.frozen = freeze));
+    production.world.next('lookAtFreezes', begins);
+    const changes = {
+      ...shortAttempts(production),
+      freezes: [{ ...freeze, from: 'Fri 16:00', until: 'Mon 08:00' }],
+    };
+    const promotion = await under.promotions.start(canary, production, changes);
+    await production.progressOnce('release-1', ({ waiting }) => waiting?.for === 'freeze');
+    await canary.rollback(BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });
+    expect(production.world.count('patchDeployment')).toBe(0);
+    expect((await production.view()).state.hold).toBeNull();
+  });
 });
+
+/** A release that waits is looked at again and again, each time for a second. */
+function shortAttempts(to: TargetUnderTest): Partial<PromotionRequest> {
+  const { release } = promotionRequest(to, to);
+  return { release: { ...release, steps: { ...release.steps, promote: { startToCloseMs: 2_000 } } } };
+}
 
 /** The target accepts the next submission. Before it answers, something happens, and the answer is lost. */
 function loseAnswer(target: TargetUnderTest, happens: () => Promise<unknown>): void {
