@@ -84,7 +84,9 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   const row = await submit(run, submission, releaseRequest(run, sizeBytes));
   if (row.outcome === 'released') return row;
   const reason = describeRelease(run, row);
-  await holdIfBad(run, row, reason);
+  // A rollback that stopped it and succeeded has decided about the hold.
+  const isRolledBack = row.outcome === 'rolled_back' && row.rollbackRequestIds.length > 0;
+  if (!isRolledBack) await holdIfBad(run, row, reason);
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 

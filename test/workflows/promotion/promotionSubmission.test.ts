@@ -266,6 +266,20 @@ describePromotions('a promotion’s submission', (under) => {
     expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
   });
 
+  it('leaves the hold to who rolls its release back', async () => {
+    const { canary, production } = await under.line();
+    // After the baseline's check.
+    production.world.next('runCheck', (perform) => perform());
+    const gate = production.world.gate('runCheck');
+    const promotion = await under.promotions.start(canary, production);
+    await production.world.called('runCheck', 2);
+    await production.rollback({ ...BO, hold: false });
+    const result = await promotion.result();
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    expect((await production.view()).state.hold).toBeNull();
+  });
+
   it('is withdrawn if its candidate is rolled back while its release waits for its turn', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: DAY_MS };
