@@ -4,6 +4,8 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 
 import { formatDuration } from '../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
+import type { PromotionRequest } from '../../domain/promotion/promotion.ts';
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
 import {
   TEMPORAL_ANSWERS_WITHIN_MS,
@@ -188,6 +190,15 @@ export async function requireWorker(
 export async function requireWorkerOf(temporal: TemporalConnection, workflowId: string): Promise<void> {
   const described = await describeWorkflow(temporal, workflowId);
   await requireWorker(temporal, 0, described && pinnedVersion(described));
+}
+
+/** @throws SlipwayError SLIPWAY_NO_WORKER if a promotion would wait. People may have pinned one of its targets by hand. */
+export async function requireWorkersOfLine(
+  temporal: TemporalConnection,
+  { from, to }: Pick<PromotionRequest, 'from' | 'to'>,
+): Promise<void> {
+  await requireEachVersion(temporal);
+  for (const target of [from, to]) await requireWorkerOf(temporal, targetWorkflowId(target));
 }
 
 /** Why nothing answers for a workflow, and the next command; `undefined` if workers poll that could. */

@@ -28,7 +28,7 @@ import { ofTypes } from '../listRunning.ts';
 import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireEachVersion } from '../workerPresence.ts';
+import { requireWorkersOfLine } from '../workerPresence.ts';
 
 /** The result of starting a promotion: a new run, or the running one with the same name. */
 export interface PromotionStarted {
@@ -42,7 +42,7 @@ export async function startPromotion(
 ): Promise<PromotionStarted> {
   const { client, settings } = temporal;
   const workflowId = promotionWorkflowId(request);
-  await requireEachVersion(temporal);
+  await requireWorkersOfLine(temporal, request);
   try {
     await client.workflow.start(
       WORKFLOW_TYPES.promotion,

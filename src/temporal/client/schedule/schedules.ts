@@ -18,7 +18,7 @@ import {
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { ifSealed, isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireEachVersion } from '../workerPresence.ts';
+import { requireWorkersOfLine } from '../workerPresence.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
@@ -150,7 +150,7 @@ export async function triggerSchedule(
 ): Promise<void> {
   const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
   const { client, settings } = temporal;
-  await requireEachVersion(temporal);
+  await requireWorkersOfLine(temporal, request);
   try {
     await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
       workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,

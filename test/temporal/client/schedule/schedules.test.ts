@@ -12,13 +12,19 @@ import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { DeclaredSchedule } from '../../../../src/domain/schedule/schedule.ts';
 import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
-import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
+import { request } from '../../../domain/target/targets.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
+
+const { target } = request('a');
+const EXISTING = { scheduleId: 's', request: { from: target, to: target } } as Parameters<
+  typeof triggerSchedule
+>[1];
 
 it('a promotion that is triggered while Temporal does not answer may still start, and the error says so', async () => {
   const start = () => Promise.reject(grpcError('UNAVAILABLE'));
-  const temporal = answeringTemporal({ workflow: { start } });
-  const existing = { scheduleId: 's' } as Parameters<typeof triggerSchedule>[1];
-  await expect(triggerSchedule(temporal, existing, { who: 'bo', from: 'test' })).rejects.toMatchObject({
+  const describe = () => Promise.reject(grpcError('NOT_FOUND'));
+  const temporal = answeringTemporal({ workflow: { start, getHandle: () => ({ describe }) } });
+  await expect(triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' })).rejects.toMatchObject({
     code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
     message: expect.stringContaining('may still start') as string,
   });
@@ -29,11 +35,21 @@ it('no promotion is triggered if no worker could start it: it would start whenev
   onTestFinished(() => void vi.useRealTimers());
   const start = vi.fn();
   const temporal = answeringTemporal({ workflow: { start }, worker: { lastAccessTime: { seconds: 0 } } });
-  const existing = { scheduleId: 's' } as Parameters<typeof triggerSchedule>[1];
-  const triggered = triggerSchedule(temporal, existing, { who: 'bo', from: 'test' });
+  const triggered = triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' });
   const refused = expect(triggered).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
   await vi.advanceTimersByTimeAsync(5_000);
   await refused;
+  expect(start).not.toHaveBeenCalled();
+});
+
+it('no promotion is triggered whose target is pinned to a version without workers', async () => {
+  const start = vi.fn();
+  const describe = () => Promise.resolve(pinnedTo('v9'));
+  const temporal = answeringTemporal({ workflow: { start, getHandle: () => ({ describe }) } });
+  await expect(triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' })).rejects.toMatchObject({
+    code: 'SLIPWAY_NO_WORKER',
+    message: expect.stringContaining('no worker of version v9') as string,
+  });
   expect(start).not.toHaveBeenCalled();
 });
 
