@@ -90,7 +90,7 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
-/** Submits the release. If the candidate or the line changed while it waited for its place, withdraws it. */
+/** Submits the release. If the candidate or the line changed while it waited to begin, withdraws it. */
 async function submit(run: PromotionRun, submission: string, request: ReleaseRequest): Promise<HistoryRow> {
   const { journal, candidate } = run;
   const { from, to, downstream } = run.request;
@@ -114,7 +114,7 @@ async function submit(run: PromotionRun, submission: string, request: ReleaseReq
   }
 }
 
-/** How a promotion ends whose submission was not sent, by the failure. */
+/** How a promotion ends whose submission was not sent, or did not begin, by the failure. */
 const OUTDATED: ReadonlyMap<ErrorCode, Outcome> = new Map([
   ['SLIPWAY_REVISION_REPLACED', 'superseded'],
   ['SLIPWAY_TARGET_ON_HOLD', 'rejected'],
