@@ -46,8 +46,8 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
 
 async function measure({
   releaseId,
-  targetId: _,
-  recordStore: _1,
+  targetId: _target,
+  recordStore: _store,
   ...guarded
 }: GuardInput): Promise<GuardReport> {
   const leftMs = guarded.until + GUARD_LATE_MS - Date.now();
