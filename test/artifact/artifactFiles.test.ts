@@ -1,23 +1,20 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../src/artifact/pack.ts';
 import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
-import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../support/temporaryFolder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 async function stored(files: Readonly<Record<string, string>>) {
-  const root = await mkdtemp(join(folder, 'source-'));
+  const root = await mkdtemp(join(folder(), 'source-'));
   await writeFiles(root, files);
-  const store = openArtifactStore(join(folder, 'store'));
+  const store = openArtifactStore(join(folder(), 'store'));
   const packed = await packSource({ root, entries: await sourceFiles(root, []) });
   await store.put(packed.file, packed.digest);
   await packed.remove();

@@ -15,7 +15,7 @@ import {
 } from '../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { useFolders } from '../support/temporaryFolder.ts';
 
 const CONTENT = 'the bytes of an artifact';
 const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
@@ -28,12 +28,11 @@ const CHECK = {
 };
 const UNKNOWN = `sha256:${'0'.repeat(64)}`;
 
-let folder: string;
+const folder = useFolders();
 let file: string;
 
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  file = join(folder, 'source.tar.gz');
+  file = join(folder(), 'source.tar.gz');
   await writeFile(file, CONTENT);
 });
 
@@ -271,7 +270,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
 
 describe('a store', () => {
   it('is a folder if it is a path', () => {
-    expect(openArtifactStore(join(folder, 'store')).url).toBe(pathToFileURL(join(folder, 'store')).href);
+    expect(openArtifactStore(join(folder(), 'store')).url).toBe(pathToFileURL(join(folder(), 'store')).href);
   });
 
   it.each(['gs://bucket', 's3://key:secret@bucket', 's3:bucket'])(
@@ -289,13 +288,13 @@ describe('a store', () => {
   );
 
   it('that cannot be written reports it', async () => {
-    await mkdir(join(folder, 'blocked'));
-    await writeFile(join(folder, 'blocked/artifacts'), 'a file where a folder belongs');
-    const blocked = openArtifactStore(join(folder, 'blocked'));
+    await mkdir(join(folder(), 'blocked'));
+    await writeFile(join(folder(), 'blocked/artifacts'), 'a file where a folder belongs');
+    const blocked = openArtifactStore(join(folder(), 'blocked'));
     await expect(blocked.put(file, DIGEST)).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
-      place: join(folder, 'blocked'),
+      place: join(folder(), 'blocked'),
     });
-    expect(await readFile(join(folder, 'blocked/artifacts'), 'utf8')).toContain('a file');
+    expect(await readFile(join(folder(), 'blocked/artifacts'), 'utf8')).toContain('a file');
   });
 });

@@ -16,20 +16,19 @@ import {
 } from '../../src/artifact/pack.ts';
 import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import * as contract from '@slipway/contract/limits';
-import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
+import { temporaryFolder, useFolders, writeFiles } from '../support/temporaryFolder.ts';
 
-let root: string;
+const root = useFolders();
 let directory: string;
 
 beforeEach(async () => {
-  root = await temporaryFolder();
   directory = await temporaryFolder();
 });
 
 describe('the bytes', () => {
   it('are the same from two checkouts with different times, modes, folders and creation order', async () => {
     await source({ 'b.ts': 'b', 'a/z.ts': 'z', 'a.ts': 'a', 'run.sh': 'echo' });
-    await chmod(join(root, 'run.sh'), 0o755);
+    await chmod(join(root(), 'run.sh'), 0o755);
     const first = await pack();
 
     const other = await temporaryFolder();
@@ -50,8 +49,8 @@ describe('the bytes', () => {
       (_, line) => `line ${line} of ${(line * 7919) % 1013}\n`,
     ).join('');
     await source({ 'agent.ts': text, 'src/ä.json': '{}', 'run.sh': 'echo' });
-    await chmod(join(root, 'run.sh'), 0o755);
-    await symlink('agent.ts', join(root, 'link.ts'));
+    await chmod(join(root(), 'run.sh'), 0o755);
+    await symlink('agent.ts', join(root(), 'link.ts'));
     expect((await pack()).digest).toBe(
       'sha256:4df8b5009c76d91639418ca48a05cab47c34e295bbed8757336b922bccefa256',
     );
@@ -60,11 +59,11 @@ describe('the bytes', () => {
   it('change with the content, the name and the executable bit', async () => {
     await source({ 'a.ts': 'a' });
     const digests = [(await pack()).digest];
-    await chmod(join(root, 'a.ts'), 0o755);
+    await chmod(join(root(), 'a.ts'), 0o755);
     digests.push((await pack()).digest);
     await source({ 'a.ts': 'b' });
     digests.push((await pack()).digest);
-    await rm(join(root, 'a.ts'));
+    await rm(join(root(), 'a.ts'));
     await source({ 'b.ts': 'b' });
     digests.push((await pack()).digest);
     expect(new Set(digests).size).toBe(4);
@@ -74,7 +73,7 @@ describe('the bytes', () => {
     const long = `${'deep/'.repeat(60)}${'n'.repeat(120)}.ts`;
     const content = randomBytes(1_000_001);
     await source({ [long]: content, 'ümlaut.ts': 'x', 'none.ts': '' });
-    await symlink('../none.ts', join(root, 'deep/link.ts'));
+    await symlink('../none.ts', join(root(), 'deep/link.ts'));
     const packed = await pack();
     const unpacked = join(directory, 'unpacked');
     await mkdir(unpacked);
@@ -160,22 +159,22 @@ describe('what a pack leaves out', () => {
       'sub/deep/.gitignore': '!*.md\n',
       ...Object.fromEntries(PATHS.split(', ').map((path) => [path, ''])),
     });
-    execFileSync('git', ['init', '-q'], { cwd: root });
+    execFileSync('git', ['init', '-q'], { cwd: root() });
     const settings = ['-c', 'core.excludesFile=', '-c', 'core.ignoreCase=false'];
     const others = ['ls-files', '-z', '-o', '--exclude-standard'];
-    const git = execFileSync('git', [...settings, ...others], { cwd: root, encoding: 'utf8' });
+    const git = execFileSync('git', [...settings, ...others], { cwd: root(), encoding: 'utf8' });
     expect(await packedPaths()).toEqual(git.split('\0').filter(Boolean).sort());
   });
 
   it('follows a .gitignore above the root, within the repository', async () => {
     await source({ '.gitignore': '*.log\n', 'repository/.git/HEAD': '', 'repository/.gitignore': 'dist/\n' });
     await source({ 'repository/agents/one/dist/a.js': '', 'repository/agents/one/a.log': '' });
-    expect(await packedPaths({ root: join(root, 'repository/agents/one') })).toEqual(['a.log']);
+    expect(await packedPaths({ root: join(root(), 'repository/agents/one') })).toEqual(['a.log']);
   });
 
   it('is all of a build’s output that the repository ignores, unless the configuration includes it', async () => {
     await source({ '.git/HEAD': '', '.gitignore': 'dist/\n', 'dist/a.js': '' });
-    const output = { root: join(root, 'dist') };
+    const output = { root: join(root(), 'dist') };
     await expect(pack(output)).rejects.toMatchObject({ hint: expect.stringContaining('ignore: ["!*"]') });
     expect(await packedPaths({ ...output, ignore: ['!*'] })).toEqual(['a.js']);
   });
@@ -184,9 +183,9 @@ describe('what a pack leaves out', () => {
 describe('links', () => {
   it('inside the source are kept as links', async () => {
     await source({ 'a.ts': '', 'sub/b.ts': '' });
-    await symlink('../a.ts', join(root, 'sub/a.ts'));
-    await symlink('sub', join(root, 'again'));
-    await symlink('nothing.ts', join(root, 'dangling.ts'));
+    await symlink('../a.ts', join(root(), 'sub/a.ts'));
+    await symlink('sub', join(root(), 'again'));
+    await symlink('nothing.ts', join(root(), 'dangling.ts'));
     const links = (await entriesOf(await pack())).filter(({ type }) => type === 'SymbolicLink');
     expect(links.map(({ path, linkpath }) => [path, linkpath])).toEqual([
       ['again', 'sub'],
@@ -203,7 +202,7 @@ describe('links', () => {
     ['to a drive', 'c:outside.ts'],
   ])('out of the source, %s, are rejected by name', async (_how, target) => {
     await source({ 'a.ts': '' });
-    await symlink(target, join(root, 'out.ts'));
+    await symlink(target, join(root(), 'out.ts'));
     const packing = pack();
     await expect(packing).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'out.ts' });
     await expect(packing).rejects.toThrow(`leads out of the source, to ${target}`);
@@ -211,10 +210,10 @@ describe('links', () => {
 
   it('with ".." after a name are rejected by name, as the control plane rejects them', async () => {
     await source({ 'a/b/c.ts': '', 'd.ts': '' });
-    await symlink('./../../d.ts', join(root, 'a/b/up.ts'));
-    await symlink('..', join(root, 'a/b/folder'));
+    await symlink('./../../d.ts', join(root(), 'a/b/up.ts'));
+    await symlink('..', join(root(), 'a/b/folder'));
     await expect(pack()).resolves.toBeDefined();
-    await symlink('b/../../d.ts', join(root, 'a/round.ts'));
+    await symlink('b/../../d.ts', join(root(), 'a/round.ts'));
     await expect(pack()).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_UNREADABLE',
       place: 'a/round.ts',
@@ -226,8 +225,8 @@ describe('links', () => {
     const outside = join(directory, 'outside');
     await mkdir(join(outside, 'x'), { recursive: true });
     await source({ 'a.ts': '', '.slipwayignore': 'hidden\n' });
-    await symlink(outside, join(root, 'hidden'));
-    await symlink('hidden/x', join(root, 'link'));
+    await symlink(outside, join(root(), 'hidden'));
+    await symlink('hidden/x', join(root(), 'link'));
     await expect(pack()).rejects.toMatchObject({ place: 'link' });
   });
 });
@@ -250,30 +249,30 @@ describe('a source that cannot be packed', () => {
   it('is rejected if its root is missing, is a file, or is empty', async () => {
     await source({ 'file.ts': '', 'empty/.git/HEAD': '' });
     for (const name of ['nowhere', 'file.ts', 'empty']) {
-      await expect(pack({ root: join(root, name) })).rejects.toMatchObject({
+      await expect(pack({ root: join(root(), name) })).rejects.toMatchObject({
         code: 'SLIPWAY_ARTIFACT_UNREADABLE',
       });
     }
-    await expect(pack({ root: join(root, 'nowhere') })).rejects.toThrow(
+    await expect(pack({ root: join(root(), 'nowhere') })).rejects.toThrow(
       /nowhere could not be read: ENOENT: no such file or directory$/,
     );
   });
 
   it('is rejected if it contains something other than files, folders and links', async () => {
     await source({ 'a.ts': '' });
-    execFileSync('mkfifo', [join(root, 'pipe')]);
+    execFileSync('mkfifo', [join(root(), 'pipe')]);
     await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'pipe' });
   });
 
   it.skipIf(process.getuid?.() === 0)('is rejected, by its name, if a folder cannot be read', async () => {
     await source({ 'a.ts': '' });
-    await mkdir(join(root, 'data'), { mode: 0 });
+    await mkdir(join(root(), 'data'), { mode: 0 });
     await expect(pack()).rejects.toThrow(/^data could not be read: EACCES: permission denied$/);
   });
 
   it('is rejected if a name is not UTF-8', async () => {
     await source({ 'a.ts': '' });
-    await writeFile(Buffer.from(`${root}/caf\xe9.txt`, 'latin1'), '');
+    await writeFile(Buffer.from(`${root()}/caf\xe9.txt`, 'latin1'), '');
     await expect(pack()).rejects.toThrow(/^caf\uFFFD\.txt has a name that is not UTF-8$/);
   });
 
@@ -297,7 +296,7 @@ describe('a source that cannot be packed', () => {
 
   it('is rejected if a file changes during the read', async () => {
     await source({ 'b.ts': 'b' });
-    const bytes = tarStream(root, [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
+    const bytes = tarStream(root(), [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
     await expect(buffer(bytes)).rejects.toThrow('b.ts changed while it was read');
   });
 
@@ -313,8 +312,8 @@ interface Packing extends Partial<PackOptions> {
 }
 
 async function pack({ ignore = [], ...options }: Packing = {}): Promise<PackedSource> {
-  const entries = await sourceFiles(options.root ?? root, ignore);
-  return packSource({ root, entries, directory, ...options });
+  const entries = await sourceFiles(options.root ?? root(), ignore);
+  return packSource({ root: root(), entries, directory, ...options });
 }
 
 async function packedPaths(options: Packing = {}): Promise<string[]> {
@@ -327,6 +326,6 @@ async function entriesOf(packed: PackedSource): Promise<ReadEntry[]> {
   return entries;
 }
 
-function source(files: Record<string, string | Buffer>, into = root): Promise<void> {
+function source(files: Record<string, string | Buffer>, into = root()): Promise<void> {
   return writeFiles(into, files);
 }

@@ -1,19 +1,16 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
 import { type SuspectedSecret, suspectedSecrets } from '../../src/artifact/suspectedSecrets.ts';
-import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../support/temporaryFolder.ts';
 
-let root: string;
-beforeEach(async () => {
-  root = await temporaryFolder();
-});
+const root = useFolders();
 
-const source = (files: Readonly<Record<string, string>>): Promise<void> => writeFiles(root, files);
+const source = (files: Readonly<Record<string, string>>): Promise<void> => writeFiles(root(), files);
 
 async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
-  const entries = await sourceFiles(root, []);
-  return suspectedSecrets({ root, entries, signal });
+  const entries = await sourceFiles(root(), []);
+  return suspectedSecrets({ root: root(), entries, signal });
 }
 
 /** Concatenated here, so that secret scanners do not report it in this file. */

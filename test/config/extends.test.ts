@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { type LintedConfig, lintConfig, loadConfig } from '../../src/config/loadConfig.ts';
-import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../support/temporaryFolder.ts';
 
 const BASE = `targets:
   staging:
@@ -15,15 +15,11 @@ checks:
   - { name: answers, assistant: greeter }
 `;
 
-let folder: string;
-
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 async function lint(files: Readonly<Record<string, string>>): Promise<LintedConfig> {
-  await writeFiles(folder, files);
-  return lintConfig('agent/slipway.yaml', folder);
+  await writeFiles(folder(), files);
+  return lintConfig('agent/slipway.yaml', folder());
 }
 
 /** The problems: file, line, column, field, message. */
@@ -31,7 +27,7 @@ async function problemsOf(files: Readonly<Record<string, string>>): Promise<read
   const { config, problems } = await lint(files);
   if (problems.some(({ severity }) => severity === 'error')) expect(config).toBeUndefined();
   return problems.map(({ file, line, column, path, message }) =>
-    `${file}:${line}:${column} ${path}: ${message}`.replaceAll(`${folder}/`, ''),
+    `${file}:${line}:${column} ${path}: ${message}`.replaceAll(`${folder()}/`, ''),
   );
 }
 
@@ -79,12 +75,12 @@ describe('a file that extends another', () => {
   });
 
   it('is the base of relative paths', async () => {
-    await writeFiles(folder, {
+    await writeFiles(folder(), {
       'shared/base.yaml': `${BASE}artifact: { path: src }\n`,
       'agent/slipway.yaml': 'extends: ../shared/base.yaml\ntargets: { staging: { deployment: greeter } }\n',
     });
-    expect(await loadConfig('agent/slipway.yaml', folder)).toMatchObject({
-      folder: join(folder, 'agent'),
+    expect(await loadConfig('agent/slipway.yaml', folder())).toMatchObject({
+      folder: join(folder(), 'agent'),
       config: { artifact: { path: 'src' } },
     });
   });

@@ -1,15 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { makeHome, slipwayHome } from '../../src/config/home.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { useFolders } from '../support/temporaryFolder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 describe('the home', () => {
   it('is .slipway in the working folder by default', () => {
@@ -19,18 +16,18 @@ describe('the home', () => {
   });
 
   it('is beside slipway.yaml, also for a command in a folder below', async () => {
-    await writeFile(join(folder, 'slipway.yaml'), '');
-    expect(slipwayHome({}, join(folder, 'src', 'deep'))).toBe(join(folder, '.slipway'));
+    await writeFile(join(folder(), 'slipway.yaml'), '');
+    expect(slipwayHome({}, join(folder(), 'src', 'deep'))).toBe(join(folder(), '.slipway'));
   });
 
   it('is ignored by git, because it contains keys', async () => {
-    const home = join(folder, '.slipway');
+    const home = join(folder(), '.slipway');
     await makeHome(home);
     expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
   it('keeps an existing .gitignore', async () => {
-    const home = join(folder, '.slipway');
+    const home = join(folder(), '.slipway');
     await makeHome(home);
     await writeFile(join(home, '.gitignore'), 'logs\n');
     await makeHome(home);
@@ -38,8 +35,8 @@ describe('the home', () => {
   });
 
   it('is named in the error if it cannot be created', async () => {
-    const home = join(folder, 'file', '.slipway');
-    await writeFile(join(folder, 'file'), '');
+    const home = join(folder(), 'file', '.slipway');
+    await writeFile(join(folder(), 'file'), '');
     await expect(makeHome(home)).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       exitCode: 1,
@@ -57,13 +54,13 @@ describe('the home', () => {
   });
 
   it('cannot be a file', async () => {
-    const home = join(folder, 'file');
+    const home = join(folder(), 'file');
     await writeFile(home, '');
     await expect(makeHome(home)).rejects.toMatchObject({ code: 'SLIPWAY_USAGE', place: home });
   });
 
   it('gets no .gitignore in a folder of another name, which may be a repository', async () => {
-    await makeHome(folder);
-    expect(await readdir(folder)).toEqual([]);
+    await makeHome(folder());
+    expect(await readdir(folder())).toEqual([]);
   });
 });

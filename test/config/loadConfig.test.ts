@@ -3,10 +3,10 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Ajv } from 'ajv';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { configJsonSchema, lintConfig, loadConfig } from '../../src/config/loadConfig.ts';
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { useFolders } from '../support/temporaryFolder.ts';
 import { errorsIn } from './errorsIn.ts';
 import { parseConfig } from './parseConfig.ts';
 
@@ -151,43 +151,40 @@ describe('an invalid slipway.yaml', () => {
 });
 
 describe('finding slipway.yaml', () => {
-  let folder: string;
-  beforeEach(async () => {
-    folder = await temporaryFolder();
-  });
+  const folder = useFolders();
 
   it('searches the working folder and the folders above it', async () => {
-    await writeFile(join(folder, 'slipway.yaml'), RIGHT);
-    await mkdir(join(folder, 'a', 'b'), { recursive: true });
-    const loaded = await loadConfig(undefined, join(folder, 'a', 'b'));
-    expect(loaded.file).toBe(join(folder, 'slipway.yaml'));
-    expect(loaded.folder).toBe(folder);
+    await writeFile(join(folder(), 'slipway.yaml'), RIGHT);
+    await mkdir(join(folder(), 'a', 'b'), { recursive: true });
+    const loaded = await loadConfig(undefined, join(folder(), 'a', 'b'));
+    expect(loaded.file).toBe(join(folder(), 'slipway.yaml'));
+    expect(loaded.folder).toBe(folder());
   });
 
   it('reports a missing file', async () => {
-    await expect(loadConfig(undefined, folder)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_NOT_FOUND' });
-    await expect(loadConfig('other.yaml', folder)).rejects.toMatchObject({
+    await expect(loadConfig(undefined, folder())).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_NOT_FOUND' });
+    await expect(loadConfig('other.yaml', folder())).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
       hint: expect.stringContaining('--config') as string,
     });
   });
 
   it('reports a file that is not text, or that cannot be read', async () => {
-    await writeFile(join(folder, 'utf16.yaml'), Buffer.from(`\uFEFF${RIGHT}`, 'utf16le'));
-    await expect(loadConfig('utf16.yaml', folder)).rejects.toMatchObject({
+    await writeFile(join(folder(), 'utf16.yaml'), Buffer.from(`\uFEFF${RIGHT}`, 'utf16le'));
+    await expect(loadConfig('utf16.yaml', folder())).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
-      message: `${join(folder, 'utf16.yaml')} is not text in UTF-8`,
+      message: `${join(folder(), 'utf16.yaml')} is not text in UTF-8`,
     });
-    await symlink('loop.yaml', join(folder, 'loop.yaml'));
-    await expect(loadConfig('loop.yaml', folder)).rejects.toMatchObject({
+    await symlink('loop.yaml', join(folder(), 'loop.yaml'));
+    await expect(loadConfig('loop.yaml', folder())).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
-      message: `${join(folder, 'loop.yaml')} could not be read: its symbolic links form a loop`,
+      message: `${join(folder(), 'loop.yaml')} could not be read: its symbolic links form a loop`,
     });
   });
 
   it('reports a broken link, instead of a file above it that may name another deployment', async () => {
-    await writeFile(join(folder, 'slipway.yaml'), RIGHT);
-    const below = join(folder, 'agent');
+    await writeFile(join(folder(), 'slipway.yaml'), RIGHT);
+    const below = join(folder(), 'agent');
     await mkdir(below);
     await symlink('gone.yaml', join(below, 'slipway.yaml'));
     await expect(loadConfig(undefined, below)).rejects.toMatchObject({
@@ -198,8 +195,8 @@ describe('finding slipway.yaml', () => {
   });
 
   it('reads a file with a byte order mark, without counting it as a column', async () => {
-    await writeFile(join(folder, 'slipway.yaml'), `\uFEFFunknown: 1${RIGHT}`);
-    const { problems } = await lintConfig(undefined, folder);
+    await writeFile(join(folder(), 'slipway.yaml'), `\uFEFFunknown: 1${RIGHT}`);
+    const { problems } = await lintConfig(undefined, folder());
     expect(problems).toMatchObject([{ line: 1, column: 1, excerpt: 'unknown: *' }]);
   });
 });

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { afterAll } from 'vitest';
+import { afterAll, beforeEach } from 'vitest';
 
 import { afterTest } from './afterTest.ts';
 
@@ -16,6 +16,15 @@ export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(BEGINNING));
   afterTest(() => rm(folder, REMOVAL));
   return folder;
+}
+
+/** Makes a temporary folder before each test. It is removed after the test. */
+export function useFolders(): () => string {
+  let folder = '';
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  return () => folder;
 }
 
 /** Makes a temporary folder for all tests of a file or a `describe`. It is removed after their `afterAll`. */

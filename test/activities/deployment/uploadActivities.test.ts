@@ -15,20 +15,19 @@ import {
   startRoutes,
   targetOn,
 } from '../activitiesUnderTest.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 const CONTENT = 'the bytes of an artifact, '.repeat(40_000);
 const UPLOAD_URL_PATH = `/deployments/${DEPLOYMENT_ID}/upload-url`;
 
-let folder: string;
+const folder = useFolders();
 let artifact: TarballArtifact;
 
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  const file = join(folder, 'source.tar.gz');
+  const file = join(folder(), 'source.tar.gz');
   await writeFile(file, CONTENT);
   const digest = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
-  const store = openArtifactStore(join(folder, 'store'));
+  const store = openArtifactStore(join(folder(), 'store'));
   await store.put(file, digest);
   artifact = { kind: 'tarball', digest, sizeBytes: CONTENT.length, store: store.url };
 });
@@ -90,7 +89,7 @@ describe('uploadArtifact', () => {
 
   it('detects a damaged artifact before it sends anything', async () => {
     const digits = artifact.digest.slice('sha256:'.length);
-    const file = join(folder, 'store', 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
+    const file = join(folder(), 'store', 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
     await writeFile(file, CONTENT.replace('the', 'any'));
     const plane = await startPlane();
     const failure = await failureOf(activitiesUnderTest().uploadArtifact(inputOn(plane)));

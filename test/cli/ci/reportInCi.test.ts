@@ -7,23 +7,22 @@ import { ciLog, reportErrorInCi, reportInCi } from '../../../src/cli/ci/reportIn
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { ConfigError } from '../../../src/config/configError.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 import { testOutput } from '../testOutput.ts';
 
-let folder: string;
+const folder = useFolders();
 let context: CommandContext & { readonly output: ReturnType<typeof testOutput> };
 beforeEach(async () => {
-  folder = await temporaryFolder();
   const environment = {
     GITHUB_ACTIONS: 'true',
-    GITHUB_STEP_SUMMARY: join(folder, 'summary'),
-    GITHUB_OUTPUT: join(folder, 'outputs'),
+    GITHUB_STEP_SUMMARY: join(folder(), 'summary'),
+    GITHUB_OUTPUT: join(folder(), 'outputs'),
   };
-  context = { output: testOutput(), home: folder, environment };
+  context = { output: testOutput(), home: folder(), environment };
 });
 
 function told(): Promise<readonly string[]> {
-  return Promise.all(['summary', 'outputs'].map((name) => readFile(join(folder, name), 'utf8')));
+  return Promise.all(['summary', 'outputs'].map((name) => readFile(join(folder(), name), 'utf8')));
 }
 
 describe('a command in CI that followed nothing to its end', () => {

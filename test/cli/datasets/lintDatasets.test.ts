@@ -10,19 +10,18 @@ import { runLintCommand } from '../../../src/cli/commands/lint/lint.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { closedPort, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../testOutput.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 const ROW = '{"input":{},"reference":"10:30"}';
 const YAML = `targets:
   a: { controlPlane: 'http://localhost:1', apiKey: { from: env:KEY }, deployment: greeter }
 `;
 
-let folder: string;
+const folder = useFolders();
 let file: string;
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  file = join(folder, 'slipway.yaml');
-  await mkdir(join(folder, 'evals'));
+  file = join(folder(), 'slipway.yaml');
+  await mkdir(join(folder(), 'evals'));
 });
 
 /** Lints a file with one check over a dataset. `rest`: below it. */
@@ -35,7 +34,7 @@ async function lint(
   const checks = `checks:\n  - name: trains\n    assistant: agent\n    dataset: ${dataset}\n    ${check}\n`;
   await writeFile(file, `${YAML}${checks}${rest}`);
   const [output, events] = [testOutput(), testOutput({ json: true })];
-  const context: CommandContext = { output, home: join(folder, '.slipway'), environment };
+  const context: CommandContext = { output, home: join(folder(), '.slipway'), environment };
   const exitCode = await runLintCommand(context, file, { strict });
   await runLintCommand({ ...context, output: events }, file, { strict });
   const problems = events.events.filter(({ event }) => event === 'problem');
@@ -43,7 +42,7 @@ async function lint(
 }
 
 function rows(...lines: readonly string[]): Promise<void> {
-  return writeFile(join(folder, 'evals/trains.jsonl'), lines.join('\n'));
+  return writeFile(join(folder(), 'evals/trains.jsonl'), lines.join('\n'));
 }
 
 function digestOf(text: string): string {
@@ -54,7 +53,7 @@ function digestOf(text: string): string {
 async function stored(name: string, ...lines: readonly string[]): Promise<string> {
   const text = lines.join('\n');
   await rows(text);
-  await folderStore(join(folder, name)).put(join(folder, 'evals/trains.jsonl'), digestOf(text));
+  await folderStore(join(folder(), name)).put(join(folder(), 'evals/trains.jsonl'), digestOf(text));
   return digestOf(text);
 }
 
@@ -73,7 +72,7 @@ describe('slipway lint', () => {
     const { exitCode, said, problems } = await lint('{ path: evals/trains.jsonl }', {
       check: 'expect: { reference: contains }',
     });
-    const dataset = join(folder, 'evals/trains.jsonl');
+    const dataset = join(folder(), 'evals/trains.jsonl');
     expect(said).toEqual([
       `${dataset}:2:1 error the line is not JSON in UTF-8, or nested deeper than 100 levels (SLIPWAY_DATASET_INVALID)`,
       '  2 | {"input":',
@@ -134,7 +133,7 @@ describe('slipway lint', () => {
     ],
   ])('refuses a dataset %s', async (_what, dataset, rest, problem, words) => {
     await rows(ROW, ROW, ROW);
-    await writeFile(join(folder, 'evals/empty.jsonl'), '\n');
+    await writeFile(join(folder(), 'evals/empty.jsonl'), '\n');
     const { problems } = await lint(dataset, { rest });
     expect(problems).toMatchObject([{ file, ...problem }]);
     expect(problems[0]?.['message']).toContain(words);
@@ -146,7 +145,7 @@ describe('slipway lint', () => {
     const { problems } = await lint(`{ digest: '${digest}' }`, { rest });
     expect(problems).toMatchObject([{ code: 'SLIPWAY_DATASET_INVALID', file, line: 6 }]);
     expect(problems[0]?.['message']).toContain('line 2: input: is missing');
-    await writeFile(join(folder, 'store', artifactPath(digest)), `${ROW}\n`);
+    await writeFile(join(folder(), 'store', artifactPath(digest)), `${ROW}\n`);
     expect((await lint(`{ digest: '${digest}' }`, { rest })).problems).toMatchObject([
       { code: 'SLIPWAY_ARTIFACT_CORRUPT', severity: 'error' },
     ]);
@@ -158,7 +157,7 @@ describe('slipway lint', () => {
     const chosen = await lint(
       dataset,
       {},
-      { environment: { SLIPWAY_ARTIFACT_STORE: join(folder, 'store') } },
+      { environment: { SLIPWAY_ARTIFACT_STORE: join(folder(), 'store') } },
     );
     expect(chosen).toMatchObject({ exitCode: 1, problems: [{ ...missing, severity: 'error' }] });
     const own = await lint(dataset, {}, { strict: true });

@@ -13,18 +13,17 @@ import type { DeclaredDataset } from '../../../src/config/datasetSchema.ts';
 import type { ChecksBudget } from '../../../src/domain/check/budget.ts';
 import type { Dataset } from '../../../src/domain/check/dataset.ts';
 import { startService } from '../../clients/faultyService.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 import { parseConfig } from '../../config/parseConfig.ts';
 
 const ROWS = ['{"input":{"q":1},"reference":1}', '{"input":{"q":2},"reference":2}', '{"input":{"q":3}}'];
 const TEXT = ROWS.join('\n');
 
-let folder: string;
+const folder = useFolders();
 let store: ReturnType<typeof folderStore>;
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  store = folderStore(join(folder, 'store'));
-  await writeFile(join(folder, 'trains.jsonl'), TEXT);
+  store = folderStore(join(folder(), 'store'));
+  await writeFile(join(folder(), 'trains.jsonl'), TEXT);
 });
 
 const digestOf = (content: string): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
@@ -45,8 +44,8 @@ function read(dataset: Partial<DeclaredDataset>, checksBudget?: ChecksBudget) {
     { name: 'last', ...plain },
   ];
   return readDatasets(
-    { home: folder, environment: {} },
-    { config: CONFIG, folder },
+    { home: folder(), environment: {} },
+    { config: CONFIG, folder: folder() },
     { checks, checksBudget },
   );
 }
@@ -57,7 +56,7 @@ async function datasetOf(dataset: Partial<DeclaredDataset>): Promise<Dataset | u
 
 describe('a dataset in a file', () => {
   it('is refused if it is a pipe, which would be waited for without end', async () => {
-    execFileSync('mkfifo', [join(folder, 'pipe.jsonl')]);
+    execFileSync('mkfifo', [join(folder(), 'pipe.jsonl')]);
     await expect(read({ path: 'pipe.jsonl' })).rejects.toMatchObject({ code: 'SLIPWAY_DATASET_INVALID' });
   });
 
@@ -86,7 +85,7 @@ describe('a dataset in a file', () => {
   it('may have a digest beside it, and no other bytes', async () => {
     const digest = digestOf(TEXT);
     expect(await datasetOf({ path: 'trains.jsonl', digest })).toMatchObject({ digest });
-    await writeFile(join(folder, 'trains.jsonl'), `${TEXT}\n`);
+    await writeFile(join(folder(), 'trains.jsonl'), `${TEXT}\n`);
     await expect(read({ path: 'trains.jsonl', digest })).rejects.toMatchObject({
       ...{ code: 'SLIPWAY_DATASET_CHANGED', place: 'trains.jsonl' },
       message: `the dataset has the digest ${digestOf(`${TEXT}\n`)}, and slipway.yaml states ${digest}`,
@@ -95,7 +94,7 @@ describe('a dataset in a file', () => {
 
   it('that changes before it is stored is not stored, so no release asks other rows than were validated', async () => {
     const { store: put } = await read({ path: 'trains.jsonl' });
-    await writeFile(join(folder, 'trains.jsonl'), '{}');
+    await writeFile(join(folder(), 'trains.jsonl'), '{}');
     await expect(put()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });
     expect(await store.listArtifacts()).toEqual([]);
   });
@@ -110,7 +109,7 @@ describe('a dataset in a file', () => {
       'it has 10001 rows, and a check asks at most 10000: set sample',
     ],
   ])('that %s is refused by name', async (_, change, words) => {
-    await change(join(folder, 'trains.jsonl'));
+    await change(join(folder(), 'trains.jsonl'));
     await expect(read({ path: 'trains.jsonl' })).rejects.toMatchObject({
       ...{ code: 'SLIPWAY_DATASET_INVALID', place: 'trains.jsonl' },
       message: expect.stringContaining(words),
@@ -118,7 +117,7 @@ describe('a dataset in a file', () => {
   });
 
   it('with a wrong row is refused by its line', async () => {
-    await writeFile(join(folder, 'trains.jsonl'), `${TEXT}\n\n{"inputs":{}}`);
+    await writeFile(join(folder(), 'trains.jsonl'), `${TEXT}\n\n{"inputs":{}}`);
     await expect(read({ path: 'trains.jsonl' })).rejects.toMatchObject({
       ...{ code: 'SLIPWAY_DATASET_INVALID', place: 'trains.jsonl:5' },
     });
@@ -161,7 +160,7 @@ describe('a dataset at a URL', () => {
   });
 
   it('is not fetched again if the store has the digest beside it, whatever the URL returns by now', async () => {
-    await store.put(join(folder, 'trains.jsonl'), digestOf(TEXT));
+    await store.put(join(folder(), 'trains.jsonl'), digestOf(TEXT));
     const service = await startService((_, response) => void response.end('{}'));
     const dataset = { url: `${service.url}/trains`, digest: digestOf(TEXT) };
     expect(await datasetOf(dataset)).toMatchObject({ digest: digestOf(TEXT), of: 3 });
@@ -195,15 +194,15 @@ describe('a dataset at a URL', () => {
 
 describe('a dataset of the artifact store', () => {
   it('is read by its digest', async () => {
-    await store.put(join(folder, 'trains.jsonl'), digestOf(TEXT));
+    await store.put(join(folder(), 'trains.jsonl'), digestOf(TEXT));
     expect(await datasetOf({ digest: digestOf(TEXT) })).toMatchObject({ digest: digestOf(TEXT), of: 3 });
   });
 
   it('that is gone or damaged is refused', async () => {
     const digest = digestOf(TEXT);
     await expect(read({ digest })).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_NOT_FOUND' });
-    await store.put(join(folder, 'trains.jsonl'), digest);
-    await writeFile(join(folder, 'store', artifactPath(digest)), `${TEXT}\n`);
+    await store.put(join(folder(), 'trains.jsonl'), digest);
+    await writeFile(join(folder(), 'store', artifactPath(digest)), `${TEXT}\n`);
     await expect(read({ digest })).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });
   });
 });

@@ -16,7 +16,7 @@ import type { Proof } from '../../../src/identity/proof.ts';
 import { type PeopleAtIssuer, peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../testOutput.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 vi.mock('../../../src/cli/openTemporal.ts', () => {
   const open = vi.fn<typeof openTemporal>();
@@ -43,7 +43,7 @@ promotions:
 `;
 
 let people: PeopleAtIssuer;
-let folder: string;
+const folder = useFolders();
 /** The messages to Temporal, by workflow. */
 let sent: [workflowId: string, message: Readonly<Record<string, unknown>>][];
 
@@ -52,9 +52,8 @@ beforeAll(async () => {
 });
 afterAll(() => people.close());
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  await mkdir(join(folder, 'home'));
-  await writeFile(join(folder, 'slipway.yaml'), FILE);
+  await mkdir(join(folder(), 'home'));
+  await writeFile(join(folder(), 'slipway.yaml'), FILE);
   sent = [];
   vi.mocked(openTemporal).mockResolvedValue({ ...temporal(), close: () => Promise.resolve() });
 });
@@ -78,21 +77,21 @@ it.each([
     (context, config) => runInterventionCommand(context, 'approve', undefined, { config, promotion: 'up' }),
   ],
 ] satisfies Case[])('slipway %s to %s sends a proof of identity', async (action, workflowId, run) => {
-  expect(await run(context(), join(folder, 'slipway.yaml'))).toBe(0);
+  expect(await run(context(), join(folder(), 'slipway.yaml'))).toBe(0);
   expect(sent.map(([to]) => to)).toEqual([workflowId]);
   const { identity, requestId } = sent[0]![1];
   await expectProved(identity, { action, workflowId, requestId: String(requestId) });
 });
 
 it('slipway promote sends a proof of identity', async () => {
-  await runPromoteCommand(context(), 'up', { ...GO, config: join(folder, 'slipway.yaml') });
+  await runPromoteCommand(context(), 'up', { ...GO, config: join(folder(), 'slipway.yaml') });
   const [[workflowId, input]] = sent as unknown as [[string, { readonly request: PromotionRequest }]];
   const { requestId, identity } = input.request.asked!;
   await expectProved(identity, { action: 'promote', workflowId, requestId });
 });
 
 it('without a sign-in, an approval and a promotion are not sent', async () => {
-  const config = join(folder, 'slipway.yaml');
+  const config = join(folder(), 'slipway.yaml');
   const unproved = { code: 'SLIPWAY_IDENTITY_UNPROVED' };
   const approving = runInterventionCommand(context('nobody'), 'approve', 'production', { config });
   await expect(approving).rejects.toMatchObject(unproved);
@@ -101,7 +100,7 @@ it('without a sign-in, an approval and a promotion are not sent', async () => {
 });
 
 it('without a sign-in, a rollback and a rejection are sent, with a note that the name is not verified', async () => {
-  const config = join(folder, 'slipway.yaml');
+  const config = join(folder(), 'slipway.yaml');
   const nobody = context('nobody');
   await runRollbackCommand(nobody, 'production', { ...GO, config });
   await runInterventionCommand(nobody, 'reject', 'production', { config });
@@ -117,12 +116,12 @@ type Case = [action: Statement['action'], workflowId: string, run: Run];
 const GO = { wait: false, timeout: 1_000 } as const;
 
 function context(login = 'ada') {
-  return { output: testOutput(), home: join(folder, 'home'), environment: people.environmentOf(login) };
+  return { output: testOutput(), home: join(folder(), 'home'), environment: people.environmentOf(login) };
 }
 
 /** Whether the store has a proof of ada for this statement. */
 async function expectProved(identity: unknown, statement: Statement): Promise<void> {
-  const store = openArtifactStore(join(folder, 'home', 'artifacts'));
+  const store = openArtifactStore(join(folder(), 'home', 'artifacts'));
   const proof = (await store.getRecord(String(identity))) as Proof;
   const { who } = await people.verifier.verify(proof, statement, new Date());
   expect(who).toBe('ada@example.com');

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { findRelease } from '../../../src/inspection/release/findRelease.ts';
@@ -9,12 +9,9 @@ import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
 import { NOW, request, result, seasoned } from '../../domain/target/targets.ts';
 import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 // The server's error for a missing history.
 const fetchHistory = (): never => {
@@ -31,7 +28,7 @@ const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:gree
 
 describe('a release that Temporal no longer has', () => {
   it.each(['release-1', 'latest'])('is read from its record, by %s', async (wanted) => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     await store.putRecord(
       'production/2026-11-21T11-00-00-000Z-release-11.json',
       sampleResult({ releaseId: 'release-11' }),
@@ -42,7 +39,7 @@ describe('a release that Temporal no longer has', () => {
   });
 
   it('is not read from the record of another project’s target with the same name', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const put = (time: string, targetId: string, reason: string) =>
       store.putRecord(`production/${time}-release-1.json`, {
         ...sampleResult({ releaseId: 'release-1', reason }),
@@ -58,12 +55,12 @@ describe('a release that Temporal no longer has', () => {
 
   it('is unknown without a record', async () => {
     await expect(
-      findRelease(forgetful(), openArtifactStore(folder), target, 'release-1'),
+      findRelease(forgetful(), openArtifactStore(folder()), target, 'release-1'),
     ).rejects.toMatchObject({ code: 'SLIPWAY_RELEASE_UNKNOWN', hint: 'it has never taken one' });
   });
 
   it('is unknown beside others with records, which the error names', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     for (const [time, releaseId] of ['release-1', 'rollback-2'].entries())
       await store.putRecord(`production/${time}-${releaseId}.json`, sampleResult({ releaseId }));
     await expect(findRelease(forgetful(), store, target, 'release-9')).rejects.toMatchObject({
@@ -72,7 +69,7 @@ describe('a release that Temporal no longer has', () => {
   });
 
   it('is read from the row of its target, if the record of its name is of another release', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const other = { startedAt: '2025-12-31T12:00:00.000Z', reason: 'on the deployment before' };
     await store.putRecord('production/1-release-1.json', sampleResult({ releaseId: 'release-1', ...other }));
     await store.putRecord('production/1-release-2.json', sampleResult({ releaseId: 'release-2', ...other }));

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../../src/artifact/pack.ts';
@@ -14,19 +14,16 @@ import type { FoundRelease } from '../../../src/inspection/release/findRelease.t
 import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { request, result } from '../../domain/target/targets.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 async function put(name: string, content: string): Promise<string> {
-  const root = join(folder, name);
+  const root = join(folder(), name);
   await mkdir(root);
   await writeFile(join(root, 'graph.json'), content);
   const packed = await packSource({ root, entries: await sourceFiles(root, []) });
-  await openArtifactStore(join(folder, 'store')).put(packed.file, packed.digest);
+  await openArtifactStore(join(folder(), 'store')).put(packed.file, packed.digest);
   await packed.remove();
   return packed.digest;
 }
@@ -48,7 +45,7 @@ function recorded(releaseId: string, digest: string): FoundRelease {
 }
 
 it('compares the files of releases that exist only as records', async () => {
-  const store = openArtifactStore(join(folder, 'store'));
+  const store = openArtifactStore(join(folder(), 'store'));
   const [from, to] = [
     recorded('release-1', await put('a', '{}')),
     recorded('release-2', await put('b', '[]')),
@@ -58,7 +55,7 @@ it('compares the files of releases that exist only as records', async () => {
 });
 
 it('names an artifact that is no longer in the store', async () => {
-  const store = openArtifactStore(join(folder, 'store'));
+  const store = openArtifactStore(join(folder(), 'store'));
   const [kept, pruned] = [await put('a', '{}'), await put('b', '[]')];
   await store.removeArtifact(pruned, new Date().toISOString());
   const { files } = await releaseDifference(
@@ -91,7 +88,7 @@ it.each<[string, Partial<ReleaseRequest>, string]>([
 });
 
 it('finds the rows of a dataset that changed sides', async () => {
-  const store = openArtifactStore(join(folder, 'store'));
+  const store = openArtifactStore(join(folder(), 'store'));
   const asked = async (releaseId: string, passed: Readonly<Record<string, boolean>>) => {
     const rows = Object.entries(passed).map(([id, row], index) => ({
       id,

@@ -1,7 +1,7 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { proxyFor, temporalSettings, workflowPage } from '../../../src/temporal/client/temporalSettings.ts';
 import {
@@ -10,12 +10,9 @@ import {
   removeDevState,
   writeDevState,
 } from '../../../src/temporal/server/devState.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
-let home: string;
-beforeEach(async () => {
-  home = await temporaryFolder();
-});
+const home = useFolders();
 
 const noFile = { HOME: '/nonexistent', XDG_CONFIG_HOME: '/nonexistent' };
 
@@ -26,14 +23,14 @@ function devState(pid: number): DevState {
     temporal: { address: '127.0.0.1:7300', namespace: 'default', ui: 'http://127.0.0.1:8300' },
     controlPlane: 'http://127.0.0.1:4700',
     dashboard: 'http://127.0.0.1:4701',
-    apiKeyFile: join(home, 'api.key'),
+    apiKeyFile: join(home(), 'api.key'),
     taskQueue: 'slipway',
   };
 }
 
 describe('the Temporal to use', () => {
   it('is localhost by default', async () => {
-    const settings = await temporalSettings(home, noFile);
+    const settings = await temporalSettings(home(), noFile);
     expect(settings).toMatchObject({
       address: 'localhost:7233',
       namespace: 'default',
@@ -45,8 +42,8 @@ describe('the Temporal to use', () => {
   });
 
   it('comes from Temporal’s own environment configuration, with its namespace', async () => {
-    await writeDevState(home, devState(process.pid));
-    const settings = await temporalSettings(home, {
+    await writeDevState(home(), devState(process.pid));
+    const settings = await temporalSettings(home(), {
       ...noFile,
       TEMPORAL_ADDRESS: 'prod.abc.tmprl.cloud:7233',
       TEMPORAL_NAMESPACE: 'prod.abc',
@@ -69,7 +66,7 @@ describe('the Temporal to use', () => {
     'localhost:72333',
     'a b',
   ])('is rejected if its address is %j instead of a host and a port', async (address) => {
-    await expect(temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({
+    await expect(temporalSettings(home(), { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
       exitCode: 1,
       message: `Temporal's address is "${address}", not host:port`,
@@ -77,7 +74,7 @@ describe('the Temporal to use', () => {
   });
 
   it('is rejected if its namespace is empty, as a variable that CI does not know', async () => {
-    await expect(temporalSettings(home, { ...noFile, TEMPORAL_NAMESPACE: '' })).rejects.toMatchObject({
+    await expect(temporalSettings(home(), { ...noFile, TEMPORAL_NAMESPACE: '' })).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
     });
   });
@@ -85,7 +82,7 @@ describe('the Temporal to use', () => {
   it.each(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_CERT_PATH'])(
     'is rejected if %s is set, but empty',
     async (name) => {
-      await expect(temporalSettings(home, { ...noFile, [name]: '' })).rejects.toMatchObject({
+      await expect(temporalSettings(home(), { ...noFile, [name]: '' })).rejects.toMatchObject({
         code: 'SLIPWAY_CONFIG_INVALID',
         message: `${name} is set, but empty`,
       });
@@ -95,14 +92,14 @@ describe('the Temporal to use', () => {
   it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
     'is accepted if its address is %j',
     async (address) => {
-      const settings = await temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address });
+      const settings = await temporalSettings(home(), { ...noFile, TEMPORAL_ADDRESS: address });
       expect(settings.address).toBe(address);
     },
   );
 
   it('is the one of a `slipway dev` that runs in this home', async () => {
-    await writeDevState(home, devState(process.pid));
-    const settings = await temporalSettings(home, noFile);
+    await writeDevState(home(), devState(process.pid));
+    const settings = await temporalSettings(home(), noFile);
     expect(settings).toMatchObject({ address: '127.0.0.1:7300', origin: 'dev', ui: 'http://127.0.0.1:8300' });
     expect(settings.dashboard).toBe('http://127.0.0.1:4701');
     expect(settings.connectionOptions.address).toBe('127.0.0.1:7300');
@@ -110,13 +107,13 @@ describe('the Temporal to use', () => {
 
   it('is not the one of a `slipway dev` that has ended', async () => {
     // No process id is as large as this.
-    await writeDevState(home, devState(2 ** 30));
-    expect((await temporalSettings(home, noFile)).origin).toBe('default');
+    await writeDevState(home(), devState(2 ** 30));
+    expect((await temporalSettings(home(), noFile)).origin).toBe('default');
   });
 
   it('is rejected with the reason and a way out if the state of `slipway dev` cannot be read', async () => {
-    await mkdir(join(home, 'dev.json'));
-    await expect(temporalSettings(home, noFile)).rejects.toMatchObject({
+    await mkdir(join(home(), 'dev.json'));
+    await expect(temporalSettings(home(), noFile)).rejects.toMatchObject({
       message: expect.stringContaining('EISDIR') as string,
       hint: expect.stringContaining('SLIPWAY_HOME') as string,
     });
@@ -124,7 +121,7 @@ describe('the Temporal to use', () => {
 
   it('is rejected with the place if a profile does not exist', async () => {
     const environment = { ...noFile, TEMPORAL_PROFILE: 'nowhere' };
-    await expect(temporalSettings(home, environment)).rejects.toMatchObject({
+    await expect(temporalSettings(home(), environment)).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
     });
   });
@@ -132,15 +129,15 @@ describe('the Temporal to use', () => {
 
 describe('the file of `slipway dev`', () => {
   it('is readable only by its owner', async () => {
-    await writeDevState(home, devState(process.pid));
-    expect((await stat(join(home, 'dev.json'))).mode & 0o777).toBe(0o600);
-    await removeDevState(home);
-    expect(await readDevState(home)).toBeUndefined();
+    await writeDevState(home(), devState(process.pid));
+    expect((await stat(join(home(), 'dev.json'))).mode & 0o777).toBe(0o600);
+    await removeDevState(home());
+    expect(await readDevState(home())).toBeUndefined();
   });
 
   it('is rejected if another user wrote it', async () => {
-    await writeFile(join(home, 'dev.json'), '{"pid": "one"}');
-    await expect(readDevState(home)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID' });
+    await writeFile(join(home(), 'dev.json'), '{"pid": "one"}');
+    await expect(readDevState(home())).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID' });
   });
 });
 

@@ -3,19 +3,18 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { InstallPlan } from '../../src/builder/installPlan.ts';
 import { type CopyDirectory, NodeModulesCache } from '../../src/builder/nodeModulesCache.ts';
-import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
+import { useFolders } from '../../../../test/support/temporaryFolder.ts';
 
-let home: string;
+const home = useFolders();
 let cacheDir: string;
 const copy: CopyDirectory = (from, to) => cp(from, to, { recursive: true });
 
 beforeEach(async () => {
-  home = await temporaryFolder();
-  cacheDir = join(home, 'cache');
+  cacheDir = join(home(), 'cache');
 });
 
 async function installed(name: string, content: string): Promise<string> {
-  const directory = join(home, name);
+  const directory = join(home(), name);
   await mkdir(directory);
   await writeFile(join(directory, 'index.js'), content);
   return directory;
@@ -25,7 +24,7 @@ async function keyOf(
   files: Record<string, string>,
   options: Partial<InstallPlan> = {},
 ): Promise<string | undefined> {
-  const cwd = await mkdtemp(join(home, 'source-'));
+  const cwd = await mkdtemp(join(home(), 'source-'));
   const all = { 'package.json': '{}', 'package-lock.json': '{}', ...files };
   for (const [name, content] of Object.entries(all)) await writeFile(join(cwd, name), content);
   return new NodeModulesCache(cacheDir, copy).keyOf({
@@ -87,7 +86,7 @@ describe('the key of an installation', () => {
 describe('cached installations', () => {
   it('are restored over existing files', async () => {
     const cache = new NodeModulesCache(cacheDir, copy);
-    const to = join(home, 'to');
+    const to = join(home(), 'to');
     expect(await cache.restore('key', to)).toBe(false);
     await cache.store('key', await installed('from', 'one'));
     await mkdir(to);
@@ -113,9 +112,9 @@ describe('cached installations', () => {
     });
     await expect(broken.store('key', await installed('from', 'x'))).rejects.toThrow('no space left');
     expect(await readdir(cacheDir)).toEqual([]);
-    await new NodeModulesCache(cacheDir, copy).store('key', join(home, 'from'));
-    await expect(broken.restore('key', join(home, 'to'))).rejects.toThrow('no space left');
-    expect(await readdir(home)).not.toContain('to');
+    await new NodeModulesCache(cacheDir, copy).store('key', join(home(), 'from'));
+    await expect(broken.restore('key', join(home(), 'to'))).rejects.toThrow('no space left');
+    expect(await readdir(home())).not.toContain('to');
   });
 
   it('count as missing if they are removed during a copy', async () => {
@@ -124,7 +123,7 @@ describe('cached installations', () => {
       await rm(from, { recursive: true });
       throw new Error('no such file');
     });
-    expect(await slow.restore('key', join(home, 'to'))).toBe(false);
+    expect(await slow.restore('key', join(home(), 'to'))).toBe(false);
   });
 
   it('are evicted after eight newer ones; files of a killed process are removed after an hour', async () => {
@@ -138,7 +137,7 @@ describe('cached installations', () => {
     await mkdir(join(cacheDir, '.abandoned'));
     await utimes(join(cacheDir, '.abandoned'), past(90), past(90));
     await mkdir(join(cacheDir, '.under-way'));
-    await cache.restore('key1', join(home, 'to'));
+    await cache.restore('key1', join(home(), 'to'));
     await cache.store('key9', from);
     expect((await readdir(cacheDir)).sort()).toEqual(
       ['.under-way', ...[1, 3, 4, 5, 6, 7, 8, 9].map((i) => `key${String(i)}`)].sort(),

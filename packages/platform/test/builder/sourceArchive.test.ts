@@ -7,20 +7,19 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildFailure } from '../../src/builder/buildFailure.ts';
 import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { unpackSource } from '../../src/builder/sourceArchive.ts';
-import { temporaryFolder } from '../../../../test/support/temporaryFolder.ts';
+import { useFolders } from '../../../../test/support/temporaryFolder.ts';
 import { type RawEntry, archiveOf } from './archives.ts';
 
-let home: string;
+const home = useFolders();
 let into: string;
 
 beforeEach(async () => {
-  home = await temporaryFolder();
-  into = join(home, 'a', 'b', 'into');
+  into = join(home(), 'a', 'b', 'into');
   await mkdir(into, { recursive: true });
 });
 
 async function unpack(archive: Buffer | RawEntry[], limits = {}): Promise<void> {
-  const tarball = join(home, 'source.tar.gz');
+  const tarball = join(home(), 'source.tar.gz');
   await writeFile(tarball, Array.isArray(archive) ? archiveOf(archive) : archive);
   await unpackSource(tarball, into, { ...DEFAULT_BUILD_LIMITS, ...limits }, new AbortController().signal);
 }
@@ -115,7 +114,7 @@ describe('a source archive', () => {
   ];
   it.each(BAD)('is rejected if an entry %s', async (_, entries, reason) => {
     expect(await refusal([{ path: 'first.txt', content: 'good' }, ...entries])).toContain(reason);
-    expect(existsSync(join(home, 'a', 'evil'))).toBe(false);
+    expect(existsSync(join(home(), 'a', 'evil'))).toBe(false);
   });
 
   it('is rejected, naming the entry, if it has too many entries or bytes', async () => {

@@ -8,13 +8,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { artifactOf, type PreparedArtifact } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder, writeFiles } from '../../../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
 import { parseConfig } from '../../../config/parseConfig.ts';
 
-let folder: string;
+const folder = useFolders();
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  await writeFile(join(folder, 'graph.json'), '{}');
+  await writeFile(join(folder(), 'graph.json'), '{}');
 });
 
 const TARGET = `targets:
@@ -29,14 +28,14 @@ function prepared(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<PreparedArtifact> {
   const config = parseConfig(text, 'slipway.yaml');
-  const context = { output: testOutput(), home: join(folder, 'home'), environment };
-  return artifactOf({ config, folder }, 'a', context, false, new AbortController().signal);
+  const context = { output: testOutput(), home: join(folder(), 'home'), environment };
+  return artifactOf({ config, folder: folder() }, 'a', context, false, new AbortController().signal);
 }
 
 describe('the artifact of a target', () => {
   it('is packed and put in the store of the home', async () => {
     const { artifact, entries, recordStore } = await prepared(TARGET);
-    expect(recordStore).toBe(pathToFileURL(join(folder, 'home', 'artifacts')).href);
+    expect(recordStore).toBe(pathToFileURL(join(folder(), 'home', 'artifacts')).href);
     expect(entries).toBe(1);
     expect(artifact.kind).toBe('tarball');
     if (artifact.kind !== 'tarball') return;
@@ -44,28 +43,28 @@ describe('the artifact of a target', () => {
   });
 
   it('is packed with a warning if a check asks a graph that the source lacks', async () => {
-    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
+    await writeFile(join(folder(), 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
     const config = parseConfig(
       `${TARGET}checks: [{ name: greets, assistant: agent, input: {}, expect: {} }]\n`,
       'slipway.yaml',
     );
     const output = testOutput();
-    const context = { output, home: join(folder, 'home'), environment: {} };
-    await artifactOf({ config, folder }, 'a', context, false, new AbortController().signal);
+    const context = { output, home: join(folder(), 'home'), environment: {} };
+    await artifactOf({ config, folder: folder() }, 'a', context, false, new AbortController().signal);
     expect(output.noted).toEqual(['checks.0.assistant: graph.json has no graph "agent"; there are: greeter']);
   });
 
   it('goes to the store in the file, relative to the file', async () => {
     const { recordStore } = await prepared(`${TARGET}artifact: { store: ../shared-store }\n`);
-    expect(recordStore).toBe(pathToFileURL(join(folder, '..', 'shared-store')).href);
-    await rm(join(folder, '..', 'shared-store'), { recursive: true });
+    expect(recordStore).toBe(pathToFileURL(join(folder(), '..', 'shared-store')).href);
+    await rm(join(folder(), '..', 'shared-store'), { recursive: true });
   });
 
   it.each(['store: kept', 'store: "a [store]"', 'ignore: ["!home", "!kept"], store: kept'])(
     'is the same after a release, although the home and the store are in the source: %s',
     async (settings) => {
       const text = `${TARGET}artifact: { ${settings} }\n`;
-      await writeFiles(folder, { 'home/api-key': 'secret', 'agent/home/graph.json': '{}' });
+      await writeFiles(folder(), { 'home/api-key': 'secret', 'agent/home/graph.json': '{}' });
       const first = await prepared(text);
       expect(first.entries).toBe(2);
       expect(await prepared(text)).toEqual(first);
@@ -95,12 +94,12 @@ describe('the artifact of a target', () => {
 
   it('is refused while a file of it has an unresolved merge conflict, but not one that is ignored', async () => {
     const git = (input: string, ...args: string[]): string =>
-      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim();
+      execFileSync('git', args, { cwd: folder(), input, encoding: 'utf8' }).trim();
     git('', 'init', '--quiet');
     const blob = git('{}', 'hash-object', '-w', '--stdin');
     const ours = (path: string): string => `100644 ${blob} 2\t${path}\n100644 ${blob} 3\t${path}\n`;
     git(ours('graph.json') + ours('notes.md'), 'update-index', '--index-info');
-    await writeFile(join(folder, 'notes.md'), '<<<<<<<');
+    await writeFile(join(folder(), 'notes.md'), '<<<<<<<');
     const prepare = () => prepared(`${TARGET}artifact: { ignore: [notes.md] }\n`);
     await expect(prepare()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNMERGED', place: 'graph.json' });
     git('', 'add', 'graph.json');

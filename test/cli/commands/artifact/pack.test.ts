@@ -9,29 +9,28 @@ import { sourceFiles } from '../../../../src/artifact/sourceFiles.ts';
 import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder, writeFiles } from '../../../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
 
-let folder: string;
+const folder = useFolders();
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  await writeFile(join(folder, 'graph.json'), '{}');
+  await writeFile(join(folder(), 'graph.json'), '{}');
   await writeFile(
-    join(folder, 'slipway.yaml'),
+    join(folder(), 'slipway.yaml'),
     'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n',
   );
 });
 
 function contextOf(output: ReturnType<typeof testOutput>): CommandContext {
-  return { output, home: join(folder, '.slipway'), environment: {} };
+  return { output, home: join(folder(), '.slipway'), environment: {} };
 }
 
-const config = () => join(folder, 'slipway.yaml');
+const config = () => join(folder(), 'slipway.yaml');
 
 describe('slipway pack', () => {
   it('prints the digest that a release of it would have', async () => {
     const output = testOutput({ json: true });
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
-    const packed = await packSource({ root: folder, entries: await sourceFiles(folder, []) });
+    const packed = await packSource({ root: folder(), entries: await sourceFiles(folder(), []) });
     await packed.remove();
     expect(output.events).toEqual([
       { event: 'packed', artifact: packed.digest, sizeBytes: packed.sizeBytes, entries: 2, file: null },
@@ -46,7 +45,7 @@ describe('slipway pack', () => {
   });
 
   it('packs only what it lists and searches for secrets', async () => {
-    await writeFile(join(folder, 'credentials.json'), '{}');
+    await writeFile(join(folder(), 'credentials.json'), '{}');
     await appendFile(config(), 'artifact: { ignore: [credentials.json] }\n');
     const output = testOutput({ json: true });
     await runPackCommand(contextOf(output), { config: config(), list: true, strict: true });
@@ -58,22 +57,22 @@ describe('slipway pack', () => {
 
   it('lists a name with control characters on one line, without them', async () => {
     const output = testOutput();
-    await writeFile(join(folder, 'a\u001b[31m\nb'), '');
+    await writeFile(join(folder(), 'a\u001b[31m\nb'), '');
     await runPackCommand(contextOf(output), { config: config(), list: true });
     expect(output.said[0]).toBe(String.raw`a\x1b[31m\x0ab`);
   });
 
   it('writes the tarball to the given path', async () => {
     const output = testOutput({ json: true });
-    const file = join(folder, 'out', 'source.tar.gz');
+    const file = join(folder(), 'out', 'source.tar.gz');
     await runPackCommand(contextOf(output), { config: config(), output: file });
     expect(output.events.at(-1)).toMatchObject({ file });
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
   });
 
   it('leaves a device in place if it cannot write to it', async () => {
-    const output = join(folder, 'node_modules', 'device');
-    await mkdir(join(folder, 'node_modules'));
+    const output = join(folder(), 'node_modules', 'device');
+    await mkdir(join(folder(), 'node_modules'));
     await symlink('/dev/full', output);
     const writing = runPackCommand(contextOf(testOutput()), { config: config(), output });
     await expect(writing).rejects.toThrow(/could not be written to .*device: ENOSPC/);
@@ -81,21 +80,21 @@ describe('slipway pack', () => {
   });
 
   it('reports why it cannot write', async () => {
-    const output = join(folder, 'graph.json', 'source.tar.gz');
+    const output = join(folder(), 'graph.json', 'source.tar.gz');
     await expect(runPackCommand(contextOf(testOutput()), { config: config(), output })).rejects.toMatchObject(
       { code: 'SLIPWAY_USAGE', place: '--output' },
     );
   });
 
   it('warns of suspected secrets, and packs', async () => {
-    await writeFile(join(folder, 'credentials.json'), '{}');
+    await writeFile(join(folder(), 'credentials.json'), '{}');
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
   });
 
   it('warns of a repository that git refuses, and packs', async () => {
-    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    execFileSync('git', ['init', '--quiet'], { cwd: folder() });
     vi.stubEnv('GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
     vi.stubEnv('GIT_CONFIG_GLOBAL', '/dev/null');
     const output = testOutput();
@@ -106,7 +105,7 @@ describe('slipway pack', () => {
   });
 
   it('warns of a file that it leaves out because of a login', async () => {
-    await writeFiles(folder, { '.npmrc': 'registry=https://r.example/\n//r.example/:_authToken=secret\n' });
+    await writeFiles(folder(), { '.npmrc': 'registry=https://r.example/\n//r.example/:_authToken=secret\n' });
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toMatch(/login of a package registry: \.npmrc$/);
@@ -115,29 +114,29 @@ describe('slipway pack', () => {
   it('warns of pointers of Git LFS, and packs', async () => {
     const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5\n';
     const files = { 'model.bin': pointer, 'fetched.bin': 'model', 'notes.md': pointer };
-    await writeFiles(folder, { ...files, '.gitattributes': '*.bin filter=lfs\n' });
-    for (const words of ['init -q', 'add .']) execFileSync('git', words.split(' '), { cwd: folder });
+    await writeFiles(folder(), { ...files, '.gitattributes': '*.bin filter=lfs\n' });
+    for (const words of ['init -q', 'add .']) execFileSync('git', words.split(' '), { cwd: folder() });
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toMatch(/in place of files: model\.bin$/u);
   });
 
   it('warns of submodules that were not fetched, but not of ignored ones, and packs', async () => {
-    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    execFileSync('git', ['init', '--quiet'], { cwd: folder() });
     for (const path of ['lib', 'sub/tools', 'ignored', 'fetched']) {
-      await mkdir(join(folder, path), { recursive: true });
+      await mkdir(join(folder(), path), { recursive: true });
       const entry = `160000,${'1'.repeat(40)},${path}`;
-      execFileSync('git', ['update-index', '--add', '--cacheinfo', entry], { cwd: folder });
+      execFileSync('git', ['update-index', '--add', '--cacheinfo', entry], { cwd: folder() });
     }
-    await mkdir(join(folder, 'empty'));
-    await writeFiles(folder, { 'fetched/a.ts': '', '.slipwayignore': 'ignored/\n' });
+    await mkdir(join(folder(), 'empty'));
+    await writeFiles(folder(), { 'fetched/a.ts': '', '.slipwayignore': 'ignored/\n' });
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toMatch(/lacks the files of git submodules: lib, sub\/tools$/u);
   });
 
   it('prints an event for each file, and for each suspicion', async () => {
-    await writeFile(join(folder, 'credentials.json'), '{}');
+    await writeFile(join(folder(), 'credentials.json'), '{}');
     const output = testOutput({ json: true });
     await runPackCommand(contextOf(output), { config: config(), list: true });
     expect(output.events).toMatchObject([
@@ -148,7 +147,7 @@ describe('slipway pack', () => {
   });
 
   it('rejects it with --strict', async () => {
-    await writeFile(join(folder, 'credentials.json'), '{}');
+    await writeFile(join(folder(), 'credentials.json'), '{}');
     await expect(
       runPackCommand(contextOf(testOutput()), { config: config(), strict: true }),
     ).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_HOLDS_SECRET', place: 'credentials.json' });

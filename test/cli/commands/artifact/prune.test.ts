@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
@@ -20,7 +20,7 @@ import type { Check } from '../../../../src/domain/check/check.ts';
 import type { CheckVerdict } from '../../../../src/domain/release/release.ts';
 import { newProofName } from '../../../../src/identity/proof.ts';
 import { result } from '../../../domain/target/targets.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00.000Z');
 
@@ -48,10 +48,7 @@ const PRUNED = [
   pruned('99aa00000001', { last: null }),
 ];
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 it.each([
   ['proofs', 'proofs of identity that were unused for a week', newProofName, 7],
@@ -64,15 +61,15 @@ it.each([
 ] as const)(
   'removes left %s: %s, and no other record, and names damaged ones',
   async (what, _, newName, days) => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const ago = (age: number) => new Date(Date.now() - age * 24 * 3_600_000).toISOString();
     const [old, young] = [newName(), newName()];
     await store.putRecord(old, { at: ago(days + 1) });
     await store.putRecord(young, { at: ago(days - 1) });
     await store.putRecord('production/1.json', { at: ago(days + 1) });
     const damaged = newName();
-    await mkdir(dirname(join(folder, 'records', damaged)), { recursive: true });
-    await writeFile(join(folder, 'records', damaged), '{"at": "20');
+    await mkdir(dirname(join(folder(), 'records', damaged)), { recursive: true });
+    await writeFile(join(folder(), 'records', damaged), '{"at": "20');
     const all = await store.listRecords();
     const unreadable: string[] = [];
     expect(await removeLeft(store, what, true, unreadable)).toBe(1);
@@ -111,7 +108,7 @@ describe('the result of a prune', () => {
 
 describe('the releases in the records', () => {
   it('are those of tarballs, on every target', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     await store.putRecord('staging/1.json', result('release-1', { target: 'staging', artifact: 'sha256:a' }));
     await store.putRecord(
       'production/2.json',
@@ -130,7 +127,7 @@ describe('the releases in the records', () => {
   });
 
   it('name the datasets that their checks asked, also those of images', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const asked = (...digests: readonly string[]) =>
       digests.map((digest) => ({ check: 'rows', dataset: { digest } }) as unknown as CheckVerdict);
     const ofImage = { artifact: 'registry/agent:1', verdicts: asked('sha256:c') };
@@ -151,10 +148,10 @@ describe('the releases in the records', () => {
     ['is no object', '7'],
     ['is none of a release', '{"note": "mine"}'],
   ])('are incomplete if one %s: the error names it', async (_, text) => {
-    const file = join(folder, 'records/staging/1.json');
+    const file = join(folder(), 'records/staging/1.json');
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text);
-    await expect(recordedReleases(openArtifactStore(folder))).rejects.toMatchObject({
+    await expect(recordedReleases(openArtifactStore(folder()))).rejects.toMatchObject({
       code: 'SLIPWAY_RECORD_UNREADABLE',
       message: expect.stringContaining('staging/1.json'),
     });
@@ -168,7 +165,7 @@ describe('the datasets of revisions that may be restored', () => {
   });
 
   it('are those of the checks that the revisions passed', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const checks = await Promise.all([
       keepChecks(store, [over('sha256:a'), over('sha256:b')]),
       keepChecks(store, [over('sha256:b')]),
@@ -182,7 +179,7 @@ describe('the datasets of revisions that may be restored', () => {
   });
 
   it('are unknown if a list of checks is missing: nothing is removed then', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const checks = [`sha256:${'0'.repeat(64)}`];
     await expect(restorableDatasets(store, [{ name: 'staging', checks }])).rejects.toMatchObject({
       code: 'SLIPWAY_RECORD_UNREADABLE',

@@ -9,15 +9,14 @@ import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { readPayloadKeys } from '../../../../src/config/payloadKeys.ts';
 import { keyMissing, PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 import { failed, stuckTemporal } from '../../../temporal/client/stuckTemporal.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const KEY = 'a-secret-key';
-let folder: string;
+const folder = useFolders();
 let plane: string;
 beforeEach(async () => {
-  folder = await temporaryFolder();
   ({ url: plane } = await startService(({ headers }, response) => {
     if (headers['x-api-key'] === KEY) json(response, 200, { resources: [], offset: 0 });
     else json(response, 401, { detail: 'no' });
@@ -25,12 +24,12 @@ beforeEach(async () => {
 });
 
 async function examined(environment: Record<string, string>, yaml: string) {
-  const config = join(folder, 'slipway.yaml');
+  const config = join(folder(), 'slipway.yaml');
   await writeFile(config, yaml);
   const output = testOutput({ json: true });
   const exitCode = await runDoctorCommand(
     // The tests do not need Temporal: a missing profile fails at once.
-    { output, home: folder, environment: { TEMPORAL_PROFILE: 'nowhere', HOME: folder, ...environment } },
+    { output, home: folder(), environment: { TEMPORAL_PROFILE: 'nowhere', HOME: folder(), ...environment } },
     { config },
   );
   const of = (name: string) => output.events.find((event) => event['name'] === name);
@@ -61,7 +60,7 @@ describe('the doctor', () => {
   });
 
   it('warns of a Python agent, which the included platform does not run', async () => {
-    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "bot": "./bot.py:graph" } }');
+    await writeFile(join(folder(), 'graph.json'), '{ "graphs": { "bot": "./bot.py:graph" } }');
     const { of } = await examined({ KEY }, yaml());
     expect(of('agent')).toMatchObject({
       state: 'warning',
@@ -73,7 +72,7 @@ describe('the doctor', () => {
   it('reads the artifact store, and reports one that cannot be read', async () => {
     const { of } = await examined({ KEY }, yaml());
     expect(of('artifact store')).toMatchObject({ state: 'ok' });
-    const store = join(folder, 'loop');
+    const store = join(folder(), 'loop');
     await symlink(store, store);
     const unreadable = await examined({ KEY, SLIPWAY_ARTIFACT_STORE: store }, yaml());
     expect(unreadable.of('artifact store')).toMatchObject({
@@ -131,7 +130,7 @@ describe('the origins of keys', () => {
   });
 
   it('list the secrets that the file forbids, and exit 1', async () => {
-    const file = join(folder, 'origins.yaml');
+    const file = join(folder(), 'origins.yaml');
     await writeFile(file, `env:KEY: ['${plane}']\n`);
     const { of, exitCode } = await examined({ KEY, SLIPWAY_SECRET_ORIGINS: file }, yaml());
     expect(of('secret origins')).toMatchObject({
@@ -225,7 +224,7 @@ notify:
   });
 
   it('are compared with the file of origins, except those of hooks, which are sent nowhere', async () => {
-    const origins = join(folder, 'origins.yaml');
+    const origins = join(folder(), 'origins.yaml');
     const allowed = {
       'env:KEY': [plane],
       'env:MODEL_KEY': [plane],
@@ -251,7 +250,7 @@ notify:
   });
 
   it('are listed without origins if the file of origins is unreadable, which is a finding itself', async () => {
-    const environment = { ...VALUES, SLIPWAY_SECRET_ORIGINS: join(folder, 'none.yaml') };
+    const environment = { ...VALUES, SLIPWAY_SECRET_ORIGINS: join(folder(), 'none.yaml') };
     const { events, of } = await examined(environment, file());
     expect(events.filter(({ name }) => name === 'secret origins')).toHaveLength(1);
     expect(of('secret env:METRICS')).toMatchObject({ state: 'ok' });

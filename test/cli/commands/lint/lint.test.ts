@@ -1,27 +1,24 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { runLintCommand } from '../../../../src/cli/commands/lint/lint.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const RIGHT =
   'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n';
 const WARNED = RIGHT.replace('deployment: greeter', 'deployment: greeter, resources: { cpu: 1 }');
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 async function lint(text: string, options: { readonly strict?: boolean; readonly json?: boolean } = {}) {
-  const file = join(folder, 'slipway.yaml');
+  const file = join(folder(), 'slipway.yaml');
   await writeFile(file, text);
   const output = testOutput(options);
-  const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
+  const context: CommandContext = { output, home: join(folder(), '.slipway'), environment: {} };
   return { file, output, exitCode: await runLintCommand(context, file, options) };
 }
 
@@ -30,21 +27,21 @@ describe('slipway lint', () => {
     const { file, output, exitCode } = await lint(RIGHT);
     expect(exitCode).toBe(0);
     expect(output.said).toEqual([`✔ ${file}: no errors, no warnings`]);
-    expect(await readdir(folder)).toEqual(['slipway.yaml']);
+    expect(await readdir(folder())).toEqual(['slipway.yaml']);
   });
 
   it('warns of a Python agent, which the included platform does not run, also with --strict', async () => {
-    await writeFile(join(folder, 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
+    await writeFile(join(folder(), 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
     const { output, exitCode } = await lint(RIGHT, { strict: true });
     expect(exitCode).toBe(0);
     expect(output.said[0]).toBe(
-      `${join(folder, 'graph.json')}:2:23 warning graphs.bot: the graph "bot" (./bot.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents; release it to a control plane that builds Python agents`,
+      `${join(folder(), 'graph.json')}:2:23 warning graphs.bot: the graph "bot" (./bot.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents; release it to a control plane that builds Python agents`,
     );
     expect(output.said.at(-1)).toContain('no errors, 1 warning');
   });
 
   it('warns of a check of a graph that the source lacks, and with --strict reports an error', async () => {
-    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
+    await writeFile(join(folder(), 'graph.json'), '{ "graphs": { "greeter": "./agent.ts:graph" } }');
     const checks = ['greter', 'greeter', '0d5f3a52-0c8e-4b0e-9d1f-5a1d6a3c9b7e'].map(
       (assistant, index) => `  - { name: c${index}, assistant: ${assistant}, input: {}, expect: {} }\n`,
     );
@@ -68,15 +65,15 @@ describe('slipway lint', () => {
   it('in CI, writes a failed job’s summary and error code', async () => {
     const environment = {
       GITHUB_ACTIONS: 'true',
-      GITHUB_STEP_SUMMARY: join(folder, 'summary'),
-      GITHUB_OUTPUT: join(folder, 'outputs'),
+      GITHUB_STEP_SUMMARY: join(folder(), 'summary'),
+      GITHUB_OUTPUT: join(folder(), 'outputs'),
     };
-    const file = join(folder, 'slipway.yaml');
+    const file = join(folder(), 'slipway.yaml');
     await writeFile(file, 'targets: {}');
-    const context: CommandContext = { output: testOutput(), home: join(folder, '.slipway'), environment };
+    const context: CommandContext = { output: testOutput(), home: join(folder(), '.slipway'), environment };
     expect(await runLintCommand(context, file, {})).toBe(1);
-    expect(await readFile(join(folder, 'outputs'), 'utf8')).toBe('error-code=SLIPWAY_CONFIG_INVALID\n');
-    expect(await readFile(join(folder, 'summary'), 'utf8')).toContain('targets');
+    expect(await readFile(join(folder(), 'outputs'), 'utf8')).toBe('error-code=SLIPWAY_CONFIG_INVALID\n');
+    expect(await readFile(join(folder(), 'summary'), 'utf8')).toContain('targets');
   });
 
   it('shows every error with its line and a caret, and exits 1', async () => {
@@ -116,8 +113,8 @@ describe('slipway lint', () => {
   });
 
   it('reports a missing file', async () => {
-    const context: CommandContext = { output: testOutput(), home: folder, environment: {} };
-    await expect(runLintCommand(context, join(folder, 'no.yaml'), {})).rejects.toMatchObject({
+    const context: CommandContext = { output: testOutput(), home: folder(), environment: {} };
+    await expect(runLintCommand(context, join(folder(), 'no.yaml'), {})).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
     });
   });
@@ -134,8 +131,8 @@ previews:
 `;
 
   it('are read, and the first wrong line of a file is an error at its field', async () => {
-    await writeFile(join(folder, 'right.jsonl'), '{"input":{}}\n');
-    await writeFile(join(folder, 'wrong.jsonl'), '{"input":{}}\n{"inputs":{}}\n');
+    await writeFile(join(folder(), 'right.jsonl'), '{"input":{}}\n');
+    await writeFile(join(folder(), 'wrong.jsonl'), '{"input":{}}\n{"inputs":{}}\n');
     const { output, exitCode } = await lint(file);
     expect(exitCode).toBe(1);
     expect(output.said[0]).toContain('previews.pull-request.judge.inputs: wrong.jsonl:2: ');

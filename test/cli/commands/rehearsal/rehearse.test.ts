@@ -7,7 +7,7 @@ import { rehearsalOf } from '../../../../src/cli/commands/rehearsal/rehearse.ts'
 import { loadConfig } from '../../../../src/config/loadConfig.ts';
 import { artifactIdentity } from '../../../../src/domain/artifact/artifact.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const FILE = `
 targets:
@@ -31,16 +31,15 @@ promotions:
   out: { from: canary, to: production, schedule: { cron: '0 10 * * *', timeZone: Europe/Berlin } }
 `;
 
-let folder: string;
+const folder = useFolders();
 
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  await writeFile(join(folder, 'slipway.yaml'), FILE);
+  await writeFile(join(folder(), 'slipway.yaml'), FILE);
 });
 
 async function rehearsal(...names: string[]) {
-  const context = { output: testOutput(), home: join(folder, 'home'), environment: {} };
-  const file = await loadConfig(join(folder, 'slipway.yaml'));
+  const context = { output: testOutput(), home: join(folder(), 'home'), environment: {} };
+  const file = await loadConfig(join(folder(), 'slipway.yaml'));
   return rehearsalOf(context, file, { names, days: 7, injections: [] });
 }
 

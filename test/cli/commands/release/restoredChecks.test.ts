@@ -1,30 +1,27 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { restoredChecks } from '../../../../src/cli/commands/release/releasePlan.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const at = '2026-11-21T12:00:00.000Z';
 const OLD: readonly Check[] = [
   { name: 'greets', assistant: 'agent', input: {}, expect: { contains: 'Hello' }, timeoutMs: 1_000 },
 ];
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 describe('the checks of the revision that a failed release restores', () => {
   it('are those that it passed itself, not those of the newest request', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const known = [{ revisionId: 'r1', verified: true, at, checks: await keepChecks(store, OLD) }];
     expect(await restoredChecks(store, 'r1', known)).toEqual(OLD);
   });
 
   it('are those of an earlier verified revision if the serving one is not verified', async () => {
-    const store = openArtifactStore(folder);
+    const store = openArtifactStore(folder());
     const checks = await keepChecks(store, OLD);
     const known = [
       { revisionId: 'r1', verified: true, at, checks },
@@ -39,6 +36,6 @@ describe('the checks of the revision that a failed release restores', () => {
     ['has some that cannot be read from here', { verified: true, checks: 'sha256:00' }],
   ])('are none if it %s', async (_what, revision) => {
     const known = [{ revisionId: 'r1', at, ...revision }];
-    expect(await restoredChecks(openArtifactStore(folder), 'r1', known)).toEqual([]);
+    expect(await restoredChecks(openArtifactStore(folder()), 'r1', known)).toEqual([]);
   });
 });

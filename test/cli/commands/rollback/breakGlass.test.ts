@@ -11,7 +11,7 @@ import type { KnownRevision } from '../../../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { json, type SeenRequest, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const KEY = 'a-secret-key';
 const PAGE = 100;
@@ -111,11 +111,10 @@ class ControlPlane {
   }
 }
 
-let home: string;
+const home = useFolders();
 let plane: ControlPlane;
 let url: string;
 beforeEach(async () => {
-  home = await temporaryFolder();
   plane = new ControlPlane();
   url = await plane.start();
 });
@@ -142,7 +141,7 @@ async function breaking(
 ) {
   const output = testOutput({ json: options.json ?? false });
   const exitCode = await breakGlass(
-    { output, home, environment: { PRODUCTION_KEY: KEY } },
+    { output, home: home(), environment: { PRODUCTION_KEY: KEY } },
     {
       target: target(),
       to: options.to,
@@ -273,19 +272,19 @@ describe('rolling back without Temporal', () => {
     const asked = breaking({ to: 'release-9' });
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_USAGE', message: /called "release-9"/ });
     expect(plane.redeployed).toEqual([]);
-    expect(await readLocalHold(home, target())).toBeUndefined();
+    expect(await readLocalHold(home(), target())).toBeUndefined();
   });
 
   it('leaves a hold, with the person and the reason', async () => {
     await breaking();
-    expect(await readLocalHold(home, target())).toMatchObject({
+    expect(await readLocalHold(home(), target())).toMatchObject({
       by: { who: 'ada', reason: 'it lies' },
       to: plane.revisions[1],
     });
   });
 
   it('restores even if the hold cannot be written, and reports that', async () => {
-    await writeFile(join(home, 'holds'), 'not a folder');
+    await writeFile(join(home(), 'holds'), 'not a folder');
     const { exitCode, noted } = await breaking();
     expect(exitCode).toBe(0);
     expect(noted).toContain(
@@ -295,10 +294,10 @@ describe('rolling back without Temporal', () => {
 
   it('is not prevented by a damaged hold, which stays', async () => {
     await breaking();
-    const [name = ''] = await readdir(join(home, 'holds'));
-    await writeFile(join(home, 'holds', name), '{');
+    const [name = ''] = await readdir(join(home(), 'holds'));
+    await writeFile(join(home(), 'holds', name), '{');
     expect((await breaking({ to: plane.revisions[2]! })).exitCode).toBe(0);
-    await expect(readLocalHold(home, target())).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+    await expect(readLocalHold(home(), target())).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
   });
 
   it('prints the same call for a shell, without the key', async () => {
@@ -325,7 +324,7 @@ describe('rolling back without Temporal', () => {
   it('reports if it is unknown whether the redeploy was taken', async () => {
     plane.redeploy = 'silent_before';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
-    expect(await readLocalHold(home, target())).toBeDefined();
+    expect(await readLocalHold(home(), target())).toBeDefined();
   });
 
   it('tries again if the control plane is busy', async () => {
@@ -345,13 +344,13 @@ describe('rolling back without Temporal', () => {
   it('keeps the hold unchanged if the redeploy is rejected', async () => {
     plane.redeploy = 'refuses';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
-    expect(await readLocalHold(home, target())).toBeUndefined();
+    expect(await readLocalHold(home(), target())).toBeUndefined();
     plane.redeploy = 'answers';
     await breaking({ to: plane.revisions[2]! });
-    const held = await readLocalHold(home, target());
+    const held = await readLocalHold(home(), target());
     plane.redeploy = 'refuses';
     await expect(breaking({ to: plane.revisions[1]! })).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
-    expect(await readLocalHold(home, target())).toEqual(held);
+    expect(await readLocalHold(home(), target())).toEqual(held);
   });
 
   it('exits 3 if the revision fails', async () => {
@@ -380,6 +379,6 @@ describe('rolling back without Temporal', () => {
     // Exit code 2, as the rollback through Temporal: nothing was changed.
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE', exitCode: 2 });
     expect(plane.redeployed).toEqual([]);
-    expect(await readLocalHold(home, target())).toBeUndefined();
+    expect(await readLocalHold(home(), target())).toBeUndefined();
   });
 });

@@ -8,14 +8,13 @@ import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
 
-let folder: string;
+const folder = useFolders();
 let store: ArtifactStore;
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  store = openArtifactStore(folder);
+  store = openArtifactStore(folder());
 });
 
 const HERE = 'deployment-1';
@@ -102,6 +101,6 @@ it('leaves out what is damaged', async () => {
   await record('production/2-release-2.json', { revisionId: 'b' });
   await store.putRecord(targetRecordName(PRODUCTION.workflowId), {});
   for (const name of ['production/2-release-2.json', targetRecordName(PRODUCTION.workflowId)])
-    await writeFile(join(folder, recordPath(name)), '{');
+    await writeFile(join(folder(), recordPath(name)), '{');
   expect(await verdicts()).toEqual([['a', true]]);
 });

@@ -15,7 +15,7 @@ import type { Config } from '../../../../src/config/configSchema.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { setHold } from '../../../../src/temporal/client/target/targetClient.ts';
 import { targetOn } from '../../../activities/activitiesUnderTest.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../../testOutput.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
@@ -44,11 +44,10 @@ function forgetful() {
   return answeringTemporal({ workflow: { getHandle: () => handle, start, list: () => [] } });
 }
 
-let folder: string;
+const folder = useFolders();
 let store: ArtifactStore;
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  store = openArtifactStore(folder);
+  store = openArtifactStore(folder());
 });
 
 async function remember(workflowId = TARGET.workflowId): Promise<void> {
@@ -67,7 +66,7 @@ async function seen(
   json = false,
 ): Promise<{ readonly text: string; readonly events: readonly Record<string, unknown>[] }> {
   const output = testOutput({ json });
-  await look({ output, home: folder, environment: { KEY: 'key' } });
+  await look({ output, home: folder(), environment: { KEY: 'key' } });
   return { text: [...output.said, ...output.noted].join('\n'), events: output.events };
 }
 
@@ -82,10 +81,10 @@ describe('a target that only the artifact store has', () => {
   });
 
   it('has no running release for an intervention', async () => {
-    const config = join(folder, 'slipway.yaml');
+    const config = join(folder(), 'slipway.yaml');
     const spec = '{ controlPlane: "http://127.0.0.1:1", apiKey: { from: "env:KEY" }, deployment: greeter }';
     await writeFile(config, `targets: { production: ${spec} }\nartifact: { store: . }\n`);
-    const context = { output: testOutput(), home: folder, environment: {} };
+    const context = { output: testOutput(), home: folder(), environment: {} };
     const asked = () => runInterventionCommand(context, 'pause', undefined, { config });
     await expect(asked()).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_NEVER_RELEASED' });
     await remember('target:http://127.0.0.1:1:greeter');
@@ -93,8 +92,8 @@ describe('a target that only the artifact store has', () => {
   });
 
   it('is shown as its record says', async () => {
-    const config = { artifact: { store: folder }, promotions: {} } as unknown as Config;
-    const of = { config, folder, targets: [TARGET] };
+    const config = { artifact: { store: folder() }, promotions: {} } as unknown as Config;
+    const of = { config, folder: folder(), targets: [TARGET] };
     const look = (json: boolean) => seen((context) => printStatus(context, forgetful(), of, 3), json);
     expect((await look(false)).text).toContain('has never taken a release');
     await remember();

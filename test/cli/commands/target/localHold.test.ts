@@ -1,7 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   describeHold,
@@ -11,12 +11,9 @@ import {
   writeLocalHold,
 } from '../../../../src/cli/commands/target/localHold.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
-let home: string;
-beforeEach(async () => {
-  home = await temporaryFolder();
-});
+const home = useFolders();
 
 const hold: LocalHold = {
   target: 'production',
@@ -36,17 +33,17 @@ const target: TargetSpec = {
 
 describe('a hold on this machine', () => {
   it('exists until it is removed', async () => {
-    expect(await readLocalHold(home, target)).toBeUndefined();
-    await writeLocalHold(home, target, hold);
-    expect(await readLocalHold(home, target)).toEqual(hold);
-    expect(await removeLocalHold(home, target)).toBe(true);
-    expect(await removeLocalHold(home, target)).toBe(false);
+    expect(await readLocalHold(home(), target)).toBeUndefined();
+    await writeLocalHold(home(), target, hold);
+    expect(await readLocalHold(home(), target)).toEqual(hold);
+    expect(await removeLocalHold(home(), target)).toBe(true);
+    expect(await removeLocalHold(home(), target)).toBe(false);
   });
 
   it("is not another project's, whose target has the same name", async () => {
-    await writeLocalHold(home, target, hold);
-    expect(await readLocalHold(home, { ...target, deployment: 'other' })).toBeUndefined();
-    expect(await readLocalHold(home, { ...target, name: 'prod' })).toEqual(hold);
+    await writeLocalHold(home(), target, hold);
+    expect(await readLocalHold(home(), { ...target, deployment: 'other' })).toBeUndefined();
+    expect(await readLocalHold(home(), { ...target, name: 'prod' })).toEqual(hold);
   });
 
   it('is readable only by its owner', async () => {
@@ -55,8 +52,8 @@ describe('a hold on this machine', () => {
 
   it('applies even if its file is damaged', async () => {
     await writeFile(await written(), '{');
-    await expect(readLocalHold(home, target)).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
-    expect(await removeLocalHold(home, target)).toBe(true);
+    await expect(readLocalHold(home(), target)).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+    expect(await removeLocalHold(home(), target)).toBe(true);
   });
 
   it('has its time, its person and its reason', () => {
@@ -66,7 +63,7 @@ describe('a hold on this machine', () => {
 
 /** The file of a hold. */
 async function written(): Promise<string> {
-  await writeLocalHold(home, target, hold);
-  const [name = ''] = await readdir(join(home, 'holds'));
-  return join(home, 'holds', name);
+  await writeLocalHold(home(), target, hold);
+  const [name = ''] = await readdir(join(home(), 'holds'));
+  return join(home(), 'holds', name);
 }

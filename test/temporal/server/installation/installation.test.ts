@@ -6,23 +6,22 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { cachedTemporalPath, isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
 import { findTemporal, installTemporal } from '../../../../src/temporal/server/installation/installation.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 import { listen } from '../../../support/listen.ts';
 
 /** A `temporal` that only answers `--version`. */
 const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';
 
-let root: string;
+const root = useFolders();
 let env: NodeJS.ProcessEnv;
 let bin: string;
 
 beforeEach(async () => {
-  root = await temporaryFolder();
-  bin = join(root, 'bin');
+  bin = join(root(), 'bin');
   await mkdir(bin);
   env = {
     PATH: [bin, '/usr/bin', '/bin'].join(delimiter),
-    XDG_CACHE_HOME: join(root, 'cache'),
+    XDG_CACHE_HOME: join(root(), 'cache'),
     // The proxy blocks the SDK's download wherever the test runs.
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };
@@ -58,7 +57,7 @@ describe('finding Temporal', () => {
 
 describe('installing Temporal', () => {
   it('names the cache folder if that cannot be written, and how to choose another', async () => {
-    await writeFile(join(root, 'cache'), 'a file');
+    await writeFile(join(root(), 'cache'), 'a file');
     await expect(installTemporal({ env })).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED',
       place: dirname(cachedTemporalPath(env)),
@@ -158,10 +157,10 @@ describe('installing Temporal', () => {
 });
 
 async function goThatBuilds(content: string): Promise<void> {
-  await writeFile(join(root, 'made'), content);
+  await writeFile(join(root(), 'made'), content);
   await executable(
     join(bin, 'go'),
-    `#!/bin/sh\n[ "$1" = version ] && exit 0\ncp '${join(root, 'made')}' "$GOBIN/temporal" && chmod 755 "$GOBIN/temporal"\n`,
+    `#!/bin/sh\n[ "$1" = version ] && exit 0\ncp '${join(root(), 'made')}' "$GOBIN/temporal" && chmod 755 "$GOBIN/temporal"\n`,
   );
 }
 

@@ -8,20 +8,19 @@ import {
   TEST_SERVER_VERSION,
 } from '../../../../src/temporal/server/installation/testServerInstallation.ts';
 import { cachedTestServerPath } from '../../../../src/temporal/server/installation/executable.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
+import { useFolders } from '../../../support/temporaryFolder.ts';
 
-let root: string;
+const root = useFolders();
 let bin: string;
 let env: NodeJS.ProcessEnv;
 
 beforeEach(async () => {
-  root = await temporaryFolder();
-  bin = join(root, 'bin');
+  bin = join(root(), 'bin');
   await mkdir(bin);
   env = {
     // Excludes the machine's own tools, which may include Java and Maven.
-    PATH: [bin, join(root, 'tools')].join(delimiter),
-    XDG_CACHE_HOME: join(root, 'cache'),
+    PATH: [bin, join(root(), 'tools')].join(delimiter),
+    XDG_CACHE_HOME: join(root(), 'cache'),
     // The proxy blocks the SDK's download wherever the test runs.
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };

@@ -6,18 +6,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CommandEnd, Shell } from '../../../src/runtime/command.ts';
 import { openContainedShell } from '../../../src/runtime/docker/containedShell.ts';
 import type { Docker, DockerEnd } from '../../../src/runtime/docker/dockerCommand.ts';
-import { temporaryFolder } from '../../../../../test/support/temporaryFolder.ts';
+import { useFolders } from '../../../../../test/support/temporaryFolder.ts';
 
 const OWNER = { platform: 'p', process: 'q', deploymentId: 'd', revisionId: 'r' };
 
-let home: string;
+const home = useFolders();
 /** Answers of the engine by its command, which replace the usual ones. */
 let answers: Record<string, Partial<DockerEnd>>;
 let calls: { readonly args: readonly string[]; readonly input?: string }[];
 let notRemoved: string[];
 
 beforeEach(async () => {
-  home = await temporaryFolder();
   answers = { inspect: { stdout: ['exited 0'] } };
   calls = [];
   notRemoved = [];
@@ -36,7 +35,7 @@ const docker: Docker = (call) => {
 function open(): Promise<Shell> {
   return openContainedShell({
     ...{ docker, image: 'i', owner: OWNER, egress: createServer },
-    ...{ workspace: '/builds/d/r', scratch: join(home, 'scratch'), memoryBytes: 256 * 1024 ** 2 },
+    ...{ workspace: '/builds/d/r', scratch: join(home(), 'scratch'), memoryBytes: 256 * 1024 ** 2 },
     ...{ log: () => undefined, signal: new AbortController().signal },
     onNotRemoved: (name) => void notRemoved.push(name),
   });
@@ -67,7 +66,7 @@ describe('a command of a build', () => {
     const mounts = argsOf('run').filter((arg) => arg.startsWith('type=bind'));
     expect(mounts.filter((mount) => !mount.endsWith(',readonly'))).toEqual([
       'type=bind,"source=/builds/d/r","target=/builds/d/r"',
-      `type=bind,"source=${join(home, 'scratch')}","target=/run/slipway-home"`,
+      `type=bind,"source=${join(home(), 'scratch')}","target=/run/slipway-home"`,
     ]);
     expect(mounts).toContainEqual(expect.stringMatching(/,"target=\/run\/slipway",readonly$/));
     const user = process.getuid?.() === 0 ? '65532:65532' : `${process.getuid?.()}:${process.getgid?.()}`;
