@@ -7,7 +7,6 @@ import {
 import { TestPlatform } from '../../packages/platform/test/controlPlane/testPlatform.ts';
 import { urlOf } from '../support/listen.ts';
 
-/** A stand-in for the public service. */
 export interface PublicService {
   readonly url: string;
   readonly platform: TestPlatform;

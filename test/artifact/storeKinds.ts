@@ -14,7 +14,6 @@ export interface StoreKind {
   fresh(): Promise<string>;
   /** The stored paths, relative to the store. */
   stored(store: string): Promise<string[]>;
-  /** Overwrites a stored object. */
   overwrite(store: string, path: string, bytes: Buffer | string): Promise<void>;
   /** Changes the time at which an object was stored; absent if the server does not allow it. */
   readonly age?: (store: string, path: string, putAt: Date) => Promise<void>;

@@ -11,7 +11,6 @@ import { listen } from '../support/listen.ts';
 
 const page = readFileSync(new URL('../../docs/evaluators.md', import.meta.url), 'utf8');
 
-/** The blocks of code in a language that the page has. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gmsu'))].map(
     ([, code]) => code ?? '',

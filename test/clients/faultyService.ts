@@ -71,7 +71,6 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
-/** A handler that answers each request with this JSON. */
 export function answers(status: number, value: unknown, headers: Record<string, string> = {}): Handler {
   return (_, response) => json(response, status, value, headers);
 }

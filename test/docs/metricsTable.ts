@@ -22,7 +22,6 @@ function boundText(allowed: readonly string[] | number): string {
   return allowed.length > LISTED_MAX ? `one of ${allowed.length}` : allowed.join(', ');
 }
 
-/** A row of a formatted table without its padding. */
 export function withoutPadding(row: string): string {
   return row.replaceAll(/ +/g, ' ').trim();
 }

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
-import { Stack } from './stack.ts';
+import { useStack } from './useStack.ts';
 
 const asks = (content: string) => ({ messages: [{ role: 'user', content }] });
 
@@ -41,11 +41,7 @@ const CHECKS = [
   },
 ];
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await Stack.start();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 describe('checks of agents with varying answers, on a real platform', () => {
   let project: Project;

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
 import type { EventOf } from '../../src/cli/events/index.ts';
 import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
 import { GREETS, Project, QUICK_STEPS } from './project.ts';
-import { Stack } from './stack.ts';
+import { useStack } from './useStack.ts';
 
 /** The releases and rollbacks of the test, in order. */
 const WORKS = [
@@ -21,13 +21,12 @@ const WORKS = [
 /** Answers slowly enough for a heartbeat. */
 const AGENT = { says: 'Hello Ada', takesMs: 800 };
 
-let stack: Stack;
+const stack = useStack({}, { gated: true });
 let project: Project;
 /** The worker's heartbeats as Temporal received them. */
 const heartbeats: Buffer[] = [];
 
 beforeAll(async () => {
-  stack = await Stack.start({}, { gated: true });
   stack.gate.rule = ({ call, way, bytes }) => {
     if (call === 'RecordActivityTaskHeartbeat' && way === 'request') heartbeats.push(bytes);
     return undefined;
@@ -55,7 +54,6 @@ beforeAll(async () => {
     expect(code, text).toBe(0);
   }
 });
-afterAll(() => stack.stop());
 
 function targetId(deployment: string): string {
   return targetWorkflowId({ controlPlane: stack.controlPlane, deployment });

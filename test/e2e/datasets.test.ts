@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import type { SmallAgent } from './smallAgent.ts';
-import { Stack } from './stack.ts';
+import { useAuditedStack } from './useStack.ts';
 import { makeOld, storeOf } from './storedArtifacts.ts';
 
 const ROWS = 60;
@@ -17,11 +17,7 @@ const BROKEN = 2;
 
 const question = (n: number, breaks: boolean) => `question ${n}${breaks ? ' break' : ''}`;
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await Stack.start();
-});
-afterAll(() => stack.stop());
+const stack = useAuditedStack();
 
 describe('a check over a dataset, on a real platform', () => {
   let project: Project;
@@ -115,20 +111,5 @@ describe('a check over a dataset, on a real platform', () => {
     const { code, text } = await project.ran('prune', '--keep', '1');
     expect(code, text).toBe(0);
     expect(await Promise.all(digests.map((digest) => storeOf(stack).has(digest)))).toEqual([true, false]);
-  });
-
-  it('is refused before anything is released if a row is wrong', async () => {
-    await writeFile(join(project.folder, 'timetable.jsonl'), '{"input":{},"reference":1}\n{"inputs":{}}\n');
-    const { code, text } = await project.ran('release', 'staging');
-    expect(code, text).toBe(1);
-    expect(text).toContain('SLIPWAY_DATASET_INVALID');
-    expect(text).toContain('timetable.jsonl:2');
-    const linted = await project.ran('lint');
-    expect(linted.code, linted.text).toBe(1);
-    expect(linted.text).toContain('timetable.jsonl:2:1 error input: is missing');
-  });
-
-  it('breaks no rule', async () => {
-    expect(await stack.audit()).toEqual([]);
   });
 });

@@ -125,7 +125,6 @@ async function ran(...args: string[]): Promise<{ code: number | null; events: Pr
   return { code: await process.exited, events: process.lines };
 }
 
-/** The worker's process, by its identity in Temporal. */
 async function workerProcess(): Promise<number> {
   const temporal = await connectTemporal(await temporalSettings(home(), {}));
   try {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { connectTemporal, createClient } from '../../src/temporal/client/connection.ts';
 import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';
@@ -11,7 +11,7 @@ import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { slipway } from './processes.ts';
 import { Project } from './project.ts';
-import { Stack } from './stack.ts';
+import { useStack } from './useStack.ts';
 import { freePort } from '../support/listen.ts';
 
 const DEPLOYMENT = 'sealed';
@@ -33,11 +33,10 @@ const env: Record<string, string> = {
   SLIPWAY_PAYLOAD_KEYS: 'old=env:OLD_KEY',
 };
 
-let stack: Stack;
+const stack = useStack({}, { env });
 let project: Project;
 let seen: Observer;
 beforeAll(async () => {
-  stack = await Stack.start({}, { env });
   project = await Project.create(stack, {
     example: { says: 'Hello Ada' },
     deployment: DEPLOYMENT,
@@ -53,7 +52,6 @@ beforeAll(async () => {
   });
   seen = new Observer(stack, DEPLOYMENT);
 });
-afterAll(() => stack.stop());
 
 it('a release that began on a worker with only the old key ends on one with a new key first', async () => {
   let release = (): void => undefined;

@@ -1,23 +1,22 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Pool } from './pool.ts';
 import { type Process, slipway } from './processes.ts';
 import { ServingDeployment, withDeployment } from './servingDeployment.ts';
-import { eventually, Stack } from './stack.ts';
+import { eventually } from './stack.ts';
+import { useAuditedStack } from './useStack.ts';
 
-let stack: Stack;
+const stack = useAuditedStack();
 let deployments: Pool<ServingDeployment>;
 
 beforeAll(async () => {
-  stack = await Stack.start();
   deployments = new Pool(await ServingDeployment.several(stack, 'exit-codes', 2));
 });
-afterAll(() => stack.stop());
 
 const onDeployment = (work: Parameters<typeof withDeployment>[1]): Promise<void> =>
   withDeployment(deployments, work);
@@ -202,7 +201,3 @@ it('a second interrupt exits immediately, even if no worker takes the abort', ()
       stack.worker.child.kill('SIGCONT');
     }
   }));
-
-it('every rule holds at the end', async () => {
-  expect(await stack.audit()).toEqual([]);
-});

@@ -88,7 +88,6 @@ interface Passage {
   status: number | null;
 }
 
-/** A logged request. */
 export interface LoggedRequest extends ProxiedRequest {
   readonly at: number;
   /** One entry for each time that the control plane received it: none, one or two. */

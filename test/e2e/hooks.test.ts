@@ -7,7 +7,8 @@ import { signature } from '../../src/clients/notify/webhook.ts';
 import type { HookAnswer } from '../../src/domain/hooks/takeDelivery.ts';
 import type { Process } from './processes.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
-import { eventually, Stack } from './stack.ts';
+import { eventually } from './stack.ts';
+import { useStack } from './useStack.ts';
 
 const TOKEN = 'a token that only both sides know';
 const HOUR_MS = 3_600_000;
@@ -47,7 +48,7 @@ const HOOKS = {
   },
 };
 
-let stack: Stack;
+const stack = useStack();
 let on: ServingDeployment;
 let listener: Process;
 let address = '';
@@ -58,7 +59,6 @@ async function listen(): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await Stack.start();
   [on] = (await ServingDeployment.several(stack, 'told', 1, {
     hooks: HOOKS,
     env: { HOOK_TOKEN: TOKEN },
@@ -67,10 +67,7 @@ beforeAll(async () => {
   expect((await on.project.ran('release', 'staging')).code).toBe(0);
   await listen();
 });
-afterAll(async () => {
-  await listener.stop();
-  await stack.stop();
-});
+afterAll(() => listener.stop());
 
 interface Answer {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
 import {
@@ -26,7 +26,8 @@ import { Person, type Said } from './person.ts';
 import { type Process, slipway } from './processes.ts';
 import { Project, QUICK_STEPS } from './project.ts';
 import type { SmallAgent } from './smallAgent.ts';
-import { eventually, Stack } from './stack.ts';
+import { eventually } from './stack.ts';
+import { useAuditedStack } from './useStack.ts';
 
 /** Promotions with real services and agents. Only `npm run test:promotions` runs the slow tests. */
 const WITH_OUTAGES = process.env['SLIPWAY_E2E_OUTAGES'] !== undefined;
@@ -36,7 +37,7 @@ const INPUTS = 100;
 /** The candidate fails on so many of a hundred inputs. */
 const BREAKING = 5;
 
-let stack: Stack;
+const stack = useAuditedStack();
 let project: Project;
 let canary: Observer;
 let production: Observer;
@@ -44,7 +45,6 @@ let ada: Person;
 let bo: Person;
 
 beforeAll(async () => {
-  stack = await Stack.start();
   project = await Project.create(stack, { example: agent('A'), deployment: 'canary' });
   await writeInputs();
   canary = new Observer(stack, 'canary');
@@ -52,7 +52,6 @@ beforeAll(async () => {
   ada = new Person(stack, project, 'ada');
   bo = new Person(stack, project, 'bo');
 });
-afterAll(() => stack.stop());
 
 /** A file at this path makes the agent of that name answer wrongly. */
 function flagOf(name: string): string {
@@ -433,7 +432,3 @@ async function timesPass(from: () => Promise<unknown>): Promise<{ untilOneMore()
   await reached(before + 3);
   return { untilOneMore: async () => reached((await times()) + 1) };
 }
-
-it('every rule holds at the end', async () => {
-  expect(await stack.audit()).toEqual([]);
-});

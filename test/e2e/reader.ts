@@ -28,7 +28,6 @@ export class Reader {
   #controlPlane = CONTROL_PLANE;
   #temporal: string | undefined;
   #dev: Process | undefined;
-  /** The process that printed last. */
   #last: Process | undefined;
 
   private constructor(home: string, temporalFolder: string) {
@@ -67,7 +66,6 @@ export class Reader {
     return new Reader(home, dirname(temporal.path));
   }
 
-  /** Follows one block. */
   async follow({ language, title, text }: Block): Promise<void> {
     if (language === 'text') {
       await this.#compare(text);

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { slipway } from './processes.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
-import { Stack } from './stack.ts';
+import { useStack } from './useStack.ts';
 
-let stack: Stack;
+const stack = useStack();
 let on: ServingDeployment;
 beforeAll(async () => {
-  stack = await Stack.start();
   const [only] = await ServingDeployment.several(stack, 'rolled-back', 1);
   on = only!;
 });
-afterAll(() => stack.stop());
 
 const rollBack = (...words: string[]) =>
   on.project.ran('rollback', 'staging', '--reason', 'errors', ...words);

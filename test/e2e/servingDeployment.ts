@@ -4,7 +4,6 @@ import type { Pool } from './pool.ts';
 import { Project, type ProjectOptions } from './project.ts';
 import type { Stack } from './stack.ts';
 
-/** The good agent, with a new version for each release. */
 export const goodAgent = (version: number): { readonly says: string } => ({
   says: `Hello Ada, hello Grace! This is version ${version}.`,
 });

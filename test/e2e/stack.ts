@@ -41,15 +41,13 @@ interface Installed {
 
 /** Everything that a release needs, as real processes that can be killed one by one. */
 export class Stack {
-  readonly folder: string;
+  folder = '';
   apiKey = '';
   /** What is started from now on. */
   installed: Installed;
-  readonly #temporalPath: string;
   readonly #platformEnv: Record<string, string>;
-  readonly #gated: boolean;
-  readonly #access: GateAccess | undefined;
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #options: StackOptions;
+  #temporalPath = '';
   #temporalPort = 0;
   #platformPort = 0;
   #temporal: Process | undefined;
@@ -59,46 +57,40 @@ export class Stack {
   #gate: TemporalGate | undefined;
   #connection: Connection | undefined;
 
-  private constructor(
-    folder: string,
-    temporalPath: string,
-    platformEnv: Record<string, string>,
-    { gated = false, env = {}, access, installed = {} }: StackOptions,
-  ) {
-    this.installed = installed;
-    this.#env = env;
+  /** @param platformEnv - variables of the platform. */
+  constructor(platformEnv: Record<string, string> = {}, options: StackOptions = {}) {
+    this.installed = options.installed ?? {};
     this.#platformEnv = platformEnv;
-    this.#gated = gated;
-    this.#access = access;
-    this.folder = folder;
-    this.#temporalPath = temporalPath;
+    this.#options = options;
   }
 
-  /**
-   * Starts the whole stack.
-   * @param platformEnv - variables of the platform.
-   */
-  static async start(platformEnv: Record<string, string> = {}, options: StackOptions = {}): Promise<Stack> {
-    const { path } = await installTemporal({ onProgress: () => undefined });
-    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, options);
-    const { gated = false, access, worker = true } = options;
+  /** Starts the whole stack. */
+  static async start(...given: ConstructorParameters<typeof Stack>): Promise<Stack> {
+    const stack = new Stack(...given);
+    await stack.begin();
+    return stack;
+  }
+
+  async begin(): Promise<void> {
+    this.folder = await mkdtemp(join(tmpdir(), 'slipway-e2e-'));
+    this.#temporalPath = (await installTemporal({ onProgress: () => undefined })).path;
+    const { gated = false, access, worker = true } = this.#options;
     try {
       // One after the other: Temporal also takes free ports of its own choice, which must not be another process's
       // port.
-      stack.#temporalPort = await freePort();
-      await stack.startTemporal();
-      stack.#platformPort = await freePort();
+      this.#temporalPort = await freePort();
+      await this.startTemporal();
+      this.#platformPort = await freePort();
       // Another platform creates its own tables.
-      if (stack.installed.platform === undefined) await prepareHome(stack.platformHome);
-      stack.#proxy = await startFaultProxy(stack.origin);
-      if (gated || access !== undefined) stack.#gate = await openTemporalGate(stack.temporalAddress, access);
-      await stack.startPlatform();
-      if (worker) await stack.startWorker();
+      if (this.installed.platform === undefined) await prepareHome(this.platformHome);
+      this.#proxy = await startFaultProxy(this.origin);
+      if (gated || access !== undefined) this.#gate = await openTemporalGate(this.temporalAddress, access);
+      await this.startPlatform();
+      if (worker) await this.startWorker();
     } catch (error) {
-      await stack.stop();
+      await this.stop();
       throw error;
     }
-    return stack;
   }
 
   /** The control plane as Slipway sees it: through the proxy. */
@@ -145,11 +137,11 @@ export class Stack {
     return {
       SLIPWAY_HOME: join(this.folder, 'home'),
       SLIPWAY_API_KEY: this.apiKey,
-      TEMPORAL_ADDRESS: this.#access === undefined ? this.temporalAddress : this.gate.address,
+      TEMPORAL_ADDRESS: this.#options.access === undefined ? this.temporalAddress : this.gate.address,
       NO_COLOR: '1',
       // Consecutive promotions start without a pause between them.
       SLIPWAY_PROMOTIONS_APART: '0s',
-      ...this.#env,
+      ...this.#options.env,
     };
   }
 
@@ -196,7 +188,8 @@ export class Stack {
   }
 
   async startWorker(): Promise<void> {
-    const gate: Record<string, string> = this.#gated ? { TEMPORAL_ADDRESS: this.gate.address } : {};
+    const gate: Record<string, string> =
+      this.#options.gated === true ? { TEMPORAL_ADDRESS: this.gate.address } : {};
     const env = { ...this.env, ...gate };
     this.#worker = slipway(['worker', '--json'], { env, bin: this.installed.slipway });
     await this.#worker.ready();

@@ -7,7 +7,6 @@ import { digestFile } from '../../src/artifact/digest.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import type { Stack } from './stack.ts';
 
-/** The artifact store of the stack's home. */
 export function storeOf({ env }: Stack): ArtifactStore {
   return openArtifactStore(join(env['SLIPWAY_HOME'] ?? '', 'artifacts'));
 }

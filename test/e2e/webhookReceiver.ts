@@ -9,7 +9,6 @@ const SECRET = 'what only both sides know';
 /** A webhook's address is a credential: this part of it must not appear anywhere. */
 const TOKEN = 'T0K3N-in-the-address';
 
-/** A receiver of webhooks, for the notices of a target. */
 export class WebhookReceiver {
   /** Notices with a valid signature, in the order of arrival: event and name. */
   readonly signed: string[] = [];

@@ -1,27 +1,25 @@
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { Observer } from './observer.ts';
 import { Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
-import { Stack } from './stack.ts';
+import { useStack } from './useStack.ts';
 import { makeOld, storeOf, storeUnneeded } from './storedArtifacts.ts';
 import { installVariant } from './variantInstallation.ts';
 
-/** A port without a listener. */
 const NO_LISTENER = '127.0.0.1:1';
 const DEPLOYMENT = 'without-worker';
 
-let stack: Stack;
+const stack = useStack();
 let project: Project;
 /** The release that runs when the worker is stopped. */
 let running: string;
 
 beforeAll(async () => {
-  stack = await Stack.start();
   project = await Project.create(stack, { example: goodAgent(1), deployment: DEPLOYMENT });
   for (const version of [1, 2]) {
     await project.use(goodAgent(version));
@@ -34,7 +32,6 @@ beforeAll(async () => {
   [running = ''] = /release-\d+/.exec(text) ?? [];
   expect(await stack.worker.stop()).toBe(0);
 });
-afterAll(() => stack.stop());
 
 // Run concurrently: each test spends most of its time waiting for a service that does not answer.
 

@@ -48,7 +48,6 @@ export function hookOf(form: string, on?: string): ListeningHook {
 export class ListenerUnderTest {
   readonly app: Hono;
   readonly answered: Answered[] = [];
-  /** What the workflow was told. */
   readonly told: HookDelivery[] = [];
   /** What the workflow does before it answers. */
   before: () => Promise<void> = () => Promise.resolve();
@@ -106,7 +105,6 @@ export function settled(state: HookState): HookState {
   return taken === undefined ? state : settled(settle(taken.state, taken.work, 'not_met', 'a guard'));
 }
 
-/** An HMAC-SHA256 in hexadecimal. */
 export function signed(text: string, secret = SECRET): string {
   return createHmac('sha256', secret).update(text).digest('hex');
 }

@@ -10,7 +10,6 @@ export interface LocalIssuer {
   token(claims: Readonly<Record<string, unknown>>, from?: Date): Promise<string>;
   /** Signs tokens with another key from now on. */
   changeKey(): Promise<void>;
-  /** Answers requests for its keys with this status from now on. */
   answerKeysWith(status: number): void;
   close(): Promise<void>;
 }

@@ -7,7 +7,6 @@ import { type FaultyService, type SeenRequest, startService } from '../clients/f
 export interface Behavior {
   /** How long run number n (from 0) takes, in milliseconds. */
   readonly takesMs?: (run: number) => number;
-  /** Whether run number n fails. */
   readonly fails?: (run: number) => boolean;
   /** The answer to a run's input. */
   readonly answers?: (input: Record<string, unknown>) => string;

@@ -1,6 +1,5 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
-/** A history to replay, with its workflow's id. */
 export interface RecordedHistory {
   readonly workflowId: string;
   readonly history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
@@ -18,7 +17,6 @@ export async function historiesOf(client: Client, workflowId: string): Promise<R
   return histories;
 }
 
-/** The run that a run continues. */
 export function continuedRunId({ events }: RecordedHistory['history']): string | undefined {
   const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   return runId === '' ? undefined : runId;

@@ -57,13 +57,11 @@ export function releaseRequest(
   };
 }
 
-/** A tarball artifact with a short name. */
 export function tarball(name: string): ReleaseRequest['artifact'] {
   const digest = `sha256:${Buffer.from(name).toString('hex').padEnd(64, '0')}`;
   return { kind: 'tarball', digest, sizeBytes: 1_234, store: 'file:///artifacts' };
 }
 
-/** The identity of an artifact with a short name in a world. */
 export function identity(name: string): string {
   const artifact = tarball(name);
   return artifact.kind === 'tarball' ? artifact.digest : '';

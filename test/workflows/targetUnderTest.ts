@@ -41,7 +41,6 @@ export const IDENTITY = 'slipway-test';
 const POLL_MS = 30_000;
 const PLACES = { first: 0, middle: 0.5, last: 1 };
 
-/** One target under test, with its world. */
 export class TargetUnderTest {
   readonly world: World;
   readonly workflowId: string;

@@ -290,7 +290,6 @@ const SAYS_WHAT_IS: ReadonlySet<string> = new Set([
   ' is not in quarantine',
 ]);
 
-/** A release that polls its revision. */
 async function pollingRelease(harness: Harness): Promise<At> {
   const { target } = harness.newServingTarget();
   return { target, releaseId: await polling(target) };

@@ -93,7 +93,6 @@ class Subject {
     return fetch(`${url}/agents/${this.id}/${path}`, { headers: { 'x-api-key': apiKey } });
   }
 
-  /** The version and revision that answer there. */
   async serving(): Promise<{ version: string; revision: string | null }> {
     const answer = await this.ask('version');
     return { version: await answer.text(), revision: answer.headers.get('x-slipway-revision-id') };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Asked, endingExitCode, endingLines } from '../../../src/cli/ui/endingText.ts';
+import { endingExitCode, endingLines } from '../../../src/cli/ui/endingText.ts';
 import { styleOf } from '../../../src/cli/ui/text.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { RollbackRequest } from '../../../src/domain/release/release.ts';
@@ -11,14 +11,6 @@ const plain = styleOf(false);
 const preemptedBy: RollbackRequest = { requestId: 'r', requestedBy: { who: 'ada', from: 'cli' } };
 
 describe('the exit code of an outcome', () => {
-  it.each<[Asked, Outcome, number]>([
-    ['release', 'rolled_back', 2],
-    ['release', 'errored', 3],
-    ['rollback', 'rolled_back', 0],
-  ])('of a %s that ended %s', (asked, outcome, exitCode) => {
-    expect(endingExitCode(asked, { from: 'result', result: sampleResult({ outcome }) })).toBe(exitCode);
-  });
-
   it.each<[Outcome, number]>([
     ['aborted', 4],
     ['failed', 2],

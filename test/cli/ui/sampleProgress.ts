@@ -18,7 +18,6 @@ export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>)
   };
 }
 
-/** A running step. */
 export function runningStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
   const { endedAt: _endedAt, attempts: _attempts, ...rest } = sampleStep(step);
   return { ...rest, status: 'running' };

@@ -127,7 +127,6 @@ export async function expectFits(page: Page, name: string): Promise<void> {
   expect(await violations(page), name).toEqual([]);
 }
 
-/** Fills in the reason of an action, and presses its button. */
 export async function press(page: Page, button: string, reason: string): Promise<void> {
   await page.getByLabel('Reason').fill(reason);
   await page.getByRole('button', { name: button, exact: true }).click();

@@ -7,7 +7,6 @@ import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, LOOKS } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-/** As long as a target's name may be. */
 const LONG_NAME = 'staging'.padEnd(128, 's');
 /** The widths of the table's region and of what it shows, in pixels. */
 const WIDTHS =

@@ -89,7 +89,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.context().close();
   });
 
-  /** A target whose release is guarded, and a hook for it. */
   async function guarded(): Promise<{ readonly target: TargetUnderTest; readonly hook: HookUnderTest }> {
     const { target } = stage.harness.newServingTarget();
     const request = target.request('b', { guard: GUARD });

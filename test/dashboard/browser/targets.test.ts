@@ -18,7 +18,6 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
   afterAll(() => stage.close());
 
-  /** A request with a name of the target's own. */
   function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
     const request = target.request(artifact, { commit: `${artifact.repeat(4)}c0ffee42`, ...changes });
     return { ...request, target: { ...request.target, name } };

@@ -297,7 +297,6 @@ describe('an audit', () => {
   });
 });
 
-/** A read of the deployment, by its latest revision. */
 function deployed(latestRevisionId: string): Record<string, unknown> {
   return { deployment: { latestRevisionId, activeRevisionId: latestRevisionId, latestTarballPath: PATH } };
 }
@@ -394,7 +393,6 @@ function redeploy(revisionId: string, at: number): ActivityFact {
   return activity('redeployRevision', { revisionId }, at);
 }
 
-/** A check of the restored revision, identified by its name. */
 function asks(name: string, passed: boolean): ActivityFact {
   return activity('runCheck', { revisionId: 'old', check: { name } }, 13, { verdict: { passed } });
 }

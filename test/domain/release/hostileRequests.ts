@@ -132,7 +132,6 @@ export function pathsOf(value: unknown): readonly Path[] {
   ]);
 }
 
-/** Whether a value has a part at a path. */
 export function hasPart(value: unknown, [key, ...rest]: Path): boolean {
   if (key === undefined) return true;
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false;

@@ -10,7 +10,6 @@ import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domai
 export const NOW = '2026-01-01T00:00:00.000Z';
 export const ADA: Actor = { who: 'ada', from: 'test', reason: 'a reason' };
 
-/** A request for a release, identified by its key. */
 export function request(key: string, changes: Partial<ReleaseRequest> = {}): ReleaseRequest {
   return {
     requestKey: key,
@@ -34,7 +33,6 @@ export function request(key: string, changes: Partial<ReleaseRequest> = {}): Rel
   };
 }
 
-/** A request for a rollback, identified by its id. */
 export function rollback(requestId: string, to?: string): RollbackRequest {
   return { requestId, to, requestedBy: ADA };
 }
@@ -57,7 +55,6 @@ export function seasoned(changes: Partial<TargetState> = {}): TargetState {
   return { ...EMPTY_TARGET, spec: last.target, lastRequest: last, nextNumber: 2, ...changes };
 }
 
-/** The result of a release or a rollback. */
 export function result(releaseId: string, changes: Partial<ReleaseResult> = {}): ReleaseResult {
   return {
     releaseId,
@@ -90,7 +87,6 @@ export function result(releaseId: string, changes: Partial<ReleaseResult> = {}):
   };
 }
 
-/** A verified revision. */
 export function verified(revisionId: string): KnownRevision {
   return { revisionId, verified: true, at: NOW };
 }

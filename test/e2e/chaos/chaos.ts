@@ -23,7 +23,6 @@ export interface ChaosOptions {
   readonly seed?: number;
   readonly releases: number;
   readonly targets: number;
-  /** Called with progress, one line each. */
   readonly onProgress?: (line: string) => void;
 }
 

@@ -23,7 +23,6 @@ export class Random {
     return this.fraction(subject) < share;
   }
 
-  /** One of several choices, by weight. */
   pick<T>(choices: readonly (readonly [weight: number, choice: T])[], subject: string): T {
     const total = choices.reduce((sum, [weight]) => sum + weight, 0);
     let left = this.fraction(subject) * total;

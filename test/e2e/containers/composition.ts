@@ -129,7 +129,6 @@ export class Composition {
     return { code, text: `${stdout}\n${stderr}`.trim() };
   }
 
-  /** A service's address in a network. */
   async addressOf(service: string, network: string): Promise<string> {
     const format = `{{(index .NetworkSettings.Networks "${this.#named(network)}").IPAddress}}`;
     return await mustPodman(['inspect', '--format', format, this.container(service)]);

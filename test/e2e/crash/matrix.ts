@@ -9,7 +9,6 @@ import type { CrashEnding } from './crashRelease.ts';
 import { courseOf, runCourses } from './lane.ts';
 import { findingsOf, matrixCounts, matrixTable, omissions, readMatrixTable } from './matrixTable.ts';
 
-/** The page with the matrix. */
 const PAGE = fileURLToPath(new URL('../../../docs/crash-matrix.md', import.meta.url));
 
 /** This program writes everything below this line. */

@@ -11,7 +11,6 @@ import { closeServer, listen } from '../listen.ts';
 
 /** An S3 server on loopback. */
 export interface S3Server {
-  /** The URL of a store in its bucket, below a prefix. */
   storeUrl(prefix: string): string;
   readonly endpoint: string;
   readonly bucket: string;

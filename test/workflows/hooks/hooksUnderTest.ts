@@ -30,7 +30,6 @@ export interface Alert {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** A hook under test, and its listeners. */
 export class HookUnderTest {
   readonly #client: Client;
   readonly #temporal: TemporalConnection;
@@ -147,7 +146,6 @@ function isDecided({ state }: HookDecision): boolean {
   return state !== 'waiting';
 }
 
-/** Hooks for targets under test. */
 export class HooksUnderTest {
   readonly #connection: Connection;
   readonly #taskQueue: string;

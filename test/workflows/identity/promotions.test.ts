@@ -66,7 +66,6 @@ async function waiting(promotion: PromotionUnderTest): Promise<PromotionUnderTes
   return promotion;
 }
 
-/** The proof of who asks for the promotion to a target. */
 function asked(to: TargetUnderTest, who: string): Pick<PromotionRequest, 'asked'> {
   const requestId = `${who} promotes`;
   const statement = { action: 'promote', workflowId: workflowIdOf(to), requestId } as const;

@@ -36,7 +36,6 @@ export const always = (): boolean => true;
 /** For what can happen only if nothing runs. */
 export const idle = ({ running }: TargetModel): boolean => running === null;
 
-/** The running release. */
 export function underWay({ running }: TargetModel): ReleaseModel {
   if (running === null) throw new Error('the command is not possible: nothing runs');
   return running;

@@ -29,7 +29,6 @@ const IGNORED_MAX = 20;
 /** Another revision serves than the named one. */
 const MISSED = ', instead of the one that was named';
 
-/** The state that the model expects. */
 export function expected(model: TargetModel): Observed {
   return {
     running: model.running?.id ?? null,
@@ -56,7 +55,6 @@ export function expected(model: TargetModel): Observed {
   };
 }
 
-/** The observed state. */
 export function observed({ state, running }: TargetView, world: ScriptedWorld): Observed {
   const number = (revisionId: string): number => world.revisionNumber(revisionId);
   const numberOrNull = (revisionId: string | null): number | null =>

@@ -7,7 +7,6 @@ import {
   type TargetModel,
 } from './targetModel.ts';
 
-/** The result of restoring a revision. */
 export interface Restored {
   /** The restored revision; `null`: none could be restored. */
   readonly revision: number | null;

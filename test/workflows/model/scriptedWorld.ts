@@ -65,7 +65,6 @@ class Script {
     ]);
   }
 
-  /** The fault for the next call of an activity, if there is one. */
   next(activity: ActivityName): Fault | undefined {
     const fault = this.#faults.get(activity)?.shift();
     if (activity !== this.#heldUp || this.reached) return fault;
@@ -174,7 +173,6 @@ async function untilBaselineIsKnown(): Promise<void> {
   }
 }
 
-/** The identity of an artifact of the model. */
 export function artifactOf(name: ArtifactName): string {
   return identity(name);
 }

@@ -5,7 +5,7 @@ import type { NoticeResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
 import { waitingFor } from '../moments.ts';
-import { identity, QUICK } from '../requests.ts';
+import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const OPS: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' } };
@@ -73,17 +73,6 @@ describeWorkflows('notices', (harness) => {
     expect(state.history).toHaveLength(1);
     const children = (await target.histories()).map(({ workflowId }) => workflowId);
     expect(children).toEqual([target.workflowId, `${target.workflowId}/release-1`]);
-  });
-
-  it('contain the instructions of a release that needs a person, word for word', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.bad.add(identity('b'));
-    target.world.next('redeployRevision', refused('SLIPWAY_REFUSED', 422));
-    const notify = [{ ...OPS, events: ['rollback_failed'] as const }];
-    const { instructions } = await target.release('b', { notify });
-    expect(await told(target, 1)).toEqual(['ops: rollback_failed release-1']);
-    expect(instructions).toContain('needs a person');
-    expect(target.world.noticed[0]?.notice).toMatchObject({ instructions, code: 'SLIPWAY_CHECK_FAILED' });
   });
 
   it('never delay the end of a release, nor the next one, even if a receiver hangs', async () => {

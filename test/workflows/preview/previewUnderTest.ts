@@ -33,7 +33,6 @@ const COMMENT = {
   repository: 'team/agent',
 } as const;
 
-/** Previews of targets under test. */
 export class PreviewsUnderTest {
   readonly #connection: Connection;
   readonly #client: Client;
@@ -66,7 +65,6 @@ export class PreviewsUnderTest {
   }
 }
 
-/** One preview. */
 export class PreviewUnderTest {
   readonly target: TargetUnderTest;
   /** What its pushes are compared by. */

@@ -108,16 +108,6 @@ describePromotions('a promotion', (under) => {
     expect(history.events?.length).toBeLessThan(60);
   });
 
-  it('ends superseded if another release replaces the candidate in the soak', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
-    await canary.world.called('runCheck');
-    await canary.release('c');
-    const result = await promotion.result();
-    expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
-    expect(result.reason).toContain('serves on "canary" instead of the candidate');
-  });
-
   it('ends superseded if a person rolls the candidate back in the soak, with the reason', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
@@ -301,19 +291,6 @@ describePromotions('a promotion', (under) => {
     const next = await under.promotions.promote(canary, production);
     expect(next).toMatchObject({ outcome: 'rejected' });
     expect(next.reason).toContain('the line is stopped: "production" is on hold');
-  });
-
-  it('rolls back to an earlier revision if a person has rolled back from the one before', async () => {
-    const { canary, production } = await under.line();
-    const good = production.world.active;
-    const serving = (await production.release('a')).revisionId ?? '';
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
-    await production.world.called('runCheck', 3);
-    expect(await production.rollback({ serving })).toMatchObject({ disposition: 'done' });
-    production.world.bad.add(identity('b'));
-    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back' });
-    expect(production.world.active).toBe(good);
-    expect(production.world.redeployed).toEqual([good]);
   });
 
   it('blocks the target if the release itself is bad', async () => {

@@ -25,7 +25,6 @@ import { seen } from '../seen.ts';
 import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 
-/** Promotions between targets under test. */
 export class PromotionsUnderTest {
   readonly #connection: Connection;
   readonly #client: Client;

@@ -22,7 +22,6 @@ export function publicRequestProblems(method: string, path: string, body: unknow
   return problems(STRICT, schema, body);
 }
 
-/** The problems of an answer according to the public document. */
 export function publicAnswerProblems(method: string, path: string, status: number, body: unknown): string[] {
   const answer = operationOf(method, path)?.responses[String(status)];
   if (answer === undefined) return [`${method} ${path} answers no ${status} in the document`];

@@ -59,7 +59,6 @@ async function databaseIs({ id, knows = [] }: Side): Promise<void> {
 
 const claim = (home: string, adopt = false) => claimInstance({ home, kysely: database.kysely, adopt });
 
-/** The present ids of a home and the database. */
 async function ids(home: string): Promise<[string, string | undefined]> {
   const row = await database.kysely.selectFrom('platform_instance').select('id').executeTakeFirst();
   return [(await readFile(join(home, 'instance.id'), 'utf8')).trim(), row?.id];

@@ -343,7 +343,6 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise and the function that resolves it. */
 export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => void } {
   let open: (value: T) => void = () => undefined;
   const promise = new Promise<T>((resolve) => (open = resolve));

@@ -59,7 +59,6 @@ export function useGateway() {
     gateway: () => gateway,
     front: () => front,
     agent,
-    /** An agent that answers every request with its name. */
     named: (name: string, port = 0) => agent((_request, response) => response.end(name), port),
     /** Makes it the agent of deployment `d1`. */
     serveWith: (one: Served, revisionId = 'r1', exited?: Promise<unknown>) =>

@@ -111,13 +111,6 @@ describe('slipway lint', () => {
     expect(line?.length).toBeLessThan(140);
     expect(line?.slice(caret?.indexOf('^'))).toMatch(/^deploymnet/);
   });
-
-  it('reports a missing file', async () => {
-    const context: CommandContext = { output: testOutput(), home: folder(), environment: {} };
-    await expect(runLintCommand(context, join(folder(), 'no.yaml'), {})).rejects.toMatchObject({
-      code: 'SLIPWAY_CONFIG_NOT_FOUND',
-    });
-  });
 });
 
 describe('the inputs of judges', () => {

@@ -117,7 +117,6 @@ function state(row: string, check: Row['check']): Row {
   return { section: SECTION, row, check };
 }
 
-/** A client disconnects from the run that it created. */
 function disconnect(what: string, then: AfterDisconnect, how: object = {}): Row {
   return state(`client disconnect: ${what} ${JSON.stringify(how)}, the run is ${then}`, async (server) => {
     const thread = await server.api.thread();
@@ -130,7 +129,6 @@ function disconnect(what: string, then: AfterDisconnect, how: object = {}): Row 
   });
 }
 
-/** A client disconnects from a run that it follows. */
 export function leaving(section: string, what: string, then: AfterDisconnect): Row {
   const row = `client disconnect: ${what} of another client's run, which is ${then}`;
   const check = async (server: ServerUnderTest): Promise<void> => {

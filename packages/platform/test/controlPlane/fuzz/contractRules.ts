@@ -172,7 +172,6 @@ const REVISION_CONFIG: Readonly<Record<string, Rule>> = named(
 const SECRETS = listOf(fields({ name: text, value: text }));
 const REFERENCES = listOf(fields({ name: text, secret_name: text, secret_key: text }));
 
-/** The sources that may have each field. */
 const ONLY_FOR: readonly (readonly [config: string, field: string, sources: readonly string[]])[] = [
   ...['integration_id', 'repo_url', 'deployment_type', 'build_on_push'].map(
     (field) => ['source_config', field, ['repo_host']] as const,

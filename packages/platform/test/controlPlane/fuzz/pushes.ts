@@ -11,7 +11,6 @@ import type { Send } from './uploads.ts';
 
 /** One generated webhook delivery. */
 interface FuzzedPush {
-  /** The integration: one with a secret, one without, a missing one, or no id. */
   readonly to: 'signed' | 'without a secret' | 'nobody' | 'no id';
   readonly ref: string;
   /** The branch's old and new commit. `at` stands for the last followed commit. */
