@@ -1,21 +1,23 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { SECRET_VALUE_MAX_BYTES } from '@slipway/contract/limits';
 import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { SECRET_VALUE_MAX_BYTES } from '@slipway/contract/limits';
-import { CREATES } from '../../contract/test/controlPlane/requests.ts';
-import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
-import { useFolder } from '../../../test/support/temporaryFolder.ts';
+import { temporaryFolder, useFolder } from '../../../test/support/temporaryFolder.ts';
+import { CREATES } from '../../contract/test/controlPlane/requests.ts';
+import { startPlatform } from '../src/platform.ts';
+
+import { startPlatformUnderTest } from './platformUnderTest.ts';
 
 // Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -23,8 +25,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const NODE_MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
 const home = useFolder();
+
 let child: ChildProcess;
+
 let url: string;
+
 let apiKey: string;
 
 beforeAll(async () => {
@@ -279,4 +284,37 @@ describe('a platform with real agents', () => {
     const [code] = (await once(child, 'exit')) as [number | null];
     expect(code).toBe(0);
   });
+});
+
+it('a restarted platform knows its deployments from its first answer on', async () => {
+  const folder = await temporaryFolder();
+  const home = join(folder, 'home');
+  await prepareHome(home);
+  const before = await startPlatform({ home, port: 0 });
+  const headers = { 'x-api-key': before.apiKey, 'content-type': 'application/json' };
+  const created = await fetch(`${before.url}/v2/deployments`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ ...CREATES.internal_source, name: 'restarted' }),
+  });
+  const { id } = (await created.json()) as { id: string };
+  await before.close();
+  // The start waits for the container engine before it restarts any agent.
+  const [engine, asked, answers] = ['engine', 'asked', 'answers'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(engine, `#!/bin/sh\ntouch ${asked}\nuntil [ -e ${answers} ]; do sleep 0.05; done\n`);
+  await chmod(engine, 0o755);
+  const port = Number(new URL(before.url).port);
+  const starting = startPlatform({ home, port, isolation: 'container', dockerCommand: engine });
+  await vi.waitFor(() => stat(asked), { timeout: 20_000 });
+  const answer = await fetch(`${before.url}/agents/${id}/threads`, { method: 'POST', headers, body: '{}' });
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 503,
+    body: { detail: `Deployment ID ${id} has no active revision.` },
+  });
+  await writeFile(answers, '');
+  await (await starting).close();
 });
