@@ -64,17 +64,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect((await target.view()).state.hold).toBeNull();
   });
 
-  it('rolls back to the newest verified revision of an earlier release, from the revision that the person saw', async () => {
-    const target = await serving('a', 'b');
-    await goTo(bo, target, 'rollback');
-    expect(await bo.locator('.choice').first().textContent()).toContain('(release-1, ');
-    await press(bo, 'Roll back', 'no reason to wait');
-    await bo.getByText('The rollback is accepted: ').waitFor();
-    const { state } = await target.idle();
-    expect(state.known.find(({ release }) => release === 'release-2')).toMatchObject({ quarantined: true });
-    expect(state.activeRevisionId).not.toBe(state.history[1]?.revisionId);
-  });
-
   it('holds, quarantines and ends a quarantine without a script', async () => {
     const target = await serving('a', 'b');
     const plain = await signedIn('bo', false);
@@ -145,25 +134,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await press(cy, 'Resume', 'back');
     await cy.getByText('Resume: the release continues.').waitFor();
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
-  });
-
-  it('one of two people who act at the same time succeeds, and the other gets an error in words', async () => {
-    const { target, gate, releaseId } = await releasing('patchDeployment');
-    await Promise.all([say(bo, target, releaseId, 'abort'), say(cy, target, releaseId, 'abort')]);
-    await Promise.all([press(bo, 'Abort', 'wrong branch'), press(cy, 'Abort', 'wrong branch too')]);
-    const answered = [bo, cy].map(async (page) => {
-      await page.locator('[role=alert], .notice.done').waitFor();
-      return page.textContent('main');
-    });
-    const [one = '', other = ''] = (await Promise.all(answered)).map((text) => text ?? '');
-    gate.open();
-    const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
-    expect(taken).toContain('Abort: the release stops; any change it made is undone.');
-    expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
-    expect(refused).toContain('the release is ending already');
-    const { outcome, interventions } = await target.result(releaseId);
-    expect(outcome).toBe('aborted');
-    expect(interventions.filter(({ kind, taken: was }) => kind === 'abort' && was)).toHaveLength(1);
   });
 
   it('pressing twice sends one message, also after the release has ended', async () => {

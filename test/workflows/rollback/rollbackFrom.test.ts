@@ -68,18 +68,6 @@ describeWorkflows(
       expect(left({ state })).toEqual([serving]);
     });
 
-    it('holds the target, even if that one no longer serves: the next merge does not deploy it again', async () => {
-      const { target, good } = harness.newServingTarget();
-      target.world.bad.add(identity('a'));
-      const bad = (await target.release('a')).revisionId ?? '';
-      const done = await target.rollback({ serving: bad, reason: 'errors' });
-      expect(done).toMatchObject({ disposition: 'done', onHold: true, serves: { revisionId: good } });
-      const refused = await target.submit('a');
-      expect(refused).toMatchObject({ disposition: 'rejected' });
-      expect(refused.reason).toContain('on hold');
-      expect(target.world.redeployed).toEqual([good]);
-    });
-
     it('never goes to one that a person left on the control plane, neither after nor during the next release', async () => {
       const [target, good, bad] = await harness.newReleasedTarget('x', 'a');
       target.world.bringUp(good);
