@@ -137,6 +137,15 @@ describe('an activity’s failure', () => {
     expect(plane.requests).toEqual([]);
   });
 
+  it('is final for a comment if nobody says in which repository', async () => {
+    const comment = { kind: 'github', apiUrl: 'https://github.test', token: { from: 'env:NONE' } } as const;
+    const writing = activitiesUnderTest().writeComment({ comment, pr: 1, marker: '', body: '' });
+    expect(await failureOf(writing)).toMatchObject({
+      message: expect.stringContaining('the repository of the pull request is unknown') as string,
+      nonRetryable: true,
+    });
+  });
+
   it('says what happened and what to do', async () => {
     const error = new SlipwayError('SLIPWAY_CONFLICT', 'it clashes', { hint: 'let it be' });
     const failure = await failureFor(error);

@@ -96,6 +96,7 @@ describe('a guard in slipway.yaml', () => {
 
   it.each([
     ['1h', '{}', /targets.production.guard: there is nothing to measure/],
+    ['1h', manyMetrics(21), /targets.production.guard: has more than 20 metrics: name some/],
     [
       '{ metrics: [erors] }',
       undefined,
@@ -152,3 +153,8 @@ describe('a guard in slipway.yaml', () => {
     );
   });
 });
+
+function manyMetrics(count: number): string {
+  const metrics = Array.from({ length: count }, (_, n) => `m${n}: { feedback: { key: k }, max: 1 }`);
+  return `{ ${metrics.join(', ')} }`;
+}

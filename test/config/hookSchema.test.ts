@@ -41,6 +41,7 @@ describe('hooks in slipway.yaml', () => {
     ],
     ['[{ name: a, do: promotion, promotion: up, targets: [production] }]', /targets: not for do: promotion/],
     ['[{ name: a, do: hold, targets: [production], hold: false }]', /hold: only for do: rollback/],
+    ['[{ name: a, do: hold, targets: [production], promotion: up }]', /promotion: only for do: promotion/],
     ['[{ name: a, do: hold, targets: [production], atLeast: { count: 1, within: 1m } }]', /atLeast.count/],
     ['[{ name: a, do: hold, targets: [production], match: { x: { matches: "(" } } }]', /match/],
     [

@@ -225,6 +225,7 @@ describe('a check that no run can pass, or every run passes', () => {
     ['{ equals: abc, matches: ^b }', 'equals: does not match "matches"'],
     ['{ jsonSchema: { type: text } }', 'jsonSchema: expected a JSON Schema of draft 2020-12 or 7: '],
     ['{ jsonSchema: { propertys: {} } }', 'unknown keyword: "propertys"'],
+    ['{ jsonSchema: { $async: true } }', '$async is not supported: remove it'],
     ['{ tools: { mode: superset, calls: [] } }', 'tools.calls: every run meets it'],
     [
       '{ tools: { calls: [{ name: a }, { name: b }] }, maxToolCalls: 1 }',

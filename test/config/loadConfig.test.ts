@@ -64,6 +64,7 @@ describe('an invalid slipway.yaml', () => {
     [RIGHT.replace('8000', '8000/cp?tenant=a'), /controlPlane: expected an address without a query/],
     [RIGHT.replace('8000', '8000/#cp'), /controlPlane: expected an address without a query and a fragment/],
     [withField('source: external_image'), /image: expected, for source external_image/],
+    [withField('image: agent:1'), /image: only for image sources/],
     [RIGHT.replace('contains: Hello', 'matches: "("'), /matches: Invalid regular expression/],
     [
       withFreeze('timeZone: Europe/Bonn, from: "22:00", until: "06:00"'),

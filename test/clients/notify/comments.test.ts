@@ -87,6 +87,12 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (
     expect(comments[451]?.body).toBe(body);
   });
 
+  it('is not written into a discussion without an end', async () => {
+    const { of, comments } = await startHost(kind, Array<string>(5_001).fill(HIDDEN));
+    expect(await writeComment(agent, of, { marker: MARKER, body })).toContain('more than 5000 comments');
+    expect(comments).toHaveLength(5_001);
+  });
+
   it('replaces others that a late request has added', async () => {
     const { of, comments } = await startHost(kind, [`${MARKER}\none`, 'looks good', `${MARKER}\ntwo`]);
     expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 1: updated');
