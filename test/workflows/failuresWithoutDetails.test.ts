@@ -46,8 +46,7 @@ describeWorkflows('a PATCH whose failure does not say whether it was taken', (ha
 
 describeWorkflows('a PATCH that is disturbed by Temporal’s own tools', (harness) => {
   it.each(BY_HAND)('because of "%s" is looked for before it is sent again', async (_, interfere) => {
-    const { target } = harness.newServingTarget();
-    const { world } = target;
+    const { target, world } = harness.newServingTarget();
     const gate = new Gate();
     const taken = new Promise<void>((resolve) => {
       world.next('patchDeployment', async (perform) => {

@@ -41,7 +41,11 @@ export interface Harness {
   /** Releases a target that is not needed any more. */
   forget(target: TargetUnderTest): void;
   /** A target that has continued as new, and serves one verified revision. */
-  newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
+  newServingTarget(input?: TargetInput): {
+    readonly target: TargetUnderTest;
+    readonly good: string;
+    readonly world: World;
+  };
   /** A target that has just released these artifacts, and then continued as new; its revisions. The last one serves. */
   readonly newReleasedTarget: <const A extends readonly string[]>(
     ...artifacts: A
@@ -132,7 +136,7 @@ export async function openHarness(
       const checks = world.keep([GREETS]);
       const known = [{ revisionId: good, verified: true, checks, at: '2026-01-01T00:00:00.000Z' }];
       const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
-      return { target: add(world, { state, ...input }), good };
+      return { target: add(world, { state, ...input }), good, world };
     },
     newReleasedTarget: (async (...artifacts: readonly string[]) => {
       const world = newWorld();

@@ -5,6 +5,7 @@ import type {
   ReleaseResult,
   StepRecord,
 } from '../../../src/domain/release/release.ts';
+import { result } from '../../domain/target/targets.ts';
 
 /** A step that took a second. */
 export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
@@ -64,34 +65,19 @@ export function sampleProgress(
   };
 }
 
-export function sampleResult(result: Partial<ReleaseResult>): ReleaseResult {
-  return {
-    releaseId: 'release-1',
-    kind: 'release',
-    target: 'production',
+export function sampleResult(changes: Partial<ReleaseResult>): ReleaseResult {
+  return result('release-1', {
     deploymentId: 'deployment-1',
     artifact: 'sha256:aa',
-    commit: null,
     requestKey: 'sha256:bb',
-    outcome: 'released',
     reason: 'it serves',
-    code: null,
-    instructions: null,
     revisionId: 'revision-2',
     baseline: { revisionId: 'revision-1', verified: true },
     servingRevisionId: 'revision-2',
-    servingVerified: true,
-    extraRevisionIds: [],
-    givenUpRevisionIds: [],
-    knownRevisions: [],
     agentUrl: 'http://agent',
-    steps: [],
-    verdicts: [],
     requestedBy: { who: 'ada', from: 'cli' },
-    preemptedBy: null,
-    interventions: [],
     startedAt: '2026-11-21T12:00:00.000Z',
     endedAt: '2026-11-21T12:00:12.300Z',
-    ...result,
-  };
+    ...changes,
+  });
 }

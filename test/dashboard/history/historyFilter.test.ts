@@ -7,6 +7,7 @@ import {
   periodOf,
   readHistoryFilter,
 } from '../../../src/dashboard/history/historyFilter.ts';
+import { past } from '../../domain/target/targets.ts';
 
 const NOW = Date.parse('2026-03-01T10:00:00Z');
 const DAY_MS = 86_400_000;
@@ -15,17 +16,7 @@ function release(id: string, changes: Partial<NamedRelease> = {}): NamedRelease 
   return {
     targetId: 'target:a',
     target: 'production',
-    releaseId: id,
-    kind: 'release',
-    outcome: 'released',
-    reason: null,
-    code: null,
-    startedAt: null,
-    endedAt: '2026-02-20T12:00:00.000Z',
-    artifact: null,
-    commit: null,
-    revisionId: null,
-    servingRevisionId: null,
+    ...past(id, { endedAt: '2026-02-20T12:00:00.000Z' }),
     requestedBy: { who: 'Ada@example.com', from: 'test' },
     ...changes,
   };

@@ -6,12 +6,11 @@ import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { targetFragments } from '../../../src/dashboard/targets/targetPage.tsx';
 import { TargetCard, Targets } from '../../../src/dashboard/targets/targetRoutes.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
-import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import type { KeptTarget } from '../../../src/temporal/history/keptTarget.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
-import { result, verified } from '../../domain/target/targets.ts';
+import { past, result, verified } from '../../domain/target/targets.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
 const GRACE: Viewer = { name: 'grace', proved: true, role: 'view' };
@@ -129,20 +128,7 @@ it('shows Temporal’s data of a target that has never answered, and the command
   const snapshot = { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), silence };
   expect(card(snapshot)).toContain('start one: slipway worker');
   expect(card(snapshot)).not.toContain('last known state');
-  const ended: PastRelease = {
-    releaseId: 'release-2',
-    kind: 'release',
-    outcome: 'released',
-    reason: null,
-    code: null,
-    startedAt: null,
-    endedAt: '2026-11-25T11:00:00.000Z',
-    artifact: null,
-    commit: null,
-    revisionId: null,
-    servingRevisionId: null,
-    requestedBy: { ...ADA, from: 'cli' },
-  } as const;
+  const ended = past('release-2', { endedAt: '2026-11-25T11:00:00.000Z', requestedBy: ADA });
   const kept: KeptTarget = {
     servingRevisionId: '0f3c9a52-33ce-4b7a-8baa-5b0a52d5eb08',
     running: null,

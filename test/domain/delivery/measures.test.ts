@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { daysOf, measureDelivery, type TargetRelease } from '../../../src/domain/delivery/measures.ts';
+import { past } from '../target/targets.ts';
 
 const DAY_MS = 86_400_000;
 /** Thirty days. */
@@ -13,18 +14,9 @@ function release(day: number, changes: Partial<TargetRelease> = {}): TargetRelea
   const releaseId = `release-${++made}`;
   return {
     targetId: 'target:a',
-    releaseId,
-    kind: 'release',
-    outcome: 'released',
-    reason: null,
-    code: null,
-    startedAt: null,
-    endedAt: new Date(Date.UTC(2026, 0, day, 12)).toISOString(),
-    artifact: null,
-    commit: null,
+    ...past(releaseId, { endedAt: new Date(Date.UTC(2026, 0, day, 12)).toISOString() }),
     revisionId: `of-${releaseId}`,
     servingRevisionId: `of-${releaseId}`,
-    requestedBy: { who: 'ada', from: 'test' },
     ...changes,
   };
 }

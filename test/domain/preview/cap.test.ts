@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { makeRoom, type PreviewPhase, previewsOf } from '../../../src/domain/preview/preview.ts';
+import { request } from '../target/targets.ts';
 
 /** A preview that was pushed to on a day of January. */
 function preview(day: number, phase: PreviewPhase = 'idle') {
@@ -57,14 +58,7 @@ describe('the limit of previews', () => {
   });
 
   it('counts no preview of another file or control plane', () => {
-    const target = {
-      name: 'greeter-3',
-      controlPlane: 'http://control.test',
-      apiKey: { from: 'env:KEY' },
-      deployment: 'greeter-3',
-      source: 'internal_source',
-      sourceConfig: {},
-    } as const;
+    const target = { ...request('any').target, controlPlane: 'http://control.test', deployment: 'greeter-3' };
     const listed = [
       { pr: 1, workflowId: 'preview:http://control.test:greeter-1' },
       { pr: 1, workflowId: 'preview:http://control.test:another-1' },

@@ -1,4 +1,5 @@
 import type { Actor } from '../../../src/domain/actor.ts';
+import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
 import type {
   KnownRevision,
   ReleaseRequest,
@@ -83,6 +84,24 @@ export function result(releaseId: string, changes: Partial<ReleaseResult> = {}):
     interventions: [],
     startedAt: NOW,
     endedAt: NOW,
+    ...changes,
+  };
+}
+
+export function past(releaseId: string, changes: Partial<PastRelease> = {}): PastRelease {
+  return {
+    releaseId,
+    kind: 'release',
+    outcome: 'released',
+    reason: null,
+    code: null,
+    startedAt: null,
+    endedAt: NOW,
+    artifact: null,
+    commit: null,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: ADA,
     ...changes,
   };
 }

@@ -4,12 +4,16 @@ import { type Harness, replayedEachTime, replayFailures } from '../harness.ts';
 import { openProjectHarness } from '../projectHarness.ts';
 import type { ScriptedJudge } from '../judge/scriptedJudge.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { World } from '../world.ts';
 import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
 
 interface PreviewWorld {
   readonly harness: Pick<Harness, 'newTarget' | 'newTargetIn' | 'judge'>;
   /** A preview that is not there yet, in a world of its own. */
-  readonly newPreview: (continueAsNewAfterEvents?: number) => PreviewUnderTest;
+  readonly newPreview: (continueAsNewAfterEvents?: number) => {
+    readonly preview: PreviewUnderTest;
+    readonly world: World;
+  };
   readonly previewOf: (target: TargetUnderTest) => PreviewUnderTest;
 }
 
@@ -40,11 +44,11 @@ export function describePreviews(name: string, tests: (world: PreviewWorld) => v
           newTargetIn: (...where) => harness.newTargetIn(...where),
         },
         previewOf: (target) => previews.of(target),
-        newPreview: (continueAsNewAfterEvents) =>
-          previews.of(
-            harness.newTarget(),
-            continueAsNewAfterEvents === undefined ? {} : { continueAsNewAfterEvents },
-          ),
+        newPreview: (continueAsNewAfterEvents) => {
+          const target = harness.newTarget();
+          const limit = continueAsNewAfterEvents === undefined ? {} : { continueAsNewAfterEvents };
+          return { preview: previews.of(target, limit), world: target.world };
+        },
       });
     });
 

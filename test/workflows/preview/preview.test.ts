@@ -23,8 +23,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   }
 
   test('releases a push, reports it in one comment, and shows its address', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     const { releaseId, disposition } = await preview.push('a');
     expect({ releaseId, disposition }).toEqual({ releaseId: 'release-1', disposition: 'queued' });
     await preview.stateOnce(({ last }) => last !== null);
@@ -41,7 +40,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('removes its deployment, its lock and its target at the deadline, without a CI job', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     const { target } = preview;
     await preview.release('a');
     await preview.push('a', { ttlMs: 500 });
@@ -58,7 +57,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is renewed by each push', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     await preview.release('a');
     const first = await preview.summary();
     const second = await preview.push('b', { ttlMs: 2 * LONG_MS });
@@ -68,8 +67,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('ends the release of an older push', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     world.slow.add(identity('a'));
     await preview.push('a');
     await world.called('awaitDeployed');
@@ -84,8 +82,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('joins the release of the same push: a repeated job ends nothing', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     const gate = world.gate('patchDeployment');
     await preview.push('a');
     await world.called('patchDeployment');
@@ -99,8 +96,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is removed on request while its release runs', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     world.slow.add(identity('a'));
     await preview.push('a');
     await world.called('awaitDeployed');
@@ -115,8 +111,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('retries its removal until it succeeds, and shows why it failed', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     const down = () => Promise.reject(failure('SLIPWAY_SERVICE_ERROR', { taken: true, status: 503 }));
     world.next('deleteDeployment', down, down);
@@ -129,7 +124,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('was deleted, even if the answer to the deletion was lost', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     await preview.release('a');
     preview.target.world.next('deleteDeployment', unansweredButTaken);
     await preview.remove('merged');
@@ -140,8 +135,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     const sentOnce = { ...QUICK, create: { retry: { maximumAttempts: 1 } } };
 
     test('looks for the deployment during its removal, and removes it', async () => {
-      const preview = newPreview();
-      const { world } = preview.target;
+      const { preview, world } = newPreview();
       const isSought = async (): Promise<void> => {
         const { removal } = await preview.stateOnce((state) => (state.removal?.attempts ?? 0) > 0);
         expect(removal?.problem).toContain('was not answered; looking for it until');
@@ -155,7 +149,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     });
 
     test('ends the search at the deadline of the step "watch"', async () => {
-      const preview = newPreview();
+      const { preview } = newPreview();
       preview.target.world.next('createDeployment', unansweredAndLost);
       const steps = { ...sentOnce, watch: { scheduleToCloseMs: 1_000 } };
       await preview.push('a', { steps });
@@ -166,8 +160,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is recreated by a push while its removal runs', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     const gate = world.gate('deleteDeployment');
     await preview.remove('closed');
@@ -185,8 +178,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is recreated by a push, even if it cannot be read after its deletion', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     world.next('findDeployment', (perform) => perform(), refused('SLIPWAY_UNAUTHORIZED', 401));
     await preview.remove('closed');
@@ -200,8 +192,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is kept by a push if the control plane refuses its deletion', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     // Of each attempt that begins before the push arrives.
     world.next('deleteDeployment', ...Array.from({ length: 6 }, () => refused('SLIPWAY_UNAUTHORIZED', 403)));
@@ -214,8 +205,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('parks what the control plane cannot delete, and reports it', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     world.controlPlane.offersDelete = false;
     const image = { artifact: { kind: 'image', uri: 'registry.test/agent:1' } } as const;
     const { target } = preview.target.request('a');
@@ -233,8 +223,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('continues without a comment, and shows why there is none', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     const missing = () => Promise.reject(failure('SLIPWAY_SECRET_MISSING', { taken: false, final: true }));
     world.next('writeComment', missing, missing);
     await preview.push('a');
@@ -249,7 +238,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     async function comparedPreview(): Promise<PreviewUnderTest> {
       const staging = harness.newTarget();
       expect((await staging.release('a')).outcome).toBe('released');
-      const preview = newPreview();
+      const { preview } = newPreview();
       preview.judge = comparedWith(staging.request('a').target);
       return preview;
     }
@@ -293,7 +282,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     });
 
     test('says that nothing serves to compare with', async () => {
-      const preview = newPreview();
+      const { preview } = newPreview();
       preview.judge = comparedWith(harness.newTarget().request('a').target);
       await preview.push('b');
       const { last } = await preview.stateOnce((state) => state.last?.judgement !== undefined);
@@ -305,7 +294,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('keeps its deadline over the loss of its worker, and over Continue-As-New', async () => {
-    const preview = newPreview(10);
+    const { preview } = newPreview(10);
     const { expiresAt } = await preview.push('a');
     await preview.loseWorker();
     await preview.stateOnce(({ last }) => last !== null);
@@ -317,7 +306,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('is removed if its workflow is canceled by hand', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     await preview.push('a');
     await preview.handle.cancel();
     expect((await preview.result()).reason).toContain('its workflow was canceled');
@@ -325,7 +314,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('can be removed without a workflow and without a push before', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     preview.target.world.madeElsewhere('agent');
     await preview.remove('found by an audit');
     expect(await preview.result()).toMatchObject({ removed: 'deleted' });
@@ -333,7 +322,7 @@ describePreviews('a preview', ({ harness, newPreview }) => {
   });
 
   test('rejects a push to another deployment than its own', async () => {
-    const preview = newPreview();
+    const { preview } = newPreview();
     await preview.push('a');
     const { target } = preview.target.request('a');
     const other = { target: { ...target, deployment: 'other' } };

@@ -5,8 +5,7 @@ import { describePreviews } from './describePreviews.ts';
 
 describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }) => {
   test('ends a push that waits for an earlier removal, if it is requested after the push', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     const gate = world.gate('deleteDeployment');
     await preview.remove('room for another');
@@ -24,8 +23,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   });
 
   test('reports that a person has deleted the deployment already', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     const [made] = world.controlPlane.deployments.splice(0);
     await preview.remove('closed');
@@ -60,8 +58,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   });
 
   test('at its deadline makes way for a push if it cannot begin, and the push renews the deadline', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     const down = Array.from({ length: 200 }, () => refused('SLIPWAY_UNAUTHORIZED', 403));
     world.next('deleteDeployment', ...down);
@@ -75,8 +72,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   });
 
   test('says that its target does not answer, and goes on once it does', async () => {
-    const preview = newPreview();
-    const { world } = preview.target;
+    const { preview, world } = newPreview();
     await preview.release('a');
     let answer: () => void = () => undefined;
     world.next('submitToTarget', (perform) => new Promise<void>((open) => (answer = open)).then(perform));
@@ -91,8 +87,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   });
 
   test('goes on while a push waits for it, however long its history is', async () => {
-    const preview = newPreview(10);
-    const { world } = preview.target;
+    const { preview, world } = newPreview(10);
     await preview.release('a');
     await preview.carriedOn();
     const gate = world.gate('deleteDeployment');

@@ -166,8 +166,7 @@ describeWorkflows('the decision after a missing answer', (harness) => {
     })),
   );
   it.each(patches)('a PATCH of $kind, and reading shows $shows: $outcome after $sent', async (row) => {
-    const { target, good } = harness.newServingTarget();
-    const { world } = target;
+    const { target, good, world } = harness.newServingTarget();
     world.next('patchDeployment', row.call);
     row.and?.(world);
     const { artifact } = row;
@@ -198,8 +197,7 @@ describeWorkflows('the decision after a missing answer', (harness) => {
   });
 
   it.each(REDEPLOYS)('a redeploy, and reading shows $shows: $outcome after $sent', async (row) => {
-    const { target, good } = harness.newServingTarget();
-    const { world } = target;
+    const { target, good, world } = harness.newServingTarget();
     world.controlPlane.redeployMakesRevision = row.makesRevision;
     world.bad.add(identity('b'));
     world.next('redeployRevision', row.call);

@@ -49,8 +49,7 @@ describeWorkflows('the revision of a release', (harness) => {
   it.each(ARTIFACTS)(
     'of %s is never an earlier one, whatever the PATCH’s answer names',
     async (_, artifact) => {
-      const { target, good } = harness.newServingTarget();
-      const { world } = target;
+      const { target, good, world } = harness.newServingTarget();
       world.next('patchDeployment', answeredWithOldLatest);
       const { outcome, revisionId, servingRevisionId } = await release(target, artifact);
       expect(outcome).toBe('released');
@@ -67,8 +66,7 @@ describeWorkflows('the revision of a release', (harness) => {
   )(
     'of %s is never another client’s, whose PATCH came %s ours and whose revision the answer names',
     async (_, order, artifact) => {
-      const { target } = harness.newServingTarget();
-      const { world } = target;
+      const { target, world } = harness.newServingTarget();
       world.next(
         'patchDeployment',
         mixedWith(order, () => world.patchElsewhere('theirs', OTHER_SOURCE[artifact.kind])),
@@ -82,8 +80,7 @@ describeWorkflows('the revision of a release', (harness) => {
   it.each(ARTIFACTS.slice(1))(
     'of %s is unknown if two new ones carry it, whichever the answer names: the earlier revision is restored',
     async (_, artifact) => {
-      const { target, good } = harness.newServingTarget();
-      const { world } = target;
+      const { target, good, world } = harness.newServingTarget();
       const same = artifactFields(artifact, null);
       world.next(
         'patchDeployment',
@@ -116,8 +113,7 @@ describeWorkflows('the revision of a release', (harness) => {
   );
 
   it('is looked for a while although the release was asked to stop: reads may lag behind its PATCH', async () => {
-    const { target, good } = harness.newServingTarget();
-    const { world } = target;
+    const { target, good, world } = harness.newServingTarget();
     world.next('patchDeployment', async (perform, by) => {
       const answer = await answeredWithOldLatest(perform, by);
       await target.signal('abort', { who: 'bo', reason: 'not this one' });
@@ -131,8 +127,7 @@ describeWorkflows('the revision of a release', (harness) => {
   });
 
   it('is looked for behind a page of other clients’ before its PATCH is sent again', async () => {
-    const { target } = harness.newServingTarget();
-    const { world } = target;
+    const { target, world } = harness.newServingTarget();
     world.next('patchDeployment', overtaken(unansweredButTaken, manyElsewhere));
     const { outcome, revisionId } = await target.release('b');
     expect(outcome).toBe('released');
@@ -141,8 +136,7 @@ describeWorkflows('the revision of a release', (harness) => {
   });
 
   it('is reported beside its twin, although many of other clients came after them', async () => {
-    const { target } = harness.newServingTarget();
-    const { world } = target;
+    const { target, world } = harness.newServingTarget();
     world.next('patchDeployment', async (perform) => {
       await perform();
       return perform();
@@ -164,8 +158,7 @@ describeWorkflows('the revision of a release', (harness) => {
   ])(
     'is unknown without a list, after its PATCH was %s and another one followed: it is not sent again',
     async (_, call) => {
-      const { target, good } = harness.newServingTarget();
-      const { world } = target;
+      const { target, good, world } = harness.newServingTarget();
       world.controlPlane.offersList = false;
       world.next('patchDeployment', overtaken(call, manyElsewhere));
       const result = await target.release('b');

@@ -73,8 +73,7 @@ describeWorkflows('a request that changes the deployment', (harness) => {
     });
 
     it('that reads show only later than the first delay is adopted and never sent again', async () => {
-      const { target, good } = harness.newServingTarget();
-      const { world } = target;
+      const { target, good, world } = harness.newServingTarget();
       world.next('patchDeployment', (perform, by) => {
         readsLag(by, good, 1_500);
         return unansweredButTaken(perform, by);

@@ -5,33 +5,28 @@ import { styleOf } from '../../../../src/cli/ui/text.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
+import { past } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 
-function past(change: Partial<PastRelease>): PastRelease {
-  return {
-    releaseId: 'release-1',
-    kind: 'release',
-    outcome: 'released',
+function made(change: Partial<PastRelease>): PastRelease {
+  return past('release-1', {
     reason: 'it serves',
-    code: null,
     startedAt: '2026-11-21T12:07:00.000Z',
     endedAt: '2026-11-21T12:08:00.000Z',
     artifact: `sha256:${'5068ba98bbac'.padEnd(64, '0')}`,
     commit: `${'fdd35b8fbd74'.padEnd(40, '0')}-dirty`,
-    revisionId: null,
-    servingRevisionId: null,
     requestedBy: { who: 'ada', from: 'cli', reason: 'faster' },
     ...change,
-  };
+  });
 }
 
 const RELEASES = [
-  past({ releaseId: 'release-12', outcome: 'running', endedAt: null, reason: null }),
-  past({ releaseId: 'rollback-11', kind: 'rollback', outcome: 'rolled_back', artifact: null, commit: null }),
-  past({ releaseId: 'release-10', outcome: 'rolled_back', endedAt: '2026-11-10T12:08:00.000Z' }),
+  made({ releaseId: 'release-12', outcome: 'running', endedAt: null, reason: null }),
+  made({ releaseId: 'rollback-11', kind: 'rollback', outcome: 'rolled_back', artifact: null, commit: null }),
+  made({ releaseId: 'release-10', outcome: 'rolled_back', endedAt: '2026-11-10T12:08:00.000Z' }),
 ];
 
 describe('the table of releases', () => {
@@ -45,7 +40,7 @@ describe('the table of releases', () => {
   });
 
   it('shows no success for a rollback that did not reach the named revision', () => {
-    const missed = past({
+    const missed = made({
       kind: 'rollback',
       outcome: 'rolled_back',
       code: 'SLIPWAY_REVISION_NOT_REACHED',
@@ -57,7 +52,7 @@ describe('the table of releases', () => {
   });
 
   it('omits the exact times in a narrow window, and truncates the reason', () => {
-    const lines = historyLines([past({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
+    const lines = historyLines([made({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
     expect(lines[1]).not.toContain('12:08:00Z');
     expect(lines[1]).toMatch(/ada \(claimed\) {2}faster: r+…$/);
     expect(lines[1]?.length).toBeLessThanOrEqual(100);
@@ -65,7 +60,7 @@ describe('the table of releases', () => {
 
   it.each([54, 60, 70, 80, 90])('fits a window of %i columns', (columns) => {
     const requestedBy = { who: 'ada.lovelace@agents.example.com', from: 'cli', reason: 'faster' };
-    for (const line of historyLines([...RELEASES, past({ requestedBy })], NOW, columns, styleOf(false))) {
+    for (const line of historyLines([...RELEASES, made({ requestedBy })], NOW, columns, styleOf(false))) {
       expect(line.length).toBeLessThanOrEqual(columns);
     }
   });

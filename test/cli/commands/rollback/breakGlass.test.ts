@@ -11,6 +11,7 @@ import type { KnownRevision } from '../../../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { json, type SeenRequest, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
+import { request } from '../../../domain/target/targets.ts';
 import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const KEY = 'a-secret-key';
@@ -120,14 +121,8 @@ beforeEach(async () => {
 });
 
 function target(): TargetSpec {
-  return {
-    name: 'production',
-    controlPlane: url,
-    apiKey: { from: 'env:PRODUCTION_KEY' },
-    deployment: 'greeter',
-    source: 'internal_source',
-    sourceConfig: {},
-  };
+  const apiKey = { from: 'env:PRODUCTION_KEY' };
+  return { ...request('any').target, controlPlane: url, apiKey, deployment: 'greeter' };
 }
 
 async function breaking(

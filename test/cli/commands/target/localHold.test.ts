@@ -10,7 +10,7 @@ import {
   removeLocalHold,
   writeLocalHold,
 } from '../../../../src/cli/commands/target/localHold.ts';
-import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
+import { request } from '../../../domain/target/targets.ts';
 import { useFolders } from '../../../support/temporaryFolder.ts';
 
 const home = useFolders();
@@ -22,14 +22,7 @@ const hold: LocalHold = {
   to: 'revision-1',
 };
 
-const target: TargetSpec = {
-  name: 'production',
-  controlPlane: 'https://control-plane.example.com',
-  apiKey: { from: 'env:PRODUCTION_KEY' },
-  deployment: 'greeter',
-  source: 'internal_source',
-  sourceConfig: {},
-};
+const { target } = request('any');
 
 describe('a hold on this machine', () => {
   it('exists until it is removed', async () => {
