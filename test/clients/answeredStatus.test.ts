@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { client, ID, REVISION } from './controlPlaneUnderTest.ts';
-import { answers, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
+import { answers, errorOf, startService, startSocketService, until } from './faultyService.ts';
 
 describe('An answered status', () => {
   it.each([
