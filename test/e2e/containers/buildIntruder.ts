@@ -1,4 +1,4 @@
-import { PROBES } from '../../../packages/platform/test/runtime/docker/probes.ts';
+import { PROBES } from './probes.ts';
 
 /** What an intruder aims at. */
 export interface Aims {

@@ -10,22 +10,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { archiveOf } from '../../../packages/platform/test/builder/archives.ts';
-import { BUILT_COMMAND } from '../../support/builtCommand.ts';
-import { Process, slipway } from '../processes.ts';
+import { Process } from '../processes.ts';
 import { eventually } from '../stack.ts';
 import { type Aims, INTRUDER, type Report } from './buildIntruder.ts';
-import { mustPodman, podman } from './engine.ts';
-import { PlatformApi } from './platformApi.ts';
-import { CREATES } from '../../../packages/contract/test/controlPlane/requests.ts';
+import { missingFor, mustPodman, NODE } from './engine.ts';
+import { type PlatformApi, type Shipped, startContained } from './platformApi.ts';
 
-const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
-const missing =
-  BUILT_COMMAND === undefined
-    ? 'nothing is built: npm run build'
-    : (await podman(['image', 'exists', NODE])).code === 0
-      ? undefined
-      : `Podman has no image ${NODE}: run test/e2e/containers/prepare.sh as root, on Debian`;
-if (missing !== undefined) process.stdout.write(`skipped: builds in containers: ${missing}\n`);
+const missing = await missingFor('builds in containers');
 
 const MANIFEST = {
   name: 'dep',
@@ -61,19 +52,13 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
   let api: PlatformApi;
 
   async function start(engine = 'podman', folder = 'home'): Promise<void> {
-    platform = slipway(
-      ['platform', '--json', '--port', '0', '--home', join(home, folder), '--isolation', 'container'],
-      {
-        env: {
-          SLIPWAY_DOCKER: engine,
-          SLIPWAY_EGRESS_ALLOW: '127.0.0.2',
-          SLIPWAY_BUILD_MEMORY_MB: '256',
-          PLANTED: 'a secret of the platform',
-          npm_config_registry: registry,
-        },
-      },
-    );
-    api = new PlatformApi(await platform.ready());
+    ({ platform, api } = await startContained(join(home, folder), {
+      SLIPWAY_DOCKER: engine,
+      SLIPWAY_EGRESS_ALLOW: '127.0.0.2',
+      SLIPWAY_BUILD_MEMORY_MB: '256',
+      PLANTED: 'a secret of the platform',
+      npm_config_registry: registry,
+    }));
   }
 
   beforeAll(async () => {
@@ -93,7 +78,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
 
   it('installs from the registry and runs, and its install scripts are refused everything else', async () => {
     const other = await release('other', AGENT);
-    await ends(other, 'DEPLOYED');
+    await api.ends(other, 'DEPLOYED');
     const aims: Aims = {
       pid: platform.child.pid!,
       home: join(home, 'home'),
@@ -106,7 +91,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     // A build can change what was installed, also what came from the cache.
     const build = 'cat report.json && echo changed >> node_modules/dep/intrude.js';
     const built = await release('intruder', sources, build);
-    await ends(built, 'DEPLOYED');
+    await api.ends(built, 'DEPLOYED');
     expect(await linesOf(built)).toContain(`Commands run in containers of ${NODE} (SLIPWAY_AGENT_IMAGE).`);
     const { tried, env, ...found } = JSON.parse(
       await readFile(join(folderOf(built), 'report.json'), 'utf8'),
@@ -122,7 +107,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     });
 
     const again = await release('again', { ...sources, 'report.json': 'from the cache' }, build);
-    await ends(again, 'DEPLOYED');
+    await api.ends(again, 'DEPLOYED');
     expect(await linesOf(again)).toEqual(
       expect.arrayContaining([expect.stringContaining('Installed from the cache'), 'from the cache']),
     );
@@ -132,7 +117,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
   it('fails if it takes more memory than it may, and says which setting limits it', async () => {
     const hungry = `node -e 'const held = []; for (;;) held.push(Buffer.alloc(1048576, 1))'`;
     const build = await release('hungry', AGENT, hungry);
-    expect(await ends(build, 'BUILD_FAILED')).toContain('SLIPWAY_BUILD_MEMORY_MB');
+    expect(await api.ends(build, 'BUILD_FAILED')).toContain('SLIPWAY_BUILD_MEMORY_MB');
     expect(await containersOf(build)).toEqual([]);
   });
 
@@ -142,7 +127,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     await logs(build, 'begun');
     expect(await containersOf(build)).toHaveLength(1);
     await api.json('POST', `/v2/deployments/${build.deployment}/revisions/${build.revision}/interrupt`);
-    await ends(build, 'INTERRUPTED');
+    await api.ends(build, 'INTERRUPTED');
     await eventually(async () => expect(await containersOf(build)).toEqual([]));
     open();
   });
@@ -163,7 +148,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     expect(await mustPodman(['inspect', '--format', '{{.State.Status}}', left!])).toBe('running');
     open();
     await start();
-    await ends(build, 'DEPLOYED');
+    await api.ends(build, 'DEPLOYED');
     expect(await readFile(join(folderOf(build), 'built'), 'utf8')).toBe('once\n');
     // The agent's.
     const now = await containersOf(build);
@@ -186,7 +171,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     const build = await release('without engine', AGENT, 'echo begun && node wait.mjs');
     await logs(build, 'begun');
     await engine.kill();
-    expect(await ends(build, 'BUILD_FAILED')).toMatch(
+    expect(await api.ends(build, 'BUILD_FAILED')).toMatch(
       /^The container engine stopped answering while `echo begun .*` ran \(.*\)\. Start it, and redeploy the revision\.$/,
     );
     expect((await fetch(`${api.url}/health`)).status).toBe(200);
@@ -199,11 +184,6 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     let open: () => void = () => undefined;
     gate = new Promise((resolve) => (open = resolve));
     return open;
-  }
-
-  interface Build {
-    readonly deployment: string;
-    readonly revision: string;
   }
 
   function withDependency(sources: Readonly<Record<string, string>>): Record<string, string> {
@@ -220,58 +200,28 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     };
   }
 
-  async function release(
+  function release(
     name: string,
     sources: Readonly<Record<string, string>>,
     buildCommand?: string,
-  ): Promise<Build> {
-    const { id } = await api.json<{ id: string }>('POST', '/v2/deployments', {
-      ...CREATES.internal_source,
-      name,
-      source_config: { build_command: buildCommand },
-    });
-    const upload = await api.json<{
-      upload_url: string;
-      object_path: string;
-      upload_headers: Record<string, string>;
-    }>('POST', `/deployments/${id}/upload-url`);
-    const archive = archiveOf(Object.entries(sources).map(([path, content]) => ({ path, content })));
-    const put = { method: 'PUT', body: new Uint8Array(archive), headers: upload.upload_headers };
-    expect((await fetch(upload.upload_url, put)).status).toBe(200);
-    const { latest_revision_id: revision } = await api.json<{ latest_revision_id: string }>(
-      'PATCH',
-      `/v2/deployments/${id}`,
-      { source_revision_config: { source_tarball_path: upload.object_path } },
-    );
-    return { deployment: id, revision };
+  ): Promise<Shipped> {
+    return api.release(name, sources, { build_command: buildCommand });
   }
 
-  function pathOf({ deployment, revision }: Build): string {
+  function pathOf({ deployment, revision }: Shipped): string {
     return `/v2/deployments/${deployment}/revisions/${revision}`;
   }
 
-  function folderOf({ deployment, revision }: Build): string {
+  function folderOf({ deployment, revision }: Shipped): string {
     return join(home, 'home/builds', deployment, revision);
   }
 
-  /** Waits for the revision's end, and returns its reason. */
-  async function ends(build: Build, expected: string): Promise<string> {
-    return await eventually(async () => {
-      const { status, status_message: why } = await api.json<{
-        status: string;
-        status_message: string | null;
-      }>('GET', pathOf(build));
-      expect(`${status} ${why ?? ''}`).toMatch(new RegExp(`^${expected} `));
-      return why ?? '';
-    }, 120_000);
-  }
-
-  async function linesOf(build: Build): Promise<string[]> {
+  async function linesOf(build: Shipped): Promise<string[]> {
     const { logs: lines } = await api.json<{ logs: { message: string }[] }>('GET', `${pathOf(build)}/logs`);
     return lines.map(({ message }) => message);
   }
 
-  async function logs(build: Build, line: string): Promise<void> {
+  async function logs(build: Shipped, line: string): Promise<void> {
     await eventually(async () => expect(await linesOf(build)).toContain(line), 120_000);
   }
 
@@ -281,7 +231,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     return mustPodman(['inspect', '--format', format, container]);
   }
 
-  async function containersOf({ revision }: Build): Promise<string[]> {
+  async function containersOf({ revision }: Shipped): Promise<string[]> {
     const filter = ['--filter', `label=slipway.revision=${revision}`];
     const names = await mustPodman(['ps', '--all', ...filter, '--format', '{{.Names}}']);
     return names.split('\n').filter((name) => name !== '');

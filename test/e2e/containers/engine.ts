@@ -2,7 +2,11 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { BUILT_COMMAND } from '../../support/builtCommand.ts';
+
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** What agents and builds run in. */
+export const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 
 interface End {
   readonly code: number;
@@ -26,6 +30,18 @@ export async function mustPodman(args: readonly string[], timeoutMs?: number): P
   const { code, stdout, stderr } = await podman(args, timeoutMs);
   if (code !== 0) throw new Error(`podman ${args.join(' ')}: exit code ${code}\n${stdout}\n${stderr}`);
   return stdout;
+}
+
+/** What agents and builds in containers lack here, which is printed; `undefined`: nothing. */
+export async function missingFor(what: string): Promise<string | undefined> {
+  const missing =
+    BUILT_COMMAND === undefined
+      ? 'nothing is built: npm run build'
+      : (await podman(['image', 'exists', NODE])).code === 0
+        ? undefined
+        : `Podman has no image ${NODE}: run test/e2e/containers/prepare.sh as root, on Debian`;
+  if (missing !== undefined) process.stdout.write(`skipped: ${what}: ${missing}\n`);
+  return missing;
 }
 
 /** Images of others by the service that runs them: the one that the file names, else its stand-in (`prepare.sh`). */
@@ -66,10 +82,7 @@ export async function findImages(
     if (found === undefined) return `there is no image of ${official}: run test/e2e/containers/prepare.sh`;
     others[service] = found;
   }
-  const base = await first([
-    `docker.io/library/${node}`,
-    `docker.io/library/node:${process.versions.node}-bookworm-slim`,
-  ]);
+  const base = await first([`docker.io/library/${node}`, NODE]);
   return base === undefined
     ? `there is no image of ${node}: run test/e2e/containers/prepare.sh`
     : { others, node: base };
