@@ -12,7 +12,7 @@ import { testOutput } from '../testOutput.ts';
 
 const folder = useFolders();
 let context: CommandContext & { readonly output: ReturnType<typeof testOutput> };
-beforeEach(async () => {
+beforeEach(() => {
   const environment = {
     GITHUB_ACTIONS: 'true',
     GITHUB_STEP_SUMMARY: join(folder(), 'summary'),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { type Process } from '../processes.ts';
+import type { Process } from '../processes.ts';
 import { eventually } from '../stack.ts';
 import { missingFor, mustPodman, NODE, podman } from './engine.ts';
 import { type PlatformApi, startContained } from './platformApi.ts';

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import type { Check } from '../../../src/domain/check/check.ts';
 import type { Dataset, DatasetResults } from '../../../src/domain/check/dataset.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
+import { refused } from '../faults.ts';
 import { GREETS } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { World } from '../world.ts';
@@ -13,6 +14,7 @@ import type { World } from '../world.ts';
 const PASS_RATE = 0.7;
 const ROWS = 12;
 
+/** A check over rows, of which each expects one of these words. */
 function over(world: World, words: readonly string[], fields: Partial<Dataset> = {}): Check {
   const rows = words.map((contains, n) => JSON.stringify({ input: { n }, expect: { contains } })).join('\n');
   const digest = `sha256:${createHash('sha256').update(rows).digest('hex')}`;
@@ -94,6 +96,14 @@ describeWorkflows('a check over a dataset', (harness) => {
       ...{ outcome: 'rolled_back', servingRevisionId: first.revisionId, servingVerified: true },
     });
     expect(bad.verdicts.at(-1)).toMatchObject({ passed: true, dataset: { decision: 'undecided' } });
+  });
+
+  it('changes nothing if the store’s copy of the dataset is damaged', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('findDatasets', refused('SLIPWAY_ARTIFACT_CORRUPT'));
+    const result = await target.release('b', { checks: [over(target.world, passing(ROWS))] });
+    expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_ARTIFACT_CORRUPT' });
+    expect(target.world.count('patchDeployment')).toBe(0);
   });
 
   it('asks all rows in each round of a soak, where not enough to tell ends nothing', async () => {

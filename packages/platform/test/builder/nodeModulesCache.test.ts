@@ -9,7 +9,7 @@ const home = useFolders();
 let cacheDir: string;
 const copy: CopyDirectory = (from, to) => cp(from, to, { recursive: true });
 
-beforeEach(async () => {
+beforeEach(() => {
   cacheDir = join(home(), 'cache');
 });
 

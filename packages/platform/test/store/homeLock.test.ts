@@ -12,7 +12,7 @@ import { useFolders } from '../../../../test/support/temporaryFolder.ts';
 const home = useFolders();
 let path: string;
 
-beforeEach(async () => {
+beforeEach(() => {
   path = join(home(), 'platform.lock');
 });
 

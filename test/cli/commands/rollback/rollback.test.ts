@@ -13,7 +13,7 @@ import { sampleResult } from '../../ui/sampleProgress.ts';
 
 const folder = useFolders();
 let store: ArtifactStore;
-beforeEach(async () => {
+beforeEach(() => {
   store = openArtifactStore(folder());
 });
 

@@ -46,7 +46,7 @@ function forgetful() {
 
 const folder = useFolders();
 let store: ArtifactStore;
-beforeEach(async () => {
+beforeEach(() => {
   store = openArtifactStore(folder());
 });
 

@@ -16,7 +16,7 @@ let answers: Record<string, Partial<DockerEnd>>;
 let calls: { readonly args: readonly string[]; readonly input?: string }[];
 let notRemoved: string[];
 
-beforeEach(async () => {
+beforeEach(() => {
   answers = { inspect: { stdout: ['exited 0'] } };
   calls = [];
   notRemoved = [];
