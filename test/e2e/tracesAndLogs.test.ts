@@ -283,6 +283,11 @@ describe('slipway logs --release', () => {
     const patched = lines.find((line) => line.includes('patchDeployment is done'))!;
     expect(JSON.parse(patched)).toMatchObject({ target: 'staging', step: 'patch', level: 30 });
   });
+
+  it('no log contains a secret', () => {
+    const logs = workerLogs + stack.worker.stderr + stack.platform.stderr;
+    for (const secret of [SECRET, stack.apiKey]) expect(logs.includes(secret), secret).toBe(false);
+  });
 });
 
 it('spans of workflows other than releases are separate traces', async () => {
