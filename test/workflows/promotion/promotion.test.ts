@@ -263,6 +263,21 @@ describePromotions('a promotion', (under) => {
     );
   });
 
+  it('that is stopped in its bake leaves a later release in place', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, {
+      bakeMs: DAY_MS,
+      checkEveryMs: DAY_MS,
+    });
+    await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
+    const { revisionId } = await production.release('c');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });
+    expect(production.world.active).toBe(revisionId);
+    expect((await production.view()).state.hold).toBeNull();
+  });
+
   it('rolls back through the target what fails in the bake, and blocks the target', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
