@@ -66,6 +66,21 @@ describeWorkflows('a quarantine', (harness) => {
     expect(state.ignored).toHaveLength(1);
   });
 
+  it('rejects waiting releases of the artifact', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId, gate } = await heldIn('uploadArtifact', target, 'b', { queue: 'all' });
+    const waiting = await target.submit('c', { queue: 'all' });
+    const other = await target.submit('d', { queue: 'all' });
+    await target.signal('quarantine', { ...BO, artifact: identity('c') });
+    expect(await target.ended(waiting.releaseId)).toMatchObject({
+      outcome: 'rejected',
+      reason: 'rejected by a quarantine, by bo: a reason',
+    });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    expect(await target.result(other.releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
   it('of a running release’s artifact applies to its revision, which is not restored automatically', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId, gate } = await heldIn('runCheck', target);

@@ -59,4 +59,18 @@ describeWorkflows('a submission', (harness) => {
     expect(await target.result(first.releaseId)).toMatchObject({ outcome: 'aborted' });
     expect(await target.result(again.releaseId)).toMatchObject({ outcome: 'released' });
   });
+
+  it('that another one has joined leaves the release to that one, until it is withdrawn, too', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.slow.add(identity('b'));
+    const { releaseId } = await target.submit('b', {}, 'one');
+    expect(await target.submit('b', {}, 'two')).toMatchObject({ releaseId, disposition: 'joined' });
+    await target.world.called('awaitDeployed');
+    await target.signal('withdraw', { submission: 'one', ...BO });
+    const { state } = await target.viewOnce((view) => view.state.said.length === 1);
+    expect(state.said[0]?.note).toContain('another submission');
+    expect((await target.child(releaseId).describe()).status.name).toBe('RUNNING');
+    await target.signal('withdraw', { submission: 'two', ...BO });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
+  });
 });
