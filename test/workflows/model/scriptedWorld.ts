@@ -56,7 +56,7 @@ class Script {
   readonly #faults: ReadonlyMap<string, Fault[]>;
 
   constructor(plan: Plan) {
-    this.uploadFails = plan.upload !== 'answered';
+    this.uploadFails = plan.upload === 'refused';
     this.#heldUp = plan.stop === null || plan.stop === 'approval' ? undefined : HELD_UP[plan.stop];
     this.#faults = new Map<ActivityName, Fault[]>([
       ['createDeployment', [...FAULTS[plan.create]]],
