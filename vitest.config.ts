@@ -22,8 +22,8 @@ const withCacheAlone = [
 /** Long tests: one with very many inputs, and one that needs many rounds because its timing is random. */
 const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
 const inBrowsers = ['test/dashboard/browser/*.test.{ts,tsx}', 'test/dashboard/access/chromium.test.ts'];
-/** The main job under kills, and each exit code of the command. The other end-to-end tests run at night. */
-const mainJob = ['test/e2e/{mainJob,exitCodes}.test.ts'];
+/** The main job under kills, each exit code of the command, and the scripts of npm. The other end-to-end tests run at night. */
+const mainJob = ['test/e2e/{mainJob,exitCodes,npmScripts}.test.ts'];
 /** Tests that need a container engine or a Kubernetes API server. Without one they are skipped, with the reason. */
 const inContainers = ['test/e2e/{containers,kubernetes}/*.test.ts'];
 const nightly = [

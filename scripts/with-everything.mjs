@@ -111,19 +111,16 @@ function install() {
 }
 
 async function ensureTemporal() {
-  const { installTemporal } = await builtInstallation();
+  const built = pathToFileURL(join(DIST, 'temporal/server/installation/installation.js')).href;
+  const { installTemporal } = await import(built);
   return installTemporal({ onProgress: say });
 }
 
 async function temporalIsElsewhere() {
-  const { configuredTemporalAddress } = await builtInstallation();
-  const address = configuredTemporalAddress();
+  const { loadClientConfigProfile } = await import('@temporalio/envconfig');
+  const { address } = loadClientConfigProfile();
   if (address !== undefined) say(`using the Temporal at ${address}: nothing to install`);
   return address !== undefined;
-}
-
-function builtInstallation() {
-  return import(pathToFileURL(join(DIST, 'temporal/server/installation/installation.js')).href);
 }
 
 /** Runs the npm that runs this script; without one, the npm on the PATH. */
