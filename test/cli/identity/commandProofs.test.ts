@@ -141,7 +141,7 @@ function temporal() {
         return Promise.resolve({ firstExecutionRunId: 'run' });
       },
       getHandle: (workflowId: string) => ({
-        describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
+        describe: () => Promise.resolve({ status: { name: 'RUNNING' }, raw: {} }),
         query: () => Promise.resolve({ state: EMPTY_TARGET, running }),
         executeUpdate: (_update: unknown, { args }: { readonly args: readonly unknown[] }) => {
           take(workflowId, args[0]);
