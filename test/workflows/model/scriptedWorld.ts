@@ -51,12 +51,12 @@ class Script {
   objectPath: string | undefined;
   /** The attempt that uploaded it. An earlier attempt may be answered later. */
   uploadedBy = 0;
-  readonly uploadFails: boolean;
+  readonly uploadIsRefused: boolean;
   readonly #heldUp: ActivityName | undefined;
   readonly #faults: ReadonlyMap<string, Fault[]>;
 
   constructor(plan: Plan) {
-    this.uploadFails = plan.upload === 'refused';
+    this.uploadIsRefused = plan.upload === 'refused';
     this.#heldUp = plan.stop === null || plan.stop === 'approval' ? undefined : HELD_UP[plan.stop];
     this.#faults = new Map<ActivityName, Fault[]>([
       ['createDeployment', [...FAULTS[plan.create]]],
@@ -132,7 +132,7 @@ export class ScriptedWorld extends World {
       // Consumed by this call, before anything else can happen.
       if (fault !== undefined) this.next(activity, fault);
       const { isLocal } = Context.current().info;
-      if (activity === 'uploadArtifact' && script.uploadFails && !isLocal) await untilBaselineIsKnown();
+      if (activity === 'uploadArtifact' && script.uploadIsRefused && !isLocal) await untilBaselineIsKnown();
     }
     const result = await super.call(activity, input);
     if (this.slowMs > 0) await Context.current().sleep(this.slowMs);
@@ -161,7 +161,7 @@ export class ScriptedWorld extends World {
   }
 }
 
-/** An upload that fails stops the checks of the baseline beside it. In the model, these have ended before. */
+/** A refused upload stops the checks of the baseline beside it. In the model, these have ended before. */
 async function untilBaselineIsKnown(): Promise<void> {
   const { client, info, sleep } = Context.current();
   const { workflowId = '', runId } = info.workflowExecution ?? {};
