@@ -6,7 +6,7 @@ import type { Agent } from 'undici';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { SlipwayError } from '../domain/errors.ts';
-import { Exchange } from './exchange.ts';
+import { type CallOptions, Exchange } from './exchange.ts';
 import { observed, type Service } from './service.ts';
 
 export interface ArtifactUpload {
@@ -16,12 +16,6 @@ export interface ArtifactUpload {
   readonly sizeBytes?: number;
   /** Called after each piece was sent, with the bytes so far and in total. */
   readonly onProgress?: (sentBytes: number, sizeBytes: number) => void;
-}
-
-export interface UploadOptions {
-  readonly signal?: AbortSignal;
-  /** The longest time without a sent piece or the answer, in milliseconds; 0: no limit. Default: 60,000. */
-  readonly timeoutMs?: number;
 }
 
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -34,6 +28,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 /**
  * Streams an artifact to its signed URL with one PUT (public API: `content-type: application/gzip`, the URL's own headers,
  * 200 MB at most). The service's credentials are sent only to its origin, because a signed URL elsewhere needs none.
+ * @param call.timeoutMs - the longest time without a sent piece or the answer, in milliseconds. Default: 60,000.
  * @throws SlipwayError ARTIFACT_TOO_LARGE before anything is sent, ARTIFACT_NOT_FOUND, ARTIFACT_UNREADABLE,
  * ARTIFACT_CORRUPT if the source does not have the given size; ServiceError as every call.
  */
@@ -41,7 +36,7 @@ export async function putArtifact(
   agent: Agent,
   service: Pick<Service, 'origin' | 'credentials'> & Partial<Pick<Service, 'onCall'>>,
   { upload, source, sizeBytes, onProgress }: ArtifactUpload,
-  { signal, timeoutMs = 60_000 }: UploadOptions = {},
+  call: CallOptions = {},
 ): Promise<void> {
   const size = sizeBytes ?? (await sizeOf(source));
   if (size > ARTIFACT_MAX_BYTES) {
@@ -91,7 +86,7 @@ export async function putArtifact(
       secrets: [...Object.values(service.credentials), upload.upload_url, `${url.pathname}${url.search}`],
       unauthorizedHint: 'Check the clock of the control plane and the permissions of its object store.',
     },
-    { signal, timeoutMs },
+    { timeoutMs: 60_000, ...call },
   );
   try {
     const call = { service: 'controlPlane', method: 'PUT', route: UPLOAD_PATH } as const;

@@ -28,8 +28,9 @@ import { ARTIFACT_MAX_BYTES, PAGE_LIMIT } from '@slipway/contract/limits';
 import type { PageQuery } from '@slipway/contract/scalars';
 import { z } from 'zod';
 
-import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
-import { type CallOptions, createService, notSent, type Service, type ServiceOptions } from './service.ts';
+import { type ArtifactUpload, putArtifact } from './artifactUpload.ts';
+import type { CallOptions } from './exchange.ts';
+import { createService, notSent, type Service, type ServiceOptions } from './service.ts';
 import { isDeploymentGone, ServiceError } from './serviceError.ts';
 
 /** A request body without its computed fields, as callers write it. */
@@ -118,8 +119,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       return undefined;
     },
     /** All deployments that match the filter, page by page. */
-    eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>, call?: CallOptions) =>
-      eachOfPages((page) => listDeployments({ ...query, ...page }, call)),
+    eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>) =>
+      eachOfPages((page) => listDeployments({ ...query, ...page })),
     getRevision: (id: string, revisionId: string, call?: CallOptions) =>
       ask(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call),
     listRevisions,
@@ -143,8 +144,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       return isPublic ? withUploadHeaders(upload) : upload;
     },
     /** Streams an artifact to its upload URL. See {@link putArtifact}. */
-    uploadArtifact: (upload: ArtifactUpload, uploadOptions?: UploadOptions) =>
-      putArtifact(service.agent, service, upload, uploadOptions),
+    uploadArtifact: (upload: ArtifactUpload, call?: CallOptions) =>
+      putArtifact(service.agent, service, upload, call),
     /** A page of a revision's log: of its build, its agent or both. Not every control plane has this. */
     getRevisionLogs: (
       id: string,

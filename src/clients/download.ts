@@ -1,7 +1,7 @@
 import { type Dispatcher, interceptors } from 'undici';
 
-import { Exchange, REFUSED_REDIRECT } from './exchange.ts';
-import { type CallOptions, createAgent } from './service.ts';
+import { type CallOptions, Exchange, REFUSED_REDIRECT } from './exchange.ts';
+import { createAgent } from './service.ts';
 
 /** How many redirects a download follows. It sends no key that could go astray. */
 const REDIRECTS_MAX = 5;
@@ -10,11 +10,7 @@ const REDIRECTS_MAX = 5;
  * The bytes that a URL returns. Errors show neither its query nor what that contains.
  * @throws ServiceError; BAD_ANSWER if there are more than `maxBytes`.
  */
-export async function download(
-  url: URL,
-  maxBytes: number,
-  { signal, timeoutMs = 60_000 }: CallOptions = {},
-): Promise<Buffer> {
+export async function download(url: URL, maxBytes: number, call: CallOptions = {}): Promise<Buffer> {
   const agent = createAgent();
   const exchange = new Exchange(
     following(agent, url),
@@ -24,7 +20,7 @@ export async function download(
       headers: { accept: '*/*' },
       secrets: [url.search.slice(1), ...url.searchParams.values()].filter((text) => text !== ''),
     },
-    { signal, timeoutMs },
+    { timeoutMs: 60_000, ...call },
   );
   try {
     return await exchange.bytes(maxBytes);

@@ -34,10 +34,10 @@ export interface ExchangeRequest {
   readonly unauthorizedHint?: string;
 }
 
-/** The limits of one call, in milliseconds; 0 or absent: none. */
-export interface ExchangeBounds {
+export interface CallOptions {
+  /** Ends the call. The error then says whether the request may have been applied. */
   readonly signal?: AbortSignal;
-  /** From the call to the end of the answer; for a stream, to its beginning. */
+  /** The longest time to the end of the answer (a stream's beginning), in milliseconds; 0: none. Default: the client's. */
   readonly timeoutMs?: number;
 }
 
@@ -59,7 +59,7 @@ const HEADERS_OF_JSON = { ...HEADERS, 'content-type': 'application/json' };
 export class Exchange {
   readonly #dispatcher: Dispatcher;
   readonly #request: ExchangeRequest;
-  readonly #bounds: ExchangeBounds;
+  readonly #bounds: CallOptions;
   readonly #end = new AbortController();
   readonly #onAbort = (): void => this.#end.abort();
   #timer: NodeJS.Timeout | undefined;
@@ -68,7 +68,7 @@ export class Exchange {
   #answer: Answer | undefined;
   #span: Span | undefined;
 
-  constructor(dispatcher: Dispatcher, request: ExchangeRequest, bounds: ExchangeBounds) {
+  constructor(dispatcher: Dispatcher, request: ExchangeRequest, bounds: CallOptions) {
     this.#dispatcher = dispatcher;
     this.#request = request;
     this.#bounds = bounds;

@@ -1,6 +1,6 @@
 import type { FeedbackSubmission } from '@slipway/contract/runApi/feedback';
-import { Exchange } from './exchange.ts';
-import { type CallOptions, createAgent } from './service.ts';
+import { type CallOptions, Exchange } from './exchange.ts';
+import { createAgent } from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
 /** The path that errors show for a link, because the end of the real path is a credential. */
@@ -17,11 +17,7 @@ export function createFeedbackClient() {
   const agent = createAgent();
 
   return {
-    submit: async (
-      link: string,
-      feedback: FeedbackSubmission,
-      { signal, timeoutMs = 30_000 }: CallOptions = {},
-    ): Promise<void> => {
+    submit: async (link: string, feedback: FeedbackSubmission, call: CallOptions): Promise<void> => {
       const url = parseLink(link);
       const exchange = new Exchange(
         agent,
@@ -33,7 +29,7 @@ export function createFeedbackClient() {
           body: JSON.stringify(feedback),
           secrets: [link, url.pathname, url.pathname.split('/').at(-1) ?? ''],
         },
-        { signal, timeoutMs },
+        call,
       );
       await exchange.text(ANSWER_MAX_BYTES);
     },

@@ -2,7 +2,8 @@ import type { AssistantSearch } from '@slipway/contract/runApi/assistant';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { RunFailure, type RunRequest, type RunsQuery } from '@slipway/contract/runApi/run';
 import type { ThreadCreate, ThreadSearch } from '@slipway/contract/runApi/thread';
-import { type CallOptions, createService, type ServiceOptions } from './service.ts';
+import type { CallOptions } from './exchange.ts';
+import { createService, type ServiceOptions } from './service.ts';
 
 interface RunResult {
   /** The run's final values as received; the failure if it failed. */

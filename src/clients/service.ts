@@ -6,17 +6,8 @@ import { toValidationIssues, type ValidationIssue } from '@slipway/contract/http
 import { SlipwayError } from '../domain/errors.ts';
 import { parsedJson } from '../domain/scalars.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
-import { Exchange, type ExchangeRequest } from './exchange.ts';
+import { type CallOptions, Exchange, type ExchangeRequest } from './exchange.ts';
 import { describeDetail, secretsOf, ServiceError, type ServiceErrorCode } from './serviceError.ts';
-
-export interface CallOptions {
-  /** Ends the call. The error then says whether the request may have been applied. */
-  readonly signal?: AbortSignal;
-  /**
-   * The longest time to the end of the answer (a stream's beginning), in milliseconds; 0: none. Default: the client's.
-   */
-  readonly timeoutMs?: number;
-}
 
 export interface ServiceOptions {
   readonly baseUrl: string;

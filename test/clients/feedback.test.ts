@@ -23,7 +23,7 @@ describe('A feedback link', () => {
       correction: { a: [1] },
       metadata: { by: 'a check' },
     };
-    await client().submit(`${service.url}/api/v1/feedback/tokens/${TOKEN}`, feedback);
+    await client().submit(`${service.url}/api/v1/feedback/tokens/${TOKEN}`, feedback, {});
     expect(service.requests[0]).toMatchObject({ method: 'POST', url: `/api/v1/feedback/tokens/${TOKEN}` });
     expect(JSON.parse(service.requests[0]?.body ?? '')).toEqual(feedback);
     expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
@@ -35,7 +35,7 @@ describe('A feedback link', () => {
     );
     const link = `${service.url}/api/v1/feedback/tokens/${TOKEN}`;
     const error: unknown = await client()
-      .submit(link, { score: 1 })
+      .submit(link, { score: 1 }, {})
       .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'SLIPWAY_NOT_FOUND', path: '/api/v1/feedback/tokens/…' });
     expect(inspect(error, { depth: 9 })).not.toContain(TOKEN);
@@ -44,7 +44,7 @@ describe('A feedback link', () => {
   it.each(['', 'tokens/x', 'javascript:alert(1)'])(
     'that is not an http URL is rejected: "%s"',
     async (link) => {
-      await expect(client().submit(link, {})).rejects.toMatchObject({
+      await expect(client().submit(link, {}, {})).rejects.toMatchObject({
         code: 'SLIPWAY_REFUSED',
         mayHaveBeenTaken: false,
       });

@@ -2,7 +2,7 @@ import type { Agent } from 'undici';
 import { z } from 'zod';
 
 import { FeedbackItem, TracingProject } from '@slipway/contract/runApi/feedback';
-import type { CallOptions } from '../service.ts';
+import type { CallOptions } from '../exchange.ts';
 import { askMetric, type MetricValue } from './metricAnswer.ts';
 
 export interface FeedbackScores {
@@ -25,7 +25,7 @@ export async function meanOfScores(
   scores: FeedbackScores,
   from: number,
   until: number,
-  options: CallOptions = {},
+  call: CallOptions,
 ): Promise<MetricValue> {
   const { agent, url, apiKey, tenantId, project, key, atLeast } = scores;
   const headers = { 'x-api-key': apiKey, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) };
@@ -36,7 +36,7 @@ export async function meanOfScores(
   ): Promise<T> => {
     const address = new URL(`${url.replace(/\/+$/, '')}/api/v1/${path}`);
     address.search = new URLSearchParams(query).toString();
-    return askMetric(agent, { url: address, headers }, schema, options);
+    return askMetric(agent, { url: address, headers }, schema, call);
   };
   const projects = await ask('sessions', { name: project }, z.array(TracingProject));
   const session = projects.find(({ name }) => name === project)?.id;

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { valueAt } from '../../domain/check/answer.ts';
 import { parsedJson } from '../../domain/scalars.ts';
 import { describeProblems } from '../serviceError.ts';
-import { Exchange } from '../exchange.ts';
-import type { CallOptions } from '../service.ts';
+import { type CallOptions, Exchange } from '../exchange.ts';
 
 /** A metric's value, or why it has none. */
 export type MetricValue =
@@ -33,7 +32,7 @@ export async function askMetric<T>(
   agent: Agent,
   { url, token, headers = {}, form }: MetricCall,
   schema: z.ZodType<T>,
-  { signal, timeoutMs = 10_000 }: CallOptions = {},
+  call: CallOptions,
 ): Promise<T> {
   const exchange = new Exchange(
     agent,
@@ -49,7 +48,7 @@ export async function askMetric<T>(
       body: form && new URLSearchParams(form).toString(),
       secrets: [...(token === undefined ? [] : [token]), ...Object.values(headers)],
     },
-    { signal, timeoutMs },
+    call,
   );
   const value = parsedJson(await exchange.text(ANSWER_MAX_BYTES));
   if (value === undefined) throw exchange.badAnswer('not JSON');
@@ -72,10 +71,10 @@ export async function askHttpMetric(
   { agent, url, path, token }: HttpMetric,
   from: number,
   until: number,
-  options: CallOptions = {},
+  call: CallOptions,
 ): Promise<MetricValue> {
   const address = new URL(url.replaceAll('{from}', instant(from)).replaceAll('{until}', instant(until)));
-  const answer = await askMetric(agent, { url: address, token }, z.looseObject({}), options);
+  const answer = await askMetric(agent, { url: address, token }, z.looseObject({}), call);
   const value = valueAt(answer, path);
   if (typeof value === 'number' && Number.isFinite(value)) return { value };
   const missing =

@@ -1,7 +1,7 @@
 import type { Agent } from 'undici';
 import { z } from 'zod';
 
-import type { CallOptions } from '../service.ts';
+import type { CallOptions } from '../exchange.ts';
 import { askMetric, type MetricValue } from './metricAnswer.ts';
 
 /** A value of Prometheus: the time in seconds, and the number as text: `0.5`, `NaN`, `+Inf`. */
@@ -36,10 +36,10 @@ const STEP_SECONDS = 60;
 export async function queryPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   at: number,
-  options: CallOptions = {},
+  call: CallOptions,
 ): Promise<MetricValue> {
   const form = { query, time: seconds(at) };
-  const { data } = await askMetric(agent, { url: below(url, 'query'), token, form }, Instant, options);
+  const { data } = await askMetric(agent, { url: below(url, 'query'), token, form }, Instant, call);
   if (data.resultType === 'scalar') return numberOf([data.result]);
   return oneSeries(data.result.map(({ value }) => [value]));
 }
@@ -49,10 +49,10 @@ export async function meanOfPrometheus(
   { agent, url, query, token }: PrometheusQuery,
   from: number,
   until: number,
-  options: CallOptions = {},
+  call: CallOptions,
 ): Promise<MetricValue> {
   const form = { query, start: seconds(from), end: seconds(until), step: String(STEP_SECONDS) };
-  const { data } = await askMetric(agent, { url: below(url, 'query_range'), token, form }, Range, options);
+  const { data } = await askMetric(agent, { url: below(url, 'query_range'), token, form }, Range, call);
   return oneSeries(data.result.map(({ values }) => values));
 }
 

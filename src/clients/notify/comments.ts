@@ -1,7 +1,7 @@
 import type { Agent } from 'undici';
 import { z } from 'zod';
 
-import type { CallOptions } from '../service.ts';
+import type { CallOptions } from '../exchange.ts';
 import { githubApi } from './github.ts';
 import { type AskRest, restApi } from './restApi.ts';
 
@@ -37,7 +37,7 @@ export async function writeComment(
   agent: Agent,
   of: CommentsOf,
   { marker, body }: { readonly marker: string; readonly body: string },
-  call?: CallOptions,
+  call: CallOptions,
 ): Promise<string> {
   const { ask, all, one, change } =
     of.kind === 'github' ? onGithub(agent, of, call) : onGitlab(agent, of, call);
@@ -59,7 +59,7 @@ export async function writeComment(
   return `comment ${id}: added`;
 }
 
-function onGithub(agent: Agent, { pr, ...repository }: CommentsOf, call?: CallOptions): CommentPaths {
+function onGithub(agent: Agent, { pr, ...repository }: CommentsOf, call: CallOptions): CommentPaths {
   return {
     ask: githubApi(agent, repository, call),
     all: `issues/${pr}/comments`,
@@ -71,7 +71,7 @@ function onGithub(agent: Agent, { pr, ...repository }: CommentsOf, call?: CallOp
 function onGitlab(
   agent: Agent,
   { apiUrl, token, repository, pr }: CommentsOf,
-  call?: CallOptions,
+  call: CallOptions,
 ): CommentPaths {
   const all = `merge_requests/${pr}/notes`;
   const ask = restApi(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 import type { CommitState, DeploymentState } from '../../domain/notify/githubStates.ts';
 import { isRecord, parsedJson } from '../../domain/scalars.ts';
-import type { CallOptions } from '../service.ts';
+import type { CallOptions } from '../exchange.ts';
 import { type AskRest, restApi } from './restApi.ts';
 
 interface GithubDeployment {
@@ -51,9 +51,9 @@ export type GithubClient = ReturnType<typeof createGithubClient>;
 
 /**
  * Creates a client for one repository: deployments with their statuses, and statuses of commits.
- * @param call - the limits of each call. Default: 10 s.
+ * @param call - the limits of each call.
  */
-export function createGithubClient(agent: Agent, repository: GithubRepository, call?: CallOptions) {
+export function createGithubClient(agent: Agent, repository: GithubRepository, call: CallOptions) {
   const ask = githubApi(agent, repository, call);
   return {
     /** The newest deployments in an environment, at most 100. @param commit - only those of this commit. */
@@ -133,7 +133,7 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
 export function githubApi(
   agent: Agent,
   { apiUrl, token, repository }: GithubRepository,
-  call?: CallOptions,
+  call: CallOptions,
 ): AskRest {
   return restApi(
     agent,

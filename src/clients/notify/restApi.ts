@@ -2,8 +2,7 @@ import type { Agent } from 'undici';
 import type { z } from 'zod';
 
 import { parsedJson } from '../../domain/scalars.ts';
-import { Exchange, type ExchangeRequest } from '../exchange.ts';
-import type { CallOptions } from '../service.ts';
+import { type CallOptions, Exchange, type ExchangeRequest } from '../exchange.ts';
 import { ServiceError } from '../serviceError.ts';
 
 /** One call of a REST API, with its answer read by a schema. */
@@ -31,11 +30,11 @@ interface RestApi {
 
 const ANSWER_MAX_BYTES = 4 * 1_048_576;
 
-/** Makes the caller of a REST API. @param call - bounds each of its calls. Default: 10 s. */
+/** Makes the caller of a REST API. @param call - the limits of each of its calls. */
 export function restApi(
   agent: Agent,
   { baseUrl, called, headers, token, template }: RestApi,
-  { signal, timeoutMs = 10_000 }: CallOptions = {},
+  call: CallOptions,
 ): AskRest {
   return async (method, path, answer, { query = {}, body, onPage } = {}) => {
     const url = new URL(`${baseUrl}/${path}`);
@@ -50,7 +49,7 @@ export function restApi(
         body: body === undefined ? undefined : JSON.stringify(body),
         secrets: [token],
       },
-      { signal, timeoutMs },
+      call,
     );
     const { link = [] } = await opened(exchange);
     onPage?.([link].flat().some((links) => /;\s*rel="?next"?/u.test(links)));

@@ -3,8 +3,7 @@ import { unescape } from 'node:querystring';
 
 import type { Agent } from 'undici';
 
-import { Exchange } from '../exchange.ts';
-import type { CallOptions } from '../service.ts';
+import { type CallOptions, Exchange } from '../exchange.ts';
 import { ServiceError } from '../serviceError.ts';
 
 export interface WebhookCall {
@@ -29,7 +28,7 @@ const SHOWN_PATH = '/…';
 export async function postWebhook(
   agent: Agent,
   { url: address, called, headers = {}, body, secrets = [] }: WebhookCall,
-  { signal, timeoutMs = 10_000 }: CallOptions = {},
+  call: CallOptions,
 ): Promise<number> {
   const url = parseAddress(address, called);
   const exchange = new Exchange(
@@ -43,7 +42,7 @@ export async function postWebhook(
       body,
       secrets: [...secrets, address, url.href, url.host, url.hostname, ...partsOf(url)],
     },
-    { signal, timeoutMs },
+    call,
   );
   try {
     return (await exchange.open()).statusCode;

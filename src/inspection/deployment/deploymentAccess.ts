@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
-import type { CallOptions } from '../../clients/service.ts';
+import type { CallOptions } from '../../clients/exchange.ts';
 import { isDeploymentGone, ServiceError } from '../../clients/serviceError.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';

@@ -1,6 +1,6 @@
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
-import type { CallOptions } from '../../clients/service.ts';
+import type { CallOptions } from '../../clients/exchange.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';

@@ -75,27 +75,27 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (
 
   it('is created if there is none', async () => {
     const { of, comments } = await startHost(kind, ['looks good']);
-    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 2: added');
+    expect(await writeComment(agent, of, { marker: MARKER, body }, {})).toBe('comment 2: added');
     expect(comments[1]?.body).toBe(body);
   });
 
   it('is updated at its place in a discussion of any length', async () => {
     const others = Array.from({ length: 450 }, (_, index) => `comment ${index}, which quotes ${MARKER}`);
     const { of, comments } = await startHost(kind, [HIDDEN, ...others, `${MARKER}\nreleasing`]);
-    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 452: updated');
+    expect(await writeComment(agent, of, { marker: MARKER, body }, {})).toBe('comment 452: updated');
     expect(comments).toHaveLength(452);
     expect(comments[451]?.body).toBe(body);
   });
 
   it('is not written into a discussion without an end', async () => {
     const { of, comments } = await startHost(kind, Array<string>(5_001).fill(HIDDEN));
-    expect(await writeComment(agent, of, { marker: MARKER, body })).toContain('more than 5000 comments');
+    expect(await writeComment(agent, of, { marker: MARKER, body }, {})).toContain('more than 5000 comments');
     expect(comments).toHaveLength(5_001);
   });
 
   it('replaces others that a late request has added', async () => {
     const { of, comments } = await startHost(kind, [`${MARKER}\none`, 'looks good', `${MARKER}\ntwo`]);
-    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 1: updated');
+    expect(await writeComment(agent, of, { marker: MARKER, body }, {})).toBe('comment 1: updated');
     expect(comments).toEqual([
       { id: 1, body },
       { id: 2, body: 'looks good' },
@@ -104,14 +104,14 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (
 
   it('is not written if it is up to date', async () => {
     const { of, calls } = await startHost(kind, [body]);
-    await writeComment(agent, of, { marker: MARKER, body });
+    await writeComment(agent, of, { marker: MARKER, body }, {});
     expect(calls).toEqual(['GET']);
   });
 
   it('fails without a valid token, and does not repeat the token', async () => {
     const { of } = await startHost(kind, []);
     const token = 'another-token-that-may-not';
-    const failed = writeComment(agent, { ...of, token }, { marker: MARKER, body });
+    const failed = writeComment(agent, { ...of, token }, { marker: MARKER, body }, {});
     await expect(failed).rejects.toMatchObject({ code: 'SLIPWAY_UNAUTHORIZED' });
     await expect(failed).rejects.not.toThrow(token);
   });
