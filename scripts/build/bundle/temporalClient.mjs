@@ -9,7 +9,7 @@ import protobuf from 'protobufjs/light.js';
 import { PACKAGES, ROOT } from '../freshness.mjs';
 import { loadedByRequire } from './plugins.mjs';
 
-const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig)(\/.*)?|@grpc\/grpc-js)$/;
+const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig|proto)(\/.*)?|@grpc\/grpc-js)$/;
 /** Code in a worker uses the client of `@temporalio/worker`, and needs the classes of that copy. */
 const OF_WORKER = /^(activities\/|worker\.js$|temporal\/createWorkers\.js$|cli\/commands\/worker\/)/;
 /** The command's modules in `dist`, without its bundles. */

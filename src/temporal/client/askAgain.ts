@@ -8,13 +8,13 @@ import {
   type WorkflowStartUpdateOutput,
 } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import protos from '@temporalio/proto';
 
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 
 const PAUSE_MS = 50;
 const MAX_ATTEMPTS = 40;
-/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
-const RUNNING = 1;
+const { WORKFLOW_EXECUTION_STATUS_RUNNING: RUNNING } = protos.temporal.api.enums.v1.WorkflowExecutionStatus;
 /** `service/history/workflow/update` of the Temporal server */
 const UNSEEN_UPDATE = 'UnprocessedUpdate';
 /**
@@ -34,7 +34,7 @@ const STALE_RESULT = 'Missing associated machine for LocalActivity';
 export function askAgain(service: WorkflowService, namespace: string): WorkflowClientInterceptor {
   const isClosed = async (execution: WorkflowQueryInput['workflowExecution']): Promise<boolean> => {
     const { workflowExecutionInfo } = await service.describeWorkflowExecution({ namespace, execution });
-    return Number(workflowExecutionInfo?.status) !== RUNNING;
+    return workflowExecutionInfo?.status !== RUNNING;
   };
   return {
     async query(input, next) {

@@ -1,5 +1,6 @@
 import { errorText } from '@slipway/contract/codedError';
 import type { Connection } from '@temporalio/client';
+import protos from '@temporalio/proto';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../../domain/searchAttributes.ts';
@@ -7,8 +8,7 @@ import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection, callTemporal } fro
 import { isRejected } from './temporalError.ts';
 import { isTemporalCloud, type TemporalSettings } from './temporalSettings.ts';
 
-/** Temporal's `IndexedValueType` for Keyword. */
-const KEYWORD = 2;
+const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = protos.temporal.api.enums.v1.IndexedValueType;
 
 /**
  * The search attributes that the namespace lacks. Does not call Temporal's operator service, which an API key of

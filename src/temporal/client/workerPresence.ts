@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { WorkflowExecutionDescription } from '@temporalio/client';
+import protos from '@temporalio/proto';
 
 import { formatDuration } from '../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
@@ -14,6 +15,9 @@ import {
   describeWorkflow,
 } from './connection.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
+
+const { TaskQueueType, VersioningBehavior } = protos.temporal.api.enums.v1;
+const { TASK_QUEUE_TYPE_WORKFLOW: WORKFLOWS, TASK_QUEUE_TYPE_ACTIVITY: ACTIVITIES } = TaskQueueType;
 
 /** A worker polls anew every minute: one that was last seen longer ago is gone. */
 const SEEN_WITHIN_MS = 75_000;
@@ -54,10 +58,6 @@ function pollingAt(now: number, queues: readonly PolledQueue[]): readonly string
   );
   return [...all].filter((identity) => others.every((polling) => polling.has(identity)));
 }
-
-/** Temporal's `TaskQueueType`, which none of our dependencies exports. */
-const WORKFLOWS: object = { taskQueueType: 1 };
-const ACTIVITIES: object = { taskQueueType: 2 };
 
 /**
  * When a worker last polled for tasks, by Temporal's clock; 0 if never. A busy worker whose slots for workflow tasks are all
@@ -104,10 +104,15 @@ async function temporalTime(temporal: TemporalConnection): Promise<number> {
 }
 
 /** @param version - counted instead of those that get work. */
-async function describePollers(temporal: TemporalConnection, name: string, type: object, version?: string) {
+async function describePollers(
+  temporal: TemporalConnection,
+  name: string,
+  taskQueueType: typeof WORKFLOWS | typeof ACTIVITIES,
+  version?: string,
+) {
   const { namespace } = temporal.settings;
-  const describe = () =>
-    temporal.connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, ...type });
+  const asked = { namespace, taskQueue: { name }, taskQueueType };
+  const describe = () => temporal.connection.workflowService.describeTaskQueue(asked);
   const { pollers, versioningInfo } = await callTemporal(temporal, describe, TEMPORAL_ANSWERS_WITHIN_MS);
   const { currentDeploymentVersion: current, rampingDeploymentVersion: ramping } = versioningInfo ?? {};
   if (version !== undefined) return { pollers, versions: [version] };
@@ -216,12 +221,10 @@ export async function whyNoAnswer(
 export function pinnedVersion({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): string | undefined {
   const { behavior, deploymentVersion, versioningOverride } = raw.workflowExecutionInfo?.versioningInfo ?? {};
   const version =
-    versioningOverride?.pinned?.version ?? (Number(behavior) === PINNED ? deploymentVersion : undefined);
+    versioningOverride?.pinned?.version ??
+    (behavior === VersioningBehavior.VERSIONING_BEHAVIOR_PINNED ? deploymentVersion : undefined);
   return version?.buildId ?? undefined;
 }
-
-/** Temporal's `VersioningBehavior`, which none of our dependencies exports. */
-const PINNED = 1;
 
 const START =
   'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE';

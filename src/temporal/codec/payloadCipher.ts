@@ -2,10 +2,12 @@ import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'n
 import { fileURLToPath } from 'node:url';
 
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
-import protobuf from 'protobufjs/minimal.js';
+import protos from '@temporalio/proto';
 
 import { PAYLOAD_KEYS, type PayloadKey } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+
+const { Payload: Message } = protos.temporal.api.common.v1;
 
 const CIPHER = 'aes-256-gcm';
 const ENCRYPTED = 'binary/encrypted';
@@ -19,7 +21,7 @@ const TAG_BYTES = 16;
  * encrypted, and decoding an encrypted payload fails, so that no workflow acts on encrypted bytes.
  *
  * The format is that of Temporal's sample codecs: `encoding` is `binary/encrypted`, `encryption-key-id` names the
- * key, and the data are a nonce of 12 bytes, the encrypted payload, and a tag of 16 bytes.
+ * key, and the data are a nonce of 12 bytes, the encrypted payload as protobuf has it, and a tag of 16 bytes.
  */
 export class PayloadCipher implements PayloadCodec {
   readonly #keys: ReadonlyMap<string, KeyObject>;
@@ -64,7 +66,8 @@ export class PayloadCipher implements PayloadCodec {
         decipher.update(data.subarray(NONCE_BYTES, -TAG_BYTES)),
         decipher.final(),
       ]);
-      return payloadFromBytes(bytes);
+      const { metadata, data: decrypted } = Message.decode(bytes);
+      return { metadata, data: decrypted };
     } catch (error) {
       const what = `a payload could not be decrypted with the key "${id}"`;
       const hint = `give "${id}" the key that the payload was encrypted with: a key's id must never get another key`;
@@ -79,7 +82,7 @@ export const NO_KEYS = new PayloadCipher([]);
 function encrypt(payload: Payload, { id, key }: PayloadKey): Payload {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
-  const encrypted = [cipher.update(payloadToBytes(payload)), cipher.final()];
+  const encrypted = [cipher.update(Message.encode(payload).finish()), cipher.final()];
   return {
     metadata: { encoding: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(id) },
     data: Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]),
@@ -118,52 +121,6 @@ export function keyIdOf({ metadata }: Payload): string {
     .toString()
     .replace(/[^\w.-]/gu, '?')
     .slice(0, 64);
-}
-
-/** Field 1, length-delimited: an entry of `map<string, bytes> metadata`. Field 2: `bytes data`. */
-const METADATA = 1;
-const DATA = 2;
-const tagOf = (field: number): number => (field << 3) | 2;
-
-/** A payload as the bytes of `temporal.api.common.v1.Payload`, which is what Temporal's sample codecs encrypt. */
-export function payloadToBytes({ metadata, data }: Payload): Uint8Array {
-  const writer = protobuf.Writer.create();
-  for (const [name, value] of Object.entries(metadata ?? {})) {
-    writer.uint32(tagOf(METADATA)).fork();
-    writer.uint32(tagOf(1)).string(name).uint32(tagOf(2)).bytes(value).ldelim();
-  }
-  if (data != null) writer.uint32(tagOf(DATA)).bytes(data);
-  return writer.finish();
-}
-
-/** @throws RangeError or Error if the bytes are no payload. */
-export function payloadFromBytes(bytes: Uint8Array): Payload {
-  const reader = protobuf.Reader.create(bytes);
-  const metadata: Record<string, Uint8Array> = {};
-  let data: Uint8Array = new Uint8Array();
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag === tagOf(METADATA)) {
-      const [name, value] = readEntry(reader);
-      metadata[name] = value;
-    } else if (tag === tagOf(DATA)) data = reader.bytes();
-    else reader.skipType(tag & 7);
-  }
-  return { metadata, data };
-}
-
-function readEntry(reader: protobuf.Reader): [name: string, value: Uint8Array] {
-  const length = reader.uint32();
-  const end = reader.pos + length;
-  let name = '';
-  let value: Uint8Array = new Uint8Array();
-  while (reader.pos < end) {
-    const tag = reader.uint32();
-    if (tag === tagOf(1)) name = reader.string();
-    else if (tag === tagOf(2)) value = reader.bytes();
-    else reader.skipType(tag & 7);
-  }
-  return [name, value];
 }
 
 const FAILURE_CONVERTER = fileURLToPath(new URL('./failureConverter.cjs', import.meta.url));

@@ -1,4 +1,5 @@
 import { pick } from '@slipway/contract/pick';
+import protos from '@temporalio/proto';
 
 import type {
   ActivityFact,
@@ -27,6 +28,8 @@ import {
   activityEndOf,
 } from './payloads.ts';
 import { readMessages } from './readMessages.ts';
+
+const { ParentClosePolicy, WorkflowTaskFailedCause: Cause } = protos.temporal.api.enums.v1;
 
 const PROMOTION = 'promotion:';
 
@@ -207,7 +210,10 @@ export function hasOpenChild({ events: all }: History): boolean {
   );
   return events.some(({ eventId, startChildWorkflowExecutionInitiatedEventAttributes: begun }) => {
     if (begun == null || ended.has(String(eventId))) return false;
-    return Number(begun.parentClosePolicy) !== PARENT_CLOSE_POLICY_ABANDON || !started.has(String(eventId));
+    return (
+      begun.parentClosePolicy !== ParentClosePolicy.PARENT_CLOSE_POLICY_ABANDON ||
+      !started.has(String(eventId))
+    );
   });
 }
 
@@ -220,9 +226,6 @@ function hasOpenTimer({ events }: History): boolean {
   }
   return open.size > 0;
 }
-
-/** `temporal.api.enums.v1.ParentClosePolicy` */
-const PARENT_CLOSE_POLICY_ABANDON = 2;
 
 function readActivities(history: History): ActivityFact[] {
   const events = history.events ?? [];
@@ -330,7 +333,7 @@ export function readFailedTasks(events: readonly HistoryEvent[]): readonly Faile
   const lastCompleted = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
   return events.flatMap((event, index) => {
     const failed = event.workflowTaskFailedEventAttributes;
-    if (failed == null || TAKEN_BACK.has(Number(failed.cause))) return [];
+    if (failed == null || TAKEN_BACK.has(failed.cause)) return [];
     const message = failed.failure?.message ?? `cause ${String(failed.cause)}`;
     const isLast = index > lastCompleted;
     const isRepeated = message.includes(QUERY_TOO_EARLY) || (!isLast && message.includes(EVICTED_DURING_TRY));
@@ -344,8 +347,12 @@ export function readFailedTasks(events: readonly HistoryEvent[]): readonly Faile
  */
 const EVICTED_DURING_TRY = 'Attempted to check for LA marker handling in invalid state';
 
-/**
- * The values of `temporal.api.enums.v1.WorkflowTaskFailedCause` that are no failure of the workflow's code: an event
- * arrived while the workflow was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
- */
-const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);
+/** No failures of the workflow's code: an event arrived while it was about to end, or the server took the task back. */
+const TAKEN_BACK: ReadonlySet<unknown> = new Set([
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE,
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_RESET_STICKY_TASK_QUEUE,
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_FAILOVER_CLOSE_COMMAND,
+  Cause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW,
+]);

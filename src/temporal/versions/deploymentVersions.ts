@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import { status } from '@grpc/grpc-js';
+import { isGrpcServiceError } from '@temporalio/client';
 import type { WorkerDeploymentVersion } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
@@ -93,18 +95,16 @@ export async function routeTo(
   try {
     await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, call);
   } catch (error) {
-    const { code, details } = error as { readonly code?: unknown; readonly details?: unknown };
-    if (code !== FAILED_PRECONDITION || typeof details !== 'string') throw temporalError(error, settings);
+    const isRefused = isGrpcServiceError(error) && error.code === status.FAILED_PRECONDITION;
+    if (!isRefused) throw temporalError(error, settings);
     const what = percentage === undefined ? `make ${buildId} current` : `ramp ${buildId}`;
-    throw new SlipwayError('SLIPWAY_ROLLOUT_REFUSED', `Temporal did not ${what}: ${details}`, {
+    throw new SlipwayError('SLIPWAY_ROLLOUT_REFUSED', `Temporal did not ${what}: ${error.details}`, {
       place: `worker deployment "${taskQueue}"`,
       hint: 'look again: slipway worker rollout',
       cause: error,
     });
   }
 }
-
-const FAILED_PRECONDITION = 9;
 
 interface Timestamp {
   readonly seconds?: unknown;

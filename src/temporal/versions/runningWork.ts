@@ -1,3 +1,5 @@
+import protos from '@temporalio/proto';
+
 import { WORKFLOW_TYPES, type WorkflowName } from '../../messages/workflowTypes.ts';
 import { callTemporal, describeWorkflow, type TemporalConnection } from '../client/connection.ts';
 import { eachRunning } from '../client/listRunning.ts';
@@ -13,6 +15,9 @@ export interface PinnedWork {
   /** Whether a person pinned it: its type moves to the current version by itself. */
   readonly byHand: boolean;
 }
+
+const { PINNED_OVERRIDE_BEHAVIOR_PINNED: PINNED_OVERRIDE } =
+  protos.temporal.api.workflow.v1.VersioningOverride.PinnedOverrideBehavior;
 
 const PINNED: readonly WorkflowName[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
@@ -68,7 +73,7 @@ export async function moveTo(
   version: { readonly deploymentName: string; readonly buildId: string },
 ): Promise<void> {
   const { connection, client, settings } = temporal;
-  const versioningOverride = byHand ? undefined : { pinned: { ...AS_PINNED, version } };
+  const versioningOverride = byHand ? undefined : { pinned: { behavior: PINNED_OVERRIDE, version } };
   await callTemporal(temporal, () =>
     connection.workflowService.updateWorkflowExecutionOptions({
       namespace: settings.namespace,
@@ -80,16 +85,10 @@ export async function moveTo(
   );
 }
 
-/** Temporal's `PinnedOverrideBehavior`, which none of our dependencies exports. */
-const AS_PINNED: object = { behavior: 1 };
-
 interface ReplayFailure {
   readonly workflowId: string;
   readonly reason: string;
 }
-
-/** `temporal.api.enums.v1.EventType` */
-const WORKFLOW_TASK_COMPLETED = 7;
 
 /**
  * Replays running workflows with the workflow code of a bundle, one after the other. A workflow that has ended
@@ -114,11 +113,9 @@ export async function replayFailures(
 /** Fetched one by one, so that thousands need no more memory than one. */
 async function* histories(temporal: TemporalConnection, executions: readonly Execution[]) {
   for (const { workflowId, runId } of executions) {
-    const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
+    const history = await fetchHistory(temporal, workflowId, runId);
     // The SDK would wait for ever for a history without a completed workflow task.
-    const hasDecided = history?.events?.some(
-      ({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED,
-    );
+    const hasDecided = history?.events?.some((event) => event.workflowTaskCompletedEventAttributes != null);
     if (history !== undefined && hasDecided === true) yield { workflowId, history };
   }
 }

@@ -1,15 +1,9 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import protos from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 
-import {
-  NO_KEYS,
-  PayloadCipher,
-  payloadFromBytes,
-  payloadToBytes,
-} from '../../../src/temporal/codec/payloadCipher.ts';
+import { NO_KEYS, PayloadCipher } from '../../../src/temporal/codec/payloadCipher.ts';
 
 const keyOf = (id: string) => ({ id, key: createSecretKey(randomBytes(32)) });
 const payloadOf = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
@@ -74,20 +68,5 @@ describe('payloads', () => {
         code: 'SLIPWAY_PAYLOAD_UNREADABLE',
       });
     }
-  });
-});
-
-describe('the bytes of a payload', () => {
-  const { Payload: Message } = protos.temporal.api.common.v1;
-  const payload = {
-    metadata: { encoding: Buffer.from('json/plain'), x: Buffer.from('y') },
-    data: Buffer.from('"ü"'),
-  };
-
-  it('are those of Temporal’s protobuf message, both ways', () => {
-    expect(Buffer.from(payloadToBytes(payload))).toEqual(Buffer.from(Message.encode(payload).finish()));
-    const read = payloadFromBytes(Message.encode(payload).finish());
-    expect(textOf(read)).toBe(textOf(payload));
-    expect(Buffer.from(read.metadata!['encoding']!).toString()).toBe('json/plain');
   });
 });

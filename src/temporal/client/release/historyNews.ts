@@ -1,3 +1,4 @@
+import protos from '@temporalio/proto';
 import pLimit from 'p-limit';
 
 import type { TemporalConnection } from '../connection.ts';
@@ -6,8 +7,9 @@ import { pause } from '../pause.ts';
 /** The first call of each reader returns the whole history. Many of them at once would delay everything else. */
 const wholeHistories = pLimit(2);
 
-/** Only the workflow's last event. None of our dependencies exports Temporal's `HistoryEventFilterType`. */
-const CLOSE_EVENT: object = { historyEventFilterType: 2 };
+const { HistoryEventFilterType } = protos.temporal.api.enums.v1;
+/** Only the workflow's last event. */
+const CLOSE_EVENT = { historyEventFilterType: HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT };
 
 /** Temporal answers a read that waits this long before the call's deadline, in milliseconds. */
 const ANSWERS_EARLY_MS = 1_000;
@@ -44,7 +46,7 @@ export class HistoryNews {
 
   /** Waits for events, or until then. @returns the position after them; `null` after the workflow's last; else `undefined`. */
   async #read(
-    what: { readonly nextPageToken?: Uint8Array | null },
+    what: Partial<typeof CLOSE_EVENT> & { readonly nextPageToken?: Uint8Array | null },
     until: number,
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array | null | undefined> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import protos from '@temporalio/proto';
 import pLimit from 'p-limit';
 
 import type { FailureDetail } from '../../../domain/failure.ts';
@@ -70,8 +71,7 @@ interface AbandonedStep {
 const WORKFLOWS_MAX = 1_000;
 /** How many calls to make at once. It leaves most of Temporal Cloud's rate limit to the workers. */
 const AT_ONCE = 10;
-/** Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
-const STARTED = 2;
+const { PENDING_ACTIVITY_STATE_STARTED: STARTED } = protos.temporal.api.enums.v1.PendingActivityState;
 /** At once, because the calls have already waited for the dead worker. */
 const RETRY_DELAY_MS = 1;
 
@@ -139,7 +139,7 @@ async function abandonedIn(
     const { raw } = await client.workflow.getHandle(workflowId).describe();
     return (raw.pendingActivities ?? []).flatMap(
       ({ activityId, activityType, state, lastWorkerIdentity, attempt }) => {
-        if (Number(state) !== STARTED || activityId == null || lastWorkerIdentity == null) return [];
+        if (state !== STARTED || activityId == null || lastWorkerIdentity == null) return [];
         if (!killed.some((instance) => isInstance(lastWorkerIdentity, instance))) return [];
         const step = {
           workflowId,
