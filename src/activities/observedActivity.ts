@@ -36,7 +36,7 @@ export function observedActivity(context: Context): ActivityInterceptors {
             name: info.activityType,
             ...within,
             attributes: {
-              ...named('slipway', attributes),
+              ...named(attributes),
               'temporal.workflow_id': workflowId,
               'temporal.run_id': info.workflowExecution?.runId,
               'temporal.local': info.isLocal,
@@ -48,7 +48,7 @@ export function observedActivity(context: Context): ActivityInterceptors {
             try {
               const result: unknown = await next(input);
               const found = foundBy(result);
-              span.set(named('slipway', found));
+              span.set(named(found));
               log.info(`${info.activityType} is done`, { ...found, step, tookMs: tookMs() });
               recordedSpan(info.activityType, given, within);
               return result;
@@ -119,9 +119,9 @@ function textOf(value: unknown, name: string): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-function named(prefix: string, attributes: object): SpanAttributes {
+function named(attributes: object): SpanAttributes {
   return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [`${prefix}.${name}`, value as SpanAttributes[string]]),
+    Object.entries(attributes).map(([name, value]) => [`slipway.${name}`, value as SpanAttributes[string]]),
   );
 }
 
