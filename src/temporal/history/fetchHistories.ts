@@ -114,7 +114,7 @@ export async function fetchAudited(
     const asker = kind === 'release' ? promotionOf(request as ReleaseRequest) : undefined;
     if (asker === undefined) continue;
     const { workflowId, runId } = asker;
-    const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId, runId));
+    const history = await fetchHistory(temporal, workflowId, runId);
     if (history !== undefined) promotions.push({ workflowId, history });
   }
   const resets = await callTemporal(temporal, () => fetchResets(temporal, targetId, histories));
@@ -122,19 +122,17 @@ export async function fetchAudited(
 }
 
 /** One history, decrypted; `undefined` if Temporal has none (any longer). @param runId - default: the newest run. */
-export async function fetchHistory(
-  { client, settings }: TemporalConnection,
+export function fetchHistory(
+  temporal: TemporalConnection,
   workflowId: string,
   runId?: string,
 ): Promise<AuditedHistory['history'] | undefined> {
-  try {
+  const { client, settings } = temporal;
+  return callOrNone(temporal, isGone, async () => {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     if (settings.codec !== undefined) await decodeEvents(settings.codec, history.events ?? []);
     return history;
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
+  });
 }
 
 /** The input of a workflow's newest run, its id, and when it started (ISO 8601); `undefined` if Temporal has none. */

@@ -16,7 +16,6 @@ import { releaseDifference } from '../../../inspection/release/releaseDifference
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
-import { temporalError } from '../../../temporal/client/temporalError.ts';
 import {
   ACTIONS_OF_TARGET,
   type BilledActions,
@@ -151,9 +150,7 @@ async function printCost(
   { releaseId, kind }: Pick<PastRelease, 'releaseId' | 'kind'>,
 ): Promise<void> {
   const workflowId = `${target.workflowId}/${releaseId}`;
-  const history = await fetchHistory(temporal, workflowId).catch((error: unknown) => {
-    throw temporalError(error, temporal.settings);
-  });
+  const history = await fetchHistory(temporal, workflowId);
   const cost: EventOf<'cost'> = {
     event: 'cost',
     target: target.name,

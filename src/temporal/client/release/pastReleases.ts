@@ -13,7 +13,7 @@ import { NO_KEYS } from '../../codec/payloadCipher.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readKeptTarget } from '../../history/keptTarget.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
-import { callOrNone, callTemporal, type TemporalConnection } from '../connection.ts';
+import { callOrNone, type TemporalConnection } from '../connection.ts';
 import {
   isUnanswered,
   type ListedTarget,
@@ -67,7 +67,7 @@ export async function findWork(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<WorkFact | undefined> {
-  const history = await callTemporal(temporal, () => fetchHistory(temporal, workflowId));
+  const history = await fetchHistory(temporal, workflowId);
   if (history === undefined) return undefined;
   const targetId = workflowId.slice(0, workflowId.lastIndexOf('/'));
   return readTargetFacts(targetId, [{ workflowId, history }]).works[0];
