@@ -15,6 +15,10 @@ import { createAgent, type OnCall } from '../clients/service.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
+/** For each receiver's origin. */
+const RECEIVER_CONNECTIONS = 16;
+const METRIC_CONNECTIONS = 64;
+
 /** The parts of an artifact store that releases use. */
 export type ReleaseStore = Pick<
   ArtifactStore,
@@ -37,10 +41,10 @@ export interface Outside {
 export class Connections implements Outside {
   readonly #controlPlanes = new Map<string, ControlPlaneClient>();
   readonly #agents = new Map<string, RunApiClient>();
-  #feedback: FeedbackClient | undefined;
-  #receivers: Agent | undefined;
-  #evaluators: Agent | undefined;
-  #metrics: Agent | undefined;
+  readonly #feedback = createFeedbackClient();
+  readonly #receivers = createAgent(RECEIVER_CONNECTIONS);
+  readonly #evaluators = createAgent();
+  readonly #metrics = createAgent(METRIC_CONNECTIONS);
   readonly #onCall: OnCall | undefined;
 
   /** @param onCall - observes the calls to control planes and agents. */
@@ -85,7 +89,7 @@ export class Connections implements Outside {
   }
 
   feedback(): FeedbackClient {
-    return (this.#feedback ??= createFeedbackClient());
+    return this.#feedback;
   }
 
   openStore(url: string): ArtifactStore {
@@ -94,32 +98,25 @@ export class Connections implements Outside {
 
   /** The connection pool for receivers of notices. It is small, because they are called rarely. */
   receivers(): Agent {
-    return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
+    return this.#receivers;
   }
 
   evaluators(): Agent {
-    return (this.#evaluators ??= createAgent());
+    return this.#evaluators;
   }
 
   /** The connection pool for the services that guards measure with. */
   metrics(): Agent {
-    return (this.#metrics ??= createAgent(METRIC_CONNECTIONS));
+    return this.#metrics;
   }
 
   /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
-    const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
-    await Promise.all(clients.map((client) => client.close()));
-    await this.#feedback?.close();
-    await this.#receivers?.close();
-    await this.#evaluators?.close();
-    await this.#metrics?.close();
+    const clients = [...this.#controlPlanes.values(), ...this.#agents.values(), this.#feedback];
+    const pools = [this.#receivers, this.#evaluators, this.#metrics];
+    await Promise.all([...clients, ...pools].map((each) => each.close()));
   }
 }
-
-/** For each receiver's origin. */
-const RECEIVER_CONNECTIONS = 16;
-const METRIC_CONNECTIONS = 64;
 
 function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
   const known = clients.get(key);
