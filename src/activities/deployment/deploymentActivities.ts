@@ -32,10 +32,8 @@ export function deploymentActivities(outside: Outside) {
   return {
     async findDeployment({ target }) {
       const client = outside.controlPlane(target);
-      if (target.deploymentId !== undefined) {
-        const deployment = await client.getDeployment(target.deploymentId, callOptions());
-        return { deployment: deploymentSnapshot(deployment) };
-      }
+      if (target.deploymentId !== undefined)
+        return snapshotOf(client.getDeployment(target.deploymentId, callOptions()));
       try {
         const found = await client.deploymentNamed(target.deployment, callOptions());
         return { deployment: found === undefined ? null : deploymentSnapshot(found) };
@@ -49,23 +47,19 @@ export function deploymentActivities(outside: Outside) {
     // answers, checks and restores have only one kind of revision to handle.
     async createDeployment({ target, artifact, graphConfigPath }) {
       await requireArtifact(outside, artifact);
-      const client = outside.controlPlane(target);
-      const deployment = await client.createDeployment(
-        {
-          name: target.deployment,
-          source: target.source,
-          source_config: target.sourceConfig,
-          source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
-          secrets: resolveSecrets(target) ?? [],
-        },
-        { ...callOptions(), idempotencyKey: releaseKey() },
-      );
-      return { deployment: deploymentSnapshot(deployment) };
+      const body = {
+        name: target.deployment,
+        source: target.source,
+        source_config: target.sourceConfig,
+        source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
+        secrets: resolveSecrets(target) ?? [],
+      };
+      const options = { ...callOptions(), idempotencyKey: releaseKey() };
+      return snapshotOf(outside.controlPlane(target).createDeployment(body, options));
     },
 
     async readDeployment({ target, deploymentId }) {
-      const deployment = await outside.controlPlane(target).getDeployment(deploymentId, callOptions());
-      return { deployment: deploymentSnapshot(deployment) };
+      return snapshotOf(outside.controlPlane(target).getDeployment(deploymentId, callOptions()));
     },
 
     async readRevision({ target, deploymentId, revisionId, isNew }) {
@@ -104,15 +98,12 @@ export function deploymentActivities(outside: Outside) {
     async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
       const secrets = resolveSecrets(target);
       const body = { ...patchedFields({ target, artifact, objectPath, graphConfigPath }), secrets };
-      const client = outside.controlPlane(target);
-      const deployment = await client.patchDeployment(deploymentId, body, callOptions());
-      return { deployment: deploymentSnapshot(deployment) };
+      return snapshotOf(outside.controlPlane(target).patchDeployment(deploymentId, body, callOptions()));
     },
 
     async redeployRevision({ target, deploymentId, revisionId }) {
       const client = outside.controlPlane(target);
-      const deployment = await client.redeployRevision(deploymentId, revisionId, callOptions());
-      return { deployment: deploymentSnapshot(deployment) };
+      return snapshotOf(client.redeployRevision(deploymentId, revisionId, callOptions()));
     },
 
     async deleteDeployment({ target, deploymentId }) {
@@ -177,6 +168,10 @@ const REASON_MAX_BYTES = 4_000;
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
+
+async function snapshotOf(answer: Promise<Deployment>): Promise<{ readonly deployment: DeploymentSnapshot }> {
+  return { deployment: deploymentSnapshot(await answer) };
+}
 
 /** The fields of a deployment that the pipeline uses (contract 000); others, such as secrets, are dropped. */
 function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {

@@ -85,7 +85,7 @@ export class RevisionWatcher {
    * @returns a function to end it; `isDone`: no other activity will continue to watch it.
    */
   watch(revision: WatchedRevision, onStatus: OnStatus): (isDone: boolean) => void {
-    const key = `${revision.deploymentId} ${revision.revisionId}`;
+    const key = keyOf(revision);
     let watched = this.#watched.get(key);
     if (watched === undefined) {
       watched = { ...revision, listeners: new Set(), due: performance.now(), leftAt: 0, isAskedFor: false };
@@ -165,7 +165,7 @@ export class RevisionWatcher {
       }
     }
     watched.isAskedFor = false;
-    if (this.#watched.get(`${deploymentId} ${revisionId}`) !== watched) return;
+    if (this.#watched.get(keyOf(watched)) !== watched) return;
     this.#enqueue(watched);
     if (watched.status !== undefined) for (const onStatus of listeners) onStatus(watched.status);
   }
@@ -227,7 +227,7 @@ export class RevisionWatcher {
   }
 
   #forget(watched: Watched): void {
-    this.#watched.delete(`${watched.deploymentId} ${watched.revisionId}`);
+    this.#watched.delete(keyOf(watched));
     this.#dequeue(watched);
     this.#wake();
   }
@@ -256,4 +256,8 @@ export class RevisionWatcher {
       };
     });
   }
+}
+
+function keyOf({ deploymentId, revisionId }: WatchedRevision): string {
+  return `${deploymentId} ${revisionId}`;
 }
