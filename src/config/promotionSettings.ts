@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import { configDifferences } from '../domain/release/fieldDifferences.ts';
@@ -35,13 +37,15 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   const [, promotion] = chooseEntry(config, 'promotions', choosePromotion(config, name));
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
-  const { checks, checksBudget, steps, soakMs, pauseMs, graphConfigPath, onError, guard, notify } = target;
   return {
     name,
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: { checks, checksBudget, steps, soakMs, pauseMs, graphConfigPath, onError, guard, notify },
+    release: {
+      ...pick(target, 'checks', 'checksBudget', 'steps', 'soakMs', 'pauseMs'),
+      ...pick(target, 'graphConfigPath', 'onError', 'guard', 'notify'),
+    },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,

@@ -1,3 +1,5 @@
+import { pick } from '@slipway/contract/pick';
+
 import type { GuardMetric, GuardPolicy, MetricSource } from '../domain/guard/guardPolicy.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
@@ -34,39 +36,25 @@ export interface ReleaseSettings extends Pick<
 export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const [, target] = chooseEntry(config, 'targets', name);
   const receivers = notifySettings(config.notify, name);
-  const { source, controlPlane, agentUrl, vocabulary, controlPlaneId, tenantId, apiKey, agentApiKey } =
-    target;
-  const { deployment, deploymentId, agentOrigins, secrets } = target;
+  const { source, controlPlane, agentUrl, vocabulary } = target;
   const buildable = source === 'internal_source' || source === 'repo_host';
   return {
     target: {
       name,
-      apiKey,
-      source,
-      controlPlaneId,
-      tenantId,
-      agentApiKey,
-      deployment,
-      preview: isPreview(config, deployment) ? true : undefined,
-      deploymentId,
-      agentOrigins,
-      secrets,
+      ...pick(target, 'apiKey', 'source', 'controlPlaneId', 'tenantId', 'agentApiKey'),
+      ...pick(target, 'deployment', 'deploymentId', 'agentOrigins', 'secrets'),
+      preview: isPreview(config, target.deployment) ? true : undefined,
       controlPlane: normalizeServiceUrl(controlPlane),
       agentUrl: agentUrl && normalizeServiceUrl(agentUrl),
       sourceConfig: sourceConfig(config, target, buildable),
       // Absent if it is the default: requests stay as older versions wrote them.
       vocabulary: vocabulary === 'contract' ? undefined : vocabulary,
     },
-    checks: config.checks,
-    checksBudget: config.checksBudget,
-    steps: config.steps,
+    ...pick(config, 'checks', 'checksBudget', 'steps'),
+    ...pick(target, 'queue', 'onError', 'approval', 'freezes'),
     soakMs: target.soak,
     pauseMs: target.pauseFor,
-    queue: target.queue,
     graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
-    onError: target.onError,
-    approval: target.approval,
-    freezes: target.freezes,
     guard: guardSettings(config, name, target),
     notify: receivers.length === 0 ? undefined : receivers,
   };
