@@ -22,7 +22,7 @@ export function keySignIn(
   key: string,
   clientAddress: ReturnType<typeof createClientAddress>,
 ): (c: Context) => Promise<Viewer> {
-  const attempts = new Attempts(MOST_WRONG, WINDOW_MS);
+  const attempts = new Attempts();
   return async (c) => {
     const form = await c.req.parseBody();
     const name = text(form['name']).trim();
@@ -56,29 +56,19 @@ const MOST_CLIENTS = 10_000;
 
 /** Limits each client's wrong attempts within a time window. Processes do not share it. */
 export class Attempts {
-  readonly #most: number;
-  readonly #windowMs: number;
-  readonly #now: () => number;
   /** In the order in which the windows began. */
   readonly #failed = new Map<string, { count: number; readonly since: number }>();
 
-  /** @param most - how many attempts may fail within a window. @param now - a clock in milliseconds. */
-  constructor(most: number, windowMs: number, now: () => number = () => performance.now()) {
-    this.#most = most;
-    this.#windowMs = windowMs;
-    this.#now = now;
-  }
-
   waitMs(client: string): number {
     const failed = this.#failed.get(client);
-    if (failed === undefined || failed.count < this.#most) return 0;
-    return Math.max(failed.since + this.#windowMs - this.#now(), 0);
+    if (failed === undefined || failed.count < MOST_WRONG) return 0;
+    return Math.max(failed.since + WINDOW_MS - performance.now(), 0);
   }
 
   fail(client: string): void {
-    const now = this.#now();
+    const now = performance.now();
     const failed = this.#failed.get(client);
-    if (failed !== undefined && now < failed.since + this.#windowMs) {
+    if (failed !== undefined && now < failed.since + WINDOW_MS) {
       failed.count += 1;
       return;
     }

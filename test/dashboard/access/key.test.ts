@@ -280,35 +280,35 @@ async function isKnown(environment: Readonly<Record<string, string>>, cookie: st
   return answer.status === 200;
 }
 
-let now: number;
-let attempts: Attempts;
-beforeEach(() => {
-  now = 0;
-  attempts = new Attempts(2, 1_000, () => now);
-});
-
 describe('a client', () => {
-  it('waits after too many wrong attempts, until the window since the first has passed', () => {
+  let attempts: Attempts;
+  beforeEach(() => {
+    vi.useFakeTimers();
+    attempts = new Attempts();
+  });
+  const failTenTimes = (client: string): void => {
+    for (let time = 0; time < 10; time++) attempts.fail(client);
+  };
+
+  it('waits after ten wrong attempts, until ten minutes after the first', () => {
     attempts.fail('ada');
-    now = 400;
+    vi.advanceTimersByTime(240_000);
     expect(attempts.waitMs('ada')).toBe(0);
-    attempts.fail('ada');
-    expect(attempts.waitMs('ada')).toBe(600);
-    now = 1_000;
+    failTenTimes('ada');
+    expect(attempts.waitMs('ada')).toBe(360_000);
+    vi.advanceTimersByTime(360_000);
     expect(attempts.waitMs('ada')).toBe(0);
     attempts.fail('ada');
     expect(attempts.waitMs('ada')).toBe(0);
   });
 
   it('does not wait because of another client', () => {
-    attempts.fail('ada');
-    attempts.fail('ada');
+    failTenTimes('ada');
     expect(attempts.waitMs('ben')).toBe(0);
   });
 
   it('is forgotten after 10,000 newer ones', () => {
-    attempts.fail('ada');
-    attempts.fail('ada');
+    failTenTimes('ada');
     for (let index = 0; index < 9_999; index++) attempts.fail(`client ${index}`);
     expect(attempts.waitMs('ada')).toBeGreaterThan(0);
     attempts.fail('one more');
