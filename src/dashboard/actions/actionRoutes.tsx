@@ -2,23 +2,19 @@ import { randomUUID } from 'node:crypto';
 
 import { type Context, Hono } from 'hono';
 
-import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { HookDecision } from '../../domain/hooks/hookState.ts';
-import { actionText } from '../../domain/hooks/hookText.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { proverFor } from '../../identity/proof.ts';
-import { answerHook, viewHookEvents } from '../../temporal/client/hooks/hookClient.ts';
 import { requireReleaseRole } from '../access/access.ts';
 import type { PageEnv, Viewer } from '../access/session.ts';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PartName } from '../page/layout.tsx';
-import { momentText } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
-import { HOOK_ANSWERS, type HookAnswerKind, TARGET_ACTIONS } from './actionAddresses.ts';
+import { HOOK_ANSWERS, TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, actionResultAddress, REASON_MAX_CHARACTERS } from './actionPage.tsx';
 import type { ActionSubject, Order } from './actionSubject.ts';
+import { hookSubject } from './hookSubject.ts';
 import { FROM } from './offers.ts';
 import { promotionSubject } from './promotionSubject.ts';
 import { releaseSubject } from './releaseSubject.ts';
@@ -147,52 +143,4 @@ function refuseStale({ answers }: Order, fields: Sent['fields']): void {
 /** The sender of a message, as records show it. Marks a name that no issuer proved as claimed. */
 function senderOf({ name, proved }: Viewer, reason: string) {
   return { who: name, from: proved ? `${FROM}, signed in with OIDC` : FROM, reason };
-}
-
-interface Answered {
-  /** The workflow ids of the target whose page the person came from, and of the hook. */
-  readonly targetId: string;
-  readonly hookId: string;
-  readonly event: string;
-  readonly answer: HookAnswerKind;
-}
-
-/** An answer to an event that waits for approval; `undefined`: the hook has no such event for the target. */
-async function hookSubject(
-  { temporal, watches }: PageContext,
-  { targetId, hookId, event, answer }: Answered,
-): Promise<ActionSubject | undefined> {
-  if (!hookId.startsWith('hook:')) return undefined;
-  const target = await watches.target(targetId);
-  if (target === undefined) return undefined;
-  const row = (await viewHookEvents(temporal, { workflowId: hookId }))?.rows.find(({ id }) => id === event);
-  if (row?.decisions.some((decision) => decision.targetId === targetId) !== true) return undefined;
-  const waiting = row.decisions.filter(({ state }) => state === 'needs_approval');
-  const isApproval = answer === 'approve';
-  const button = isApproval ? 'Approve' : 'Reject';
-  return {
-    order: {
-      title: `${button} “${row.title}”`,
-      button,
-      sentences: waiting.map((decision) => waitingSentence(decision, isApproval)),
-      problem: waiting.length > 0 ? undefined : 'the event waits for no approval any more',
-    },
-    back: { address: targetAddress(targetId), name: target.name },
-    send: async (_, message) => {
-      await answerHook(temporal, { workflowId: hookId }, { event, approved: isApproval, ...message });
-      return isApproval
-        ? `“${row.title}” is approved. The outcome is shown under Hooks.`
-        : `“${row.title}” is rejected: nothing is changed.`;
-    },
-  };
-}
-
-/** One answer is for all rules and targets of the event, so each of them is named. */
-function waitingSentence(decision: HookDecision, isApproval: boolean): string {
-  const { rule, until } = decision;
-  const action = actionText(decision);
-  const deadline = until === undefined ? '' : ` Unanswered, it is rejected at ${momentText(until)}.`;
-  return isApproval
-    ? `The rule “${rule}” will ${action} now.${deadline}`
-    : `The rule “${rule}” will not ${action}.`;
 }
