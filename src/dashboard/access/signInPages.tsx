@@ -41,7 +41,7 @@ export function renderSignedOutPage(c: Context<PageEnv>, url: URL | undefined) {
   return c.render(
     <>
       <h1>You are signed out</h1>
-      {url === undefined ? null : (
+      {url && (
         <p>
           You may still be signed in at {url.host}. <a href={url.href}>Sign out there too</a>
         </p>
@@ -66,12 +66,12 @@ export function renderYouPage(c: Context<PageEnv>, canSignOut: boolean) {
         <dt>Role</dt>
         <dd>{ROLE_TEXTS[role]}</dd>
       </dl>
-      {canSignOut ? (
+      {canSignOut && (
         <form method="post" action="/sign-out">
           <CsrfField csrf={c.get('session').csrf} />
           <button>Sign out</button>
         </form>
-      ) : null}
+      )}
     </>,
     { title: 'You' },
   );

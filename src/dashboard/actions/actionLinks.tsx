@@ -123,7 +123,7 @@ function Interventions({
       {offers.map((kind) => (
         <a href={addressOf(kind)}>{`${interventionWord(kind)} …`}</a>
       ))}
-      {whyNot === undefined ? null : <span class="quiet small">You cannot approve: {whyNot}.</span>}
+      {whyNot && <span class="quiet small">You cannot approve: {whyNot}.</span>}
     </nav>
   );
 }

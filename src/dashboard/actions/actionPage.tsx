@@ -21,71 +21,21 @@ interface ActionPageProps {
   readonly refusal?: SlipwayError;
 }
 
-export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal }: ActionPageProps) {
-  const { title, sentences, problem, choose, carried, answers, button } = order;
+export function ActionPage(props: ActionPageProps) {
+  const { order, back, refusal } = props;
+  const { title, problem } = order;
   return (
     <div class="action stack">
       <h1>{title}</h1>
-      {refusal === undefined ? null : (
+      {refusal && (
         <section class="notice warn" role="alert" aria-label="Refused">
           <h2>Not done: {refusal.message}</h2>
-          {refusal.hint === undefined ? null : <p>{refusal.hint}</p>}
+          {refusal.hint && <p>{refusal.hint}</p>}
           <p class="quiet">{refusal.code}</p>
         </section>
       )}
       {problem === undefined ? (
-        <form method="post" class="stack">
-          <ul class="sentences">
-            {sentences.map((sentence) => (
-              <li>{sentence}</li>
-            ))}
-          </ul>
-          <CsrfField csrf={csrf} />
-          <input type="hidden" name="request" value={requestId} />
-          {Object.entries({ ...carried, answers }).map(([name, value]) =>
-            value === undefined ? null : <input type="hidden" name={name} value={value} />,
-          )}
-          {choose === undefined ? null : (
-            <fieldset>
-              <legend>{choose.legend}</legend>
-              {choose.choices.map(({ value, label, detail }, index) => (
-                <label class="choice">
-                  <input
-                    type="radio"
-                    name={choose.field}
-                    value={value}
-                    required
-                    checked={
-                      filled[choose.field] === undefined ? index === 0 : filled[choose.field] === value
-                    }
-                  />
-                  <span>
-                    <strong>{label}</strong>
-                    {detail === undefined ? null : <span class="detail">{detail}</span>}
-                  </span>
-                </label>
-              ))}
-            </fieldset>
-          )}
-          <label class="reason">
-            Reason
-            <textarea
-              name="reason"
-              required
-              maxlength={REASON_MAX_CHARACTERS}
-              rows={3}
-              aria-describedby="reason-note"
-            >
-              {filled['reason'] ?? ''}
-            </textarea>
-          </label>
-          <p id="reason-note" class="quiet small">
-            The history shows it with your name. No secrets.
-          </p>
-          <p class="buttons">
-            <button type="submit">{button}</button> <a href={back.address}>Cancel</a>
-          </p>
-        </form>
+        <ActionForm {...props} />
       ) : (
         <>
           <section class="notice" aria-label="Not possible now">
@@ -97,6 +47,65 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
         </>
       )}
     </div>
+  );
+}
+
+function ActionForm({ order, csrf, requestId, back, filled = {} }: ActionPageProps) {
+  const { sentences, choose, carried, answers, button } = order;
+  return (
+    <form method="post" class="stack">
+      <ul class="sentences">
+        {sentences.map((sentence) => (
+          <li>{sentence}</li>
+        ))}
+      </ul>
+      <CsrfField csrf={csrf} />
+      <input type="hidden" name="request" value={requestId} />
+      {Object.entries({ ...carried, answers }).map(
+        ([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />,
+      )}
+      {choose && <Choices {...choose} chosen={filled[choose.field] ?? choose.choices[0]?.value} />}
+      <label class="reason">
+        Reason
+        <textarea
+          name="reason"
+          required
+          maxlength={REASON_MAX_CHARACTERS}
+          rows={3}
+          aria-describedby="reason-note"
+        >
+          {filled['reason'] ?? ''}
+        </textarea>
+      </label>
+      <p id="reason-note" class="quiet small">
+        The history shows it with your name. No secrets.
+      </p>
+      <p class="buttons">
+        <button type="submit">{button}</button> <a href={back.address}>Cancel</a>
+      </p>
+    </form>
+  );
+}
+
+function Choices({
+  field,
+  legend,
+  choices,
+  chosen,
+}: NonNullable<Order['choose']> & { readonly chosen: string | undefined }) {
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      {choices.map(({ value, label, detail }) => (
+        <label class="choice">
+          <input type="radio" name={field} value={value} required checked={value === chosen} />
+          <span>
+            <strong>{label}</strong>
+            {detail && <span class="detail">{detail}</span>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -184,13 +184,13 @@ function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' | 'relea
           <HistoryRow {...release} />
         ))}
       </ScrollTable>
-      {pages === 1 ? null : (
+      {pages > 1 && (
         <nav aria-label="Pages of the history" class="pages">
-          {page > 1 ? <a href={historyAddress({ ...filter, page: page - 1 })}>Newer</a> : null}
+          {page > 1 && <a href={historyAddress({ ...filter, page: page - 1 })}>Newer</a>}
           <span>
             Page {page} of {pages}
           </span>
-          {page < pages ? <a href={historyAddress({ ...filter, page: page + 1 })}>Older</a> : null}
+          {page < pages && <a href={historyAddress({ ...filter, page: page + 1 })}>Older</a>}
         </nav>
       )}
     </>
@@ -203,7 +203,7 @@ function HistoryRow(release: NamedRelease) {
   const at = endedAt ?? startedAt;
   return (
     <tr>
-      <td>{at === null ? null : <Moment at={at} />}</td>
+      <td>{at && <Moment at={at} />}</td>
       <td>
         <a href={targetAddress(targetId)}>{target}</a>
       </td>
@@ -213,8 +213,8 @@ function HistoryRow(release: NamedRelease) {
       <td>
         <OutcomeChip outcome={outcome} kind={kind} />
       </td>
-      <td>{commit === null ? null : <Commit commit={commit} />}</td>
-      <td>{artifact === null ? null : <ArtifactName artifact={artifact} />}</td>
+      <td>{commit && <Commit commit={commit} />}</td>
+      <td>{artifact && <ArtifactName artifact={artifact} />}</td>
       <td>{nameAndMark(requestedBy)}</td>
       <td class="why">{[requestedBy.reason, reason].filter(Boolean).join(': ')}</td>
     </tr>

@@ -106,7 +106,10 @@ function Days({ days }: { readonly days: readonly Day[] }) {
   const bars = together(days);
   const most = Math.max(...bars.map(({ released, failed }) => Math.max(released, failed)));
   const step = WIDTH / bars.length;
-  const height = (count: number): number => (count / most) * (HEIGHT - 4);
+  const bar = (kind: string, count: number, x: number, width: number) => {
+    const height = (count / most) * (HEIGHT - 4);
+    return <rect class={kind} x={x} y={HEIGHT - height} width={width} height={height} />;
+  };
   return (
     <figure class="days">
       <svg
@@ -117,20 +120,8 @@ function Days({ days }: { readonly days: readonly Day[] }) {
       >
         {bars.map(({ released, failed }, index) => (
           <g>
-            <rect
-              class="released"
-              x={index * step + step * 0.1}
-              y={HEIGHT - height(released)}
-              width={step * 0.5}
-              height={height(released)}
-            />
-            <rect
-              class="failed"
-              x={index * step + step * 0.6}
-              y={HEIGHT - height(failed)}
-              width={step * 0.3}
-              height={height(failed)}
-            />
+            {bar('released', released, (index + 0.1) * step, step * 0.5)}
+            {bar('failed', failed, (index + 0.6) * step, step * 0.3)}
           </g>
         ))}
       </svg>

@@ -19,7 +19,7 @@ export function Hooks({ snapshot: { workflowId, hooks }, ofFile }: HooksProps) {
   const shown = hooksOnPage(workflowId, hooks, ofFile);
   return (
     <div id="hooks" class="stack">
-      {shown.length === 0 ? null : (
+      {shown.length > 0 && (
         <section>
           <h2>Hooks</h2>
           {shown.map((hook) => (
@@ -41,9 +41,9 @@ function Hook({ hook: { name, rows, past, rules } }: { readonly hook: HookOnPage
           <Rule rule={rule} />
         ))}
       </ul>
-      {rows === null ? <p class="condition">The hook does not answer.</p> : null}
-      {rows?.length === 0 ? <p class="quiet">No event has matched yet.</p> : null}
-      {rows === null || rows.length === 0 ? null : (
+      {rows === null && <p class="condition">The hook does not answer.</p>}
+      {rows?.length === 0 && <p class="quiet">No event has matched yet.</p>}
+      {rows !== null && rows.length > 0 && (
         <ScrollTable label={`Events of ${name}`} headings={['Event', 'Outcome', 'Rule', 'Arrived', 'Why']}>
           {rows
             .slice(-EVENTS_SHOWN)
@@ -51,7 +51,7 @@ function Hook({ hook: { name, rows, past, rules } }: { readonly hook: HookOnPage
             .flatMap((row) => row.decisions.map((decision) => <Event row={row} decision={decision} />))}
         </ScrollTable>
       )}
-      {earlier.length === 0 ? null : (
+      {earlier.length > 0 && (
         <p class="quiet small">{`Earlier events, on all targets: ${earlier.join(', ')}.`}</p>
       )}
     </section>
@@ -63,8 +63,7 @@ function Rule({ rule: { name, does, accepts, onlyIf, count } }: { readonly rule:
     <li>
       <strong>{name}</strong>
       {`: ${does}${accepts === undefined ? '' : ` on ${accepts}`}`}
-      {onlyIf.length === 0 ? '' : `, only if ${onlyIf.join('; ')}`}.
-      {count === undefined ? null : <Count count={count} />}
+      {onlyIf.length === 0 ? '' : `, only if ${onlyIf.join('; ')}`}.{count && <Count count={count} />}
     </li>
   );
 }
@@ -72,13 +71,13 @@ function Rule({ rule: { name, does, accepts, onlyIf, count } }: { readonly rule:
 function Count({ count: { counted, countedAt, actedAt } }: { readonly count: HookCount }) {
   return (
     <span class="quiet">
-      {actedAt === undefined ? null : (
+      {actedAt !== undefined && (
         <>
           {' Acted last '}
           <Moment at={new Date(actedAt).toISOString()} />.
         </>
       )}
-      {countedAt === undefined ? null : (
+      {countedAt !== undefined && (
         <>
           {` Has counted ${counted} ${counted === 1 ? 'event' : 'events'}, the last `}
           <Moment at={new Date(countedAt).toISOString()} />.
@@ -129,12 +128,12 @@ export function EventApprovals({
           <section class="notice warn">
             <h3>{`Waits for approval: ${actionText(decision)}`}</h3>
             <p>{`After “${title}” (hook ${hook.name}, rule ${decision.rule}): ${note}.`}</p>
-            {until === undefined ? null : (
+            {until && (
               <p class="facts">
                 <Until at={until} />
               </p>
             )}
-            {!mayRelease(viewer) ? null : (
+            {mayRelease(viewer) && (
               <nav class="actions" aria-label={`Answer to ${title}, ${decision.rule}`}>
                 <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'approve')}>Approve …</a>
                 <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'reject')}>Reject …</a>

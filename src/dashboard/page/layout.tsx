@@ -67,13 +67,13 @@ function Layout({ title, files, viewer, part, live, isWhole = true, charts = fal
         <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={files.address('page.css')} />
         <script type="module" src={files.address('page.js')}></script>
-        {charts ? (
+        {charts && (
           <>
             <link rel="stylesheet" href={files.address('charts.css')} />
             <script type="module" src={files.address('charts.js')}></script>
           </>
-        ) : null}
-        {isWhole ? null : (
+        )}
+        {!isWhole && (
           <noscript>
             <meta http-equiv="refresh" content="2" />
           </noscript>
@@ -87,7 +87,7 @@ function Layout({ title, files, viewer, part, live, isWhole = true, charts = fal
           <a class="brand" href="/">
             Slipway
           </a>
-          {viewer === undefined ? null : (
+          {viewer && (
             <>
               <nav aria-label="Main">
                 {PARTS.map(({ name, path }) => (
@@ -138,9 +138,9 @@ export const problemPage: ErrorHandler<PageEnv> = (error, c) => {
   return c.render(
     <section class="problem">
       <h1>{title}</h1>
-      {hint === undefined ? null : <p>{hint}</p>}
-      {known ? <p class="quiet">{error.code}</p> : null}
-      {written === '' ? null : (
+      {hint && <p>{hint}</p>}
+      {known && <p class="quiet">{error.code}</p>}
+      {written !== '' && (
         <label class="reason">
           Your reason, to copy
           <textarea readonly rows={3}>

@@ -84,13 +84,14 @@ export function Facts({
 }) {
   return (
     <dl class={kind}>
-      {Object.entries(facts).map(([name, value]) =>
-        value == null ? null : (
-          <div>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ),
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value != null && (
+            <div>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
       )}
     </dl>
   );

@@ -33,7 +33,7 @@ export function JudgeDetails({ report, trials }: JudgementShown) {
         {reasons.map((reason) => (
           <li>{reason}</li>
         ))}
-        {error === null ? null : <li>{`${error.side ?? 'the judge'}: ${error.message}`}</li>}
+        {error && <li>{`${error.side ?? 'the judge'}: ${error.message}`}</li>}
       </ul>
       <p class="quiet">
         {`${sides.baseline.runs} runs of the baseline and ${sides.candidate.runs} of the candidate: ${inputs.count} inputs of ${inputs.from}, ${inputs.repetitions} each. Every interval holds with ${Number((policy.confidence * 100).toPrecision(4))} % confidence.`}
@@ -41,7 +41,7 @@ export function JudgeDetails({ report, trials }: JudgementShown) {
       {metrics.map((metric) => (
         <Metric metric={metric} trials={trials} />
       ))}
-      {trials.length === 0 ? null : <Runs trials={trials} />}
+      {trials.length > 0 && <Runs trials={trials} />}
     </section>
   );
 }
@@ -72,7 +72,7 @@ function Metric({ metric, trials }: { readonly metric: MetricReport; readonly tr
           'p (worse)': pWorse === null ? null : pWorse < 0.001 ? '< 0.001' : pWorse.toFixed(3),
         }}
       />
-      {points === null ? null : (
+      {points && (
         <figure
           class="chart"
           data-chart={JSON.stringify(points)}
@@ -145,7 +145,7 @@ function Runs({ trials }: { readonly trials: readonly Trial[] }) {
           </tr>
         ))}
       </ScrollTable>
-      {trials.length > RUNS_SHOWN ? <p class="quiet">{`The first ${RUNS_SHOWN}.`}</p> : null}
+      {trials.length > RUNS_SHOWN && <p class="quiet">{`The first ${RUNS_SHOWN}.`}</p>}
     </details>
   );
 }

@@ -171,34 +171,33 @@ export function PromotionDetails(props: PromotionProps) {
         <h1>{request.name}</h1>
         <Chip tone={tone}>{words}</Chip>
       </header>
-      {result === undefined ? null : <p class="lead">{result.reason}</p>}
+      {result && <p class="lead">{result.reason}</p>}
       <PromotionActions promotion={promotion} viewer={viewer} />
       <Flow {...props} />
       <Facts
         facts={{
           Requested: <Requester by={requestedBy} />,
-          Started: startedAt === null ? null : <Moment at={startedAt} />,
-          Commit: commit === null ? null : <Commit commit={commit} />,
-          Artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
-          Release:
-            releaseId === null ? null : (
-              <a href={releaseAddress(targetWorkflowId(request.to), releaseId)}>
-                {`${releaseId} on ${request.to.name}`}
-              </a>
-            ),
+          Started: startedAt && <Moment at={startedAt} />,
+          Commit: commit && <Commit commit={commit} />,
+          Artifact: artifact && <ArtifactName artifact={artifact} />,
+          Release: releaseId && (
+            <a href={releaseAddress(targetWorkflowId(request.to), releaseId)}>
+              {`${releaseId} on ${request.to.name}`}
+            </a>
+          ),
         }}
       />
-      {timed === undefined || timed.steps.length === 0 ? null : (
+      {timed && timed.steps.length > 0 && (
         <section>
           <h2>Timeline</h2>
           <TimeBar timed={timed} now={now} />
           <Timeline timed={timed} now={now} />
         </section>
       )}
-      {judged === null ? null : <JudgeDetails {...judged} />}
+      {judged && <JudgeDetails {...judged} />}
       <Checks verdicts={record?.verdicts ?? []} checks={request.release.checks} answers={new Map()} />
       <SaidByPeople interventions={record?.interventions ?? []} />
-      {request.differences.length === 0 ? null : (
+      {request.differences.length > 0 && (
         <section>
           <h2>{`How ${request.from.name} and ${request.to.name} are configured differently`}</h2>
           <ul class="lines">

@@ -22,12 +22,12 @@ export function Promotions(props: PromotionsProps) {
   return (
     <div id="promotions" class="stack" data-announce={announced(props)}>
       <h1>Promotions</h1>
-      {promotions.length === 0 && sealed.size === 0 ? (
+      {promotions.length === 0 && sealed.size === 0 && (
         <p class="empty">
           No promotion has run. <code>slipway promote</code> runs one, <code>slipway schedule apply</code>{' '}
           schedules them.
         </p>
-      ) : null}
+      )}
       {inFlowOrder(promotions).map((promotion) => (
         <Flow promotion={promotion} {...props} />
       ))}
@@ -65,7 +65,7 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
           </h2>
           <Chip tone={tone}>{words}</Chip>
         </header>
-        {progress === undefined ? null : (
+        {progress && (
           <>
             <p class="quiet">
               {progress.waiting === null ? `${progress.phase} ` : ''}
@@ -76,27 +76,27 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
             <Soak progress={progress} request={request} now={now} />
           </>
         )}
-        {view.state === 'ended' ? (
+        {view.state === 'ended' && (
           <p>
             {view.result.reason}{' '}
             <span class="quiet">
               <Moment at={view.result.endedAt} />
             </span>
           </p>
-        ) : null}
-        {frozen === null ? null : (
+        )}
+        {frozen && (
           <p class="condition">
             {`Frozen by ${frozen.name} `}
             <Until at={new Date(frozen.until).toISOString()} />
           </p>
         )}
-        {schedule === undefined ? null : (
+        {schedule && (
           <p class="quiet">
             {`Scheduled ${describeTimes(schedule.schedule)}`}
             {schedule.paused
               ? `, paused${schedule.note === null || schedule.note === '' ? '' : `: ${schedule.note}`}`
               : null}
-            {schedule.paused || schedule.next[0] === undefined ? null : (
+            {!schedule.paused && schedule.next[0] && (
               <>
                 {'; next '}
                 <Moment at={schedule.next[0]} />
@@ -136,8 +136,8 @@ function Node({
           ) : (
             <a href={releaseAddress(workflowId, serves.release)}>{serves.release}</a>
           )}{' '}
-          {serves.commit === null ? null : <Commit commit={serves.commit} />}{' '}
-          {serves.verified === true ? <Verified verified /> : null}
+          {serves.commit && <Commit commit={serves.commit} />}{' '}
+          {serves.verified === true && <Verified verified />}
         </p>
       )}
     </div>

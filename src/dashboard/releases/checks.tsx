@@ -22,61 +22,81 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
     <section>
       <h2>Checks</h2>
       <div class="checks">
-        {verdicts.map((verdict, index) => {
-          const asked = checks.find(({ name }) => name === verdict.check);
-          const answer = answers.get(verdict.answerRecord ?? '') ?? verdict.answer;
-          return (
-            <article class={verdict.passed ? 'check' : 'check failed'} aria-labelledby={`check-${index}`}>
-              <header>
-                <h3 id={`check-${index}`}>{verdict.check}</h3>
-                <Chip tone={verdict.passed ? 'good' : 'warn'}>{verdict.passed ? 'passed' : 'failed'}</Chip>
-                <span class="quiet small">
-                  {'on revision '}
-                  <RevisionId id={verdict.revisionId} />
-                  {`, ${formatDuration(verdict.latencyMs)}`}
-                  {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
-                  {verdict.dataset === undefined || !verdict.passed
-                    ? ''
-                    : `, ${datasetText(verdict.dataset)}`}
-                </span>
-              </header>
-              {verdict.reasons.map((reason) => (
-                <p class="reason">{reason}</p>
-              ))}
-              <dl class="qa">
-                {asked === undefined || asked.dataset !== undefined
-                  ? null
-                  : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
-                <dt>Answer</dt>
-                <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
-                {verdict.scores === undefined ? null : (
-                  <>
-                    <dt>Scored</dt>
-                    <dd>{scoresText(verdict.scores)}</dd>
-                    {verdict.scores.map(({ evaluator, comment }) =>
-                      comment === null ? null : (
-                        <>
-                          <dt>{`${evaluator} says`}</dt>
-                          <dd>{comment}</dd>
-                        </>
-                      ),
-                    )}
-                  </>
-                )}
-                {verdict.runId === null ? null : (
-                  <>
-                    <dt>Run</dt>
-                    <dd>
-                      <code>{verdict.runId}</code>
-                    </dd>
-                  </>
-                )}
-              </dl>
-            </article>
-          );
-        })}
+        {verdicts.map((verdict, index) => (
+          <Verdict
+            verdict={verdict}
+            id={`check-${index}`}
+            asked={checks.find(({ name }) => name === verdict.check)}
+            answer={answers.get(verdict.answerRecord ?? '') ?? verdict.answer}
+          />
+        ))}
       </div>
     </section>
+  );
+}
+
+interface VerdictProps {
+  readonly verdict: CheckVerdict;
+  readonly id: string;
+  /** Absent: the check is not known. */
+  readonly asked: Check | undefined;
+  readonly answer: string;
+}
+
+function Verdict({ verdict, id, asked, answer }: VerdictProps) {
+  const { check, passed, revisionId, latencyMs, repetitions, dataset, reasons, scores, runId } = verdict;
+  const questions = asked === undefined || asked.dataset !== undefined ? [] : (asked.turns ?? [asked]);
+  return (
+    <article class={passed ? 'check' : 'check failed'} aria-labelledby={id}>
+      <header>
+        <h3 id={id}>{check}</h3>
+        <Chip tone={passed ? 'good' : 'warn'}>{passed ? 'passed' : 'failed'}</Chip>
+        <span class="quiet small">
+          {'on revision '}
+          <RevisionId id={revisionId} />
+          {`, ${formatDuration(latencyMs)}`}
+          {repetitions && `, ${repetitionsText(repetitions)}`}
+          {passed && dataset && `, ${datasetText(dataset)}`}
+        </span>
+      </header>
+      {reasons.map((reason) => (
+        <p class="reason">{reason}</p>
+      ))}
+      <dl class="qa">
+        {questions.map((turn) => (
+          <Question turn={turn} />
+        ))}
+        <dt>Answer</dt>
+        <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
+        {scores && <Scores scores={scores} />}
+        {runId && (
+          <>
+            <dt>Run</dt>
+            <dd>
+              <code>{runId}</code>
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
+  );
+}
+
+function Scores({ scores }: { readonly scores: NonNullable<CheckVerdict['scores']> }) {
+  return (
+    <>
+      <dt>Scored</dt>
+      <dd>{scoresText(scores)}</dd>
+      {scores.map(
+        ({ evaluator, comment }) =>
+          comment !== null && (
+            <>
+              <dt>{`${evaluator} says`}</dt>
+              <dd>{comment}</dd>
+            </>
+          ),
+      )}
+    </>
   );
 }
 

@@ -47,8 +47,8 @@ export function Story(props: StoryProps) {
         </span>
         <OutcomeChip outcome={past.outcome} kind={past.kind} />
       </header>
-      {past.reason === null ? null : <p class="lead">{past.reason}</p>}
-      {result?.instructions == null ? null : (
+      {past.reason && <p class="lead">{past.reason}</p>}
+      {result?.instructions && (
         <section class="notice bad">
           <h3>A person is needed</h3>
           <pre tabindex={0} aria-label="What to do">
@@ -71,7 +71,7 @@ export function Story(props: StoryProps) {
           </>
         )}
       </section>
-      {failedLog === null ? null : (
+      {failedLog && (
         <section>
           <h2>Log of the failed revision</h2>
           {typeof failedLog === 'string' ? (
@@ -83,10 +83,10 @@ export function Story(props: StoryProps) {
           )}
         </section>
       )}
-      {result === null ? null : <Restored story={story} result={result} />}
+      {result && <Restored story={story} result={result} />}
       <Checks verdicts={record?.verdicts ?? []} checks={checks} answers={answers} />
       <SaidByPeople interventions={record?.interventions ?? []} />
-      {changed === null ? null : <Changed changed={changed} story={story} />}
+      {changed && <Changed changed={changed} story={story} />}
       <TemporalLink address={workflowUrl} />
     </div>
   );
@@ -108,38 +108,34 @@ function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseS
     <Facts
       facts={{
         Requested: <Requester by={requestedBy} />,
-        Started:
-          startedAt === null ? null : (
-            <>
-              <Moment at={startedAt} />
-              {endedAt === null
-                ? null
-                : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`}
-            </>
-          ),
-        Commit:
-          commit === null ? null : (
-            <>
-              <Commit commit={commit} />
-              {ref === undefined ? '' : ` from ${ref}`}
-            </>
-          ),
-        Artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
-        'Served before': baseline === null ? null : <ServedBefore baseline={baseline} snapshot={snapshot} />,
-        Made:
-          made == null ? null : (
-            <>
-              revision <RevisionId id={made} />
-            </>
-          ),
-        'Served at the end':
-          servingRevisionId === null ? null : (
-            <>
-              revision <RevisionId id={servingRevisionId} />{' '}
-              {result === null ? null : <Verified verified={result.servingVerified} />}
-            </>
-          ),
-        Error: result?.code == null ? null : <code>{result.code}</code>,
+        Started: startedAt && (
+          <>
+            <Moment at={startedAt} />
+            {endedAt === null
+              ? null
+              : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`}
+          </>
+        ),
+        Commit: commit && (
+          <>
+            <Commit commit={commit} />
+            {ref === undefined ? '' : ` from ${ref}`}
+          </>
+        ),
+        Artifact: artifact && <ArtifactName artifact={artifact} />,
+        'Served before': baseline && <ServedBefore baseline={baseline} snapshot={snapshot} />,
+        Made: made && (
+          <>
+            revision <RevisionId id={made} />
+          </>
+        ),
+        'Served at the end': servingRevisionId && (
+          <>
+            revision <RevisionId id={servingRevisionId} />{' '}
+            {result && <Verified verified={result.servingVerified} />}
+          </>
+        ),
+        Error: result?.code && <code>{result.code}</code>,
       }}
     />
   );
@@ -181,9 +177,9 @@ function Restored({
           const { release, commit } = wordsOf(seen, revisionId);
           return (
             <li>
-              {release === null ? null : <a href={releaseAddress(snapshot.workflowId, release)}>{release}</a>}{' '}
-              revision <RevisionId id={revisionId} />{' '}
-              {commit === null ? null : (
+              {release && <a href={releaseAddress(snapshot.workflowId, release)}>{release}</a>} revision{' '}
+              <RevisionId id={revisionId} />{' '}
+              {commit && (
                 <>
                   commit <Commit commit={commit} />{' '}
                 </>
@@ -246,9 +242,9 @@ export function Fields({ fields }: { readonly fields: readonly FieldDifference[]
         <li class={from === undefined ? 'added' : to === undefined ? 'removed' : 'changed'}>
           <code>{path}</code>
           {': '}
-          {from === undefined ? null : <del>{asText(from)}</del>}
-          {from === undefined || to === undefined ? null : ' → '}
-          {to === undefined ? null : <ins>{asText(to)}</ins>}
+          {from !== undefined && <del>{asText(from)}</del>}
+          {from !== undefined && to !== undefined && ' → '}
+          {to !== undefined && <ins>{asText(to)}</ins>}
         </li>
       ))}
     </ul>

@@ -55,9 +55,9 @@ export function Timeline({ timed, now }: TimelineProps) {
       <ol class="timeline">
         {steps.map((step, index) => (
           <>
-            {step.restoring && steps[index - 1]?.restoring !== true ? (
+            {step.restoring && steps[index - 1]?.restoring !== true && (
               <li class="turn">Restoring a revision</li>
-            ) : null}
+            )}
             <TimelineRow step={step} from={from} whole={whole} now={now} />
           </>
         ))}
@@ -88,14 +88,12 @@ function TimelineRow({ step, from, whole, now }: RowProps) {
       </span>
       <span class="took">
         {endedAt === undefined ? <Elapsed since={startedAt} /> : formatDuration(took)}
-        {attempts !== undefined && attempts > 1 ? (
-          <span class="attempts">{` ${attempts} attempts`}</span>
-        ) : null}
+        {attempts !== undefined && attempts > 1 && <span class="attempts">{` ${attempts} attempts`}</span>}
       </span>
       <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
         <rect x={start.toFixed(3)} y="0" width={width.toFixed(3)} height="4" />
       </svg>
-      {detail === undefined ? null : <span class="detail">{detail}</span>}
+      {detail && <span class="detail">{detail}</span>}
     </li>
   );
 }

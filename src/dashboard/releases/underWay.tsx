@@ -37,12 +37,12 @@ export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) 
         <li class={`${step.status}${step.restoring ? ' restoring' : ''}`}>
           <span class="unseen">{`${step.status}: `}</span>
           {`${step.restoring ? '↩ ' : ''}${stepWords(step)}`}
-          {step.status === 'running' ? (
+          {step.status === 'running' && (
             <>
               {' '}
               <Elapsed since={step.startedAt} />
             </>
-          ) : null}
+          )}
         </li>
       ))}
     </ol>
@@ -55,7 +55,7 @@ export function UnderWay({ progress, call, buildLog }: Waits & { readonly progre
     <>
       <StepStrip steps={progress.steps} />
       <Found call={call} />
-      {buildLog.length === 0 ? null : (
+      {buildLog.length > 0 && (
         <pre class="log" tabindex={0} aria-label="Newest lines of the build">
           {buildLog.join('\n')}
         </pre>
@@ -96,13 +96,13 @@ export function Wait({
     <section class={`notice ${waiting.for === 'decision' ? 'bad' : 'warn'}`}>
       <h3>
         {TITLES[waiting.for]}
-        {isMine ? <span class="mine"> by you</span> : null}
+        {isMine && <span class="mine"> by you</span>}
       </h3>
       <p>{waiting.note}</p>
       <p class="facts">
         <Elapsed since={waiting.since} />
         <Until at={waiting.until} />
-        {waiting.for === 'approval' ? <span>{mayApprove(waiting.approvers, madeBy)}</span> : null}
+        {waiting.for === 'approval' && <span>{mayApprove(waiting.approvers, madeBy)}</span>}
       </p>
     </section>
   );

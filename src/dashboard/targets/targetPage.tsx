@@ -67,10 +67,10 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' |
         <h1>{name}</h1>
         <Chip tone={tone}>{words}</Chip>
       </header>
-      {spec === null ? null : <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
+      {spec && <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
       <h2 class="unseen">Now</h2>
       <Alarm snapshot={snapshot} />
-      {view === undefined ? null : <TargetActions workflowId={workflowId} view={view} viewer={viewer} />}
+      {view && <TargetActions workflowId={workflowId} view={view} viewer={viewer} />}
       <EventApprovals snapshot={snapshot} viewer={viewer} />
       <Running snapshot={snapshot} viewer={viewer} />
       <section>
@@ -131,7 +131,7 @@ function TargetPast({ state, snapshot }: { readonly state: TargetState; readonly
           ))}
         </ScrollTable>
       </section>
-      {state.said.length + state.ignored.length === 0 ? null : (
+      {state.said.length + state.ignored.length > 0 && (
         <section>
           <h2>Messages</h2>
           <ul class="lines">
@@ -161,9 +161,9 @@ function RevisionRow({ known, isServing }: { readonly known: KnownRevision; read
         <RevisionId id={revisionId} />
       </th>
       <td>
-        {isServing ? <Chip tone="good">serves</Chip> : null}{' '}
+        {isServing && <Chip tone="good">serves</Chip>}{' '}
         {quarantined === true ? <Chip tone="warn">in quarantine</Chip> : <Verified verified={verified} />}
-        {copyOf === undefined ? null : (
+        {copyOf && (
           <span class="quiet">
             {' copy of '}
             <RevisionId id={copyOf} />
@@ -202,14 +202,14 @@ export function Guard({ snapshot: { view, guard, workflowId } }: { readonly snap
           <Moment at={ended.at} />
         </p>
       )}
-      {policy === undefined ? null : (
+      {policy && (
         <ScrollTable label="Metrics of the guard" headings={['Metric', 'Last value', 'Limits']}>
           {policy.metrics.map((metric) => (
             <Metric metric={metric} found={measured?.values.find((value) => value.metric === metric.name)} />
           ))}
         </ScrollTable>
       )}
-      {policy === undefined || ended !== undefined ? null : (
+      {policy && ended === undefined && (
         <p class="quiet small">
           {measured === null ? (
             (says ?? 'Nothing was measured yet')
@@ -240,8 +240,8 @@ function Metric({
       <th scope="row">{metric.name}</th>
       <td>
         {value}
-        {found?.missing === undefined ? null : <span class="quiet">{`: ${found.missing}`}</span>}
-        {found?.before == null ? null : (
+        {found?.missing && <span class="quiet">{`: ${found.missing}`}</span>}
+        {found?.before != null && (
           <span class="quiet">{` (${figure(found.before)} in the hour before)`}</span>
         )}
       </td>

@@ -51,17 +51,17 @@ export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
         ) : (
           <a href={releaseAddress(workflowId, release)}>{release}</a>
         )}
-        {verified === null ? null : <Verified verified={verified} />}
+        {verified !== null && <Verified verified={verified} />}
       </p>
       <Facts
         kind="line"
         facts={{
-          commit: commit === null ? null : <Commit commit={commit} />,
-          artifact: artifact === null ? null : <ArtifactName artifact={artifact} />,
+          commit: commit && <Commit commit={commit} />,
+          artifact: artifact && <ArtifactName artifact={artifact} />,
           revision: (
             <>
               <RevisionId id={revisionId} />
-              {copyOf === null ? null : (
+              {copyOf && (
                 <>
                   {', a copy of '}
                   <RevisionId id={copyOf} />
@@ -69,12 +69,12 @@ export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
               )}
             </>
           ),
-          [verified === true ? 'verified' : 'checked']: at === null ? null : <Moment at={at} />,
+          [verified === true ? 'verified' : 'checked']: at && <Moment at={at} />,
         }}
       />
-      {typeof deployment === 'string' ? (
+      {typeof deployment === 'string' && (
         <p class="quiet small">{`As the target last knew, because the control plane was not read: ${deployment}`}</p>
-      ) : null}
+      )}
     </div>
   );
 }
@@ -106,9 +106,9 @@ export function Running({ snapshot, viewer }: PartProps) {
     <section class="under-way">
       <h3>
         <a href={releaseAddress(workflowId, running.releaseId)}>{running.releaseId}</a>{' '}
-        {progress === undefined ? null : (
+        {progress && (
           <>
-            {progress.waiting === null ? <span class="phase">{progress.phase}</span> : null}{' '}
+            {progress.waiting === null && <span class="phase">{progress.phase}</span>}{' '}
             <Elapsed since={progress.startedAt} />
           </>
         )}
@@ -140,7 +140,7 @@ export function Queue({ snapshot: { view, workflowId }, viewer }: PartProps) {
         {queue.map(({ releaseId, queuedAt, request: { commit, requestedBy } }) => (
           <li>
             {releaseId}
-            {commit === undefined ? null : (
+            {commit && (
               <>
                 {' '}
                 <Commit commit={commit} />
@@ -148,9 +148,7 @@ export function Queue({ snapshot: { view, workflowId }, viewer }: PartProps) {
             )}
             {` by ${nameAndMark(requestedBy)} `}
             <Elapsed since={queuedAt} />{' '}
-            {mayRelease(viewer) ? (
-              <a href={releaseActionAddress(workflowId, releaseId, 'abort')}>Abort …</a>
-            ) : null}
+            {mayRelease(viewer) && <a href={releaseActionAddress(workflowId, releaseId, 'abort')}>Abort …</a>}
           </li>
         ))}
       </ul>
@@ -166,7 +164,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
     return (
       <>
         <Silence silence={silence} />
-        {kept === undefined ? null : <Kept kept={kept} workflowId={workflowId} />}
+        {kept && <Kept kept={kept} workflowId={workflowId} />}
       </>
     );
   }
@@ -175,13 +173,13 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
   const lost = undelivered?.at(-1);
   return (
     <>
-      {silence === undefined ? null : <Silence silence={silence} wasRead />}
-      {hold === null ? null : (
+      {silence && <Silence silence={silence} wasRead />}
+      {hold && (
         <SetBy by={hold.by} since={hold.since}>
           <strong>On hold</strong>
         </SetBy>
       )}
-      {frozen === null ? null : (
+      {frozen && (
         <p class="condition">
           <strong>{`Frozen by ${frozen.name} `}</strong>
           {frozen.then === 'refuse' ? 'Releases are rejected ' : 'Releases wait '}
@@ -193,7 +191,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
           <strong>In quarantine</strong> <ArtifactName artifact={artifact} />
         </SetBy>
       ))}
-      {drift === null ? null : <p class="condition">{describeDrift(drift)}</p>}
+      {drift && <p class="condition">{describeDrift(drift)}</p>}
       {extras.map((extra) => (
         <p class="condition">{describeExtraRevision(extra)}</p>
       ))}
@@ -211,7 +209,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
           <Until at={until} />
         </p>
       ))}
-      {lost === undefined ? null : <p class="condition">{describeUndelivered(lost)}</p>}
+      {lost && <p class="condition">{describeUndelivered(lost)}</p>}
     </>
   );
 }
@@ -230,7 +228,7 @@ function Silence({ silence: { why, hint, since }, wasRead = false }: SilenceProp
       <p class="facts">
         <Elapsed since={new Date(since).toISOString()} />
       </p>
-      {hint === undefined ? null : <p class="small">{hint}</p>}
+      {hint && <p class="small">{hint}</p>}
     </section>
   );
 }
@@ -288,7 +286,7 @@ function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly workfl
           </>
         )}
       </p>
-      {releases.length === 0 ? null : (
+      {releases.length > 0 && (
         <ul>
           {releases.map((release) => (
             <PastRow release={release} workflowId={workflowId} />
@@ -318,7 +316,7 @@ function PastRow({
     <li>
       <a href={releaseAddress(workflowId, releaseId)}>{releaseId}</a>
       <OutcomeChip outcome={outcome} kind={kind} />
-      {at === null ? null : (
+      {at && (
         <span class="quiet when">
           <Moment at={at} />
         </span>

@@ -84,11 +84,11 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
       <h1>Targets</h1>
       <Summary snapshots={snapshots} now={now} />
       <div id="targets" class="cards" data-grows>
-        {snapshots.length === 0 ? (
+        {snapshots.length === 0 && (
           <p class="empty">
             No target runs in this namespace. In an agent’s folder, <code>slipway release</code> starts one.
           </p>
-        ) : null}
+        )}
         {byName.map((snapshot) => (
           <TargetCard snapshot={snapshot} viewer={viewer} now={now} />
         ))}
@@ -160,13 +160,13 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
         </h2>
         <Chip tone={tone}>{words}</Chip>
       </header>
-      {view?.state.spec == null ? null : (
+      {view?.state.spec && (
         <p class="place quiet">{`${view.state.spec.deployment} on ${new URL(view.state.spec.controlPlane).host}`}</p>
       )}
       <Alarm snapshot={snapshot} />
       <EventApprovals snapshot={snapshot} viewer={viewer} />
       <Running snapshot={snapshot} viewer={viewer} />
-      {view === undefined ? null : (
+      {view && (
         <section>
           <h3 class="label">Serves</h3>
           <Serving snapshot={snapshot} />
@@ -174,7 +174,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       )}
       <Conditions snapshot={snapshot} now={now} />
       <Queue snapshot={snapshot} viewer={viewer} />
-      {view === undefined ? null : <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />}
+      {view && <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />}
     </article>
   );
 }
