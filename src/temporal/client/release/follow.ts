@@ -120,17 +120,8 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
       }
       case 'ended': {
         const { row } = lookup;
-        const { releaseId } = row;
-        const workflowId = `${targetId}/${releaseId}`;
-        let result = last?.result;
-        if (workflowId !== last?.workflowId) {
-          const seen = yield* answerOf(following, workflowId, () => lookAt(temporal, workflowId, false));
-          result = seen.result;
-          if (seen.progress !== undefined) {
-            yield { kind: 'started', releaseId, workflowId };
-            yield { kind: 'progress', progress: seen.progress, call: seen.call };
-          }
-        }
+        const wasFollowed = last?.workflowId === `${targetId}/${row.releaseId}`;
+        const result = wasFollowed ? last?.result : yield* seenEnded(following, row);
         yield {
           kind: 'ended',
           ending: result === undefined ? { from: 'history', row } : { from: 'result', result },
@@ -157,6 +148,21 @@ async function* followTarget(following: Following, id: string): AsyncGenerator<F
     }
     await pause(atMost(following, LOOK_MS), signal);
   }
+}
+
+/** Shows the work of a release or a rollback that has ended unseen. @returns its result; `undefined` if it has none. */
+async function* seenEnded(
+  following: Following,
+  { releaseId }: HistoryRow,
+): AsyncGenerator<FollowEvent, ReleaseResult | undefined> {
+  const workflowId = `${following.targetId}/${releaseId}`;
+  const look = () => lookAt(following.temporal, workflowId, false);
+  const { progress, call, result } = yield* answerOf(following, workflowId, look);
+  if (progress !== undefined) {
+    yield { kind: 'started', releaseId, workflowId };
+    yield { kind: 'progress', progress, call };
+  }
+  return result;
 }
 
 /** Follows the workflow of a release or a rollback. @returns its result; `undefined` if it has none. */
