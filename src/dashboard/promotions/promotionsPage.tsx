@@ -90,23 +90,25 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
             <Until at={new Date(frozen.until).toISOString()} />
           </p>
         )}
-        {schedule && (
-          <p class="quiet">
-            {`Scheduled ${describeTimes(schedule.schedule)}`}
-            {schedule.paused
-              ? `, paused${schedule.note === null || schedule.note === '' ? '' : `: ${schedule.note}`}`
-              : null}
-            {!schedule.paused && schedule.next[0] && (
-              <>
-                {'; next '}
-                <Moment at={schedule.next[0]} />
-              </>
-            )}
-          </p>
-        )}
+        {schedule && <Scheduled {...schedule} />}
       </div>
       <Node spec={request.to} snapshots={snapshots} now={now} />
     </article>
+  );
+}
+
+function Scheduled({ schedule, paused, note, next: [next] }: NonNullable<ListedPromotion['schedule']>) {
+  return (
+    <p class="quiet">
+      {`Scheduled ${describeTimes(schedule)}`}
+      {paused && `, paused${note === null ? '' : `: ${note}`}`}
+      {!paused && next && (
+        <>
+          {'; next '}
+          <Moment at={next} />
+        </>
+      )}
+    </p>
   );
 }
 

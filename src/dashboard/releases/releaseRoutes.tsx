@@ -3,14 +3,15 @@ import { Hono } from 'hono';
 import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { onSlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
-import { releaseDifference, type ReleaseDifference } from '../../inspection/release/releaseDifference.ts';
+import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { PageEnv } from '../access/session.ts';
 import { ActionResult } from '../actions/actionPage.tsx';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { PageContext } from '../pageContext.ts';
-import { Fields, Story } from './releasePage.tsx';
+import { Changes } from './changesPage.tsx';
+import { Story } from './releasePage.tsx';
 import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';
 
 export function releaseRoutes(context: PageContext): Hono<PageEnv> {
@@ -94,56 +95,4 @@ function storyReader(
     last = await readStory(context, snapshot, releaseId);
     return last;
   };
-}
-
-function Changes({
-  difference: { from, to, configuration, files },
-  workflowId,
-}: {
-  readonly difference: ReleaseDifference;
-  readonly workflowId: string;
-}) {
-  return (
-    <div class="stack">
-      <h1>{`${from.past.releaseId} → ${to.past.releaseId}`}</h1>
-      <p>
-        <a href={releaseAddress(workflowId, to.past.releaseId)}>{`Back to ${to.past.releaseId}`}</a>
-      </p>
-      <section>
-        <h2>Configuration</h2>
-        <Fields fields={configuration} />
-      </section>
-      <section>
-        <h2>Files</h2>
-        {typeof files === 'string' ? (
-          <p class="quiet">{files}</p>
-        ) : files.added.length + files.removed.length + files.changed.length === 0 ? (
-          <p>the same</p>
-        ) : (
-          <ul class="diff">
-            {files.added.map(({ path, sizeBytes }) => (
-              <li class="added">
-                <ins>{path}</ins> <span class="quiet">{`${sizeBytes} bytes`}</span>
-              </li>
-            ))}
-            {files.removed.map(({ path }) => (
-              <li class="removed">
-                <del>{path}</del>
-              </li>
-            ))}
-            {files.changed.map(({ from: one, to: other }) => (
-              <li class="changed">
-                {other.path}{' '}
-                <span class="quiet">
-                  {one.sizeBytes === other.sizeBytes
-                    ? `${other.sizeBytes} bytes`
-                    : `${one.sizeBytes} → ${other.sizeBytes} bytes`}
-                </span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
-    </div>
-  );
 }

@@ -6,7 +6,7 @@ import { endText } from '../../domain/guard/guarding.ts';
 import type { Measurement } from '../../domain/guard/measurement.ts';
 import type { KnownRevision } from '../../domain/release/release.ts';
 import { figure } from '../../domain/scalars.ts';
-import type { TargetState } from '../../domain/target/targetState.ts';
+import type { HistoryRow, TargetState } from '../../domain/target/targetState.ts';
 import type { ListeningHook } from '../../temporal/client/hooks/hookClient.ts';
 import type { Viewer } from '../access/session.ts';
 import { TargetActions } from '../actions/actionLinks.tsx';
@@ -85,7 +85,6 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' |
 }
 
 function TargetPast({ state, snapshot }: { readonly state: TargetState; readonly snapshot: TargetSnapshot }) {
-  const { workflowId } = snapshot;
   const serves = servingOf(snapshot);
   return (
     <div id="past" class="stack">
@@ -98,21 +97,8 @@ function TargetPast({ state, snapshot }: { readonly state: TargetState; readonly
             label="Releases and rollbacks"
             headings={['Release', 'Outcome', 'Commit', 'By', 'Ended', 'Why']}
           >
-            {[...state.history].reverse().map((row) => (
-              <tr>
-                <th scope="row">
-                  <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
-                </th>
-                <td>
-                  <OutcomeChip outcome={row.outcome} kind={row.kind} />
-                </td>
-                <td>{row.commit === null ? '' : <Commit commit={row.commit} />}</td>
-                <td>{nameAndMark(row.requestedBy)}</td>
-                <td>
-                  <Moment at={row.endedAt} />
-                </td>
-                <td class="why">{row.reason}</td>
-              </tr>
+            {state.history.toReversed().map((row) => (
+              <ReleaseRow row={row} workflowId={snapshot.workflowId} />
             ))}
           </ScrollTable>
         )}
@@ -126,30 +112,54 @@ function TargetPast({ state, snapshot }: { readonly state: TargetState; readonly
           label="Revisions"
           headings={['Revision', 'State', 'Release', 'Commit', 'Artifact', 'Checked']}
         >
-          {[...state.known].reverse().map((known) => (
+          {state.known.toReversed().map((known) => (
             <RevisionRow known={known} isServing={known.revisionId === serves} />
           ))}
         </ScrollTable>
       </section>
-      {state.said.length + state.ignored.length > 0 && (
-        <section>
-          <h2>Messages</h2>
-          <ul class="lines">
-            {[...state.said].reverse().map(({ at, message, by, note }) => (
-              <li>
-                <Moment at={at} /> <strong>{message}</strong>
-                {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${note}`}
-              </li>
-            ))}
-            {[...state.ignored].reverse().map(({ at, message, reason }) => (
-              <li class="quiet">
-                <Moment at={at} /> {`ignored ${message}: ${reason}`}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {state.said.length + state.ignored.length > 0 && <Messages state={state} />}
     </div>
+  );
+}
+
+function ReleaseRow({ row, workflowId }: { readonly row: HistoryRow; readonly workflowId: string }) {
+  const { releaseId, outcome, kind, commit, requestedBy, endedAt, reason } = row;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={releaseAddress(workflowId, releaseId)}>{releaseId}</a>
+      </th>
+      <td>
+        <OutcomeChip outcome={outcome} kind={kind} />
+      </td>
+      <td>{commit && <Commit commit={commit} />}</td>
+      <td>{nameAndMark(requestedBy)}</td>
+      <td>
+        <Moment at={endedAt} />
+      </td>
+      <td class="why">{reason}</td>
+    </tr>
+  );
+}
+
+function Messages({ state: { said, ignored } }: { readonly state: TargetState }) {
+  return (
+    <section>
+      <h2>Messages</h2>
+      <ul class="lines">
+        {said.toReversed().map(({ at, message, by, note }) => (
+          <li>
+            <Moment at={at} /> <strong>{message}</strong>
+            {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${note}`}
+          </li>
+        ))}
+        {ignored.toReversed().map(({ at, message, reason }) => (
+          <li class="quiet">
+            <Moment at={at} /> {`ignored ${message}: ${reason}`}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -170,9 +180,9 @@ function RevisionRow({ known, isServing }: { readonly known: KnownRevision; read
           </span>
         )}
       </td>
-      <td class="short">{release ?? ''}</td>
-      <td>{commit === undefined ? '' : <Commit commit={commit} />}</td>
-      <td>{artifact === undefined ? '' : <ArtifactName artifact={artifact} />}</td>
+      <td class="short">{release}</td>
+      <td>{commit && <Commit commit={commit} />}</td>
+      <td>{artifact && <ArtifactName artifact={artifact} />}</td>
       <td>
         <Moment at={at} />
       </td>
