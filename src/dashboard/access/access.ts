@@ -10,6 +10,7 @@ import { keySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, IDENTITY_COOKIE, OidcSignIn, proverOf } from './oidcSignIn.ts';
 import { SealedCookies } from './sealedCookies.ts';
 import {
+  formFields,
   mayRelease,
   newSession,
   type PageEnv,
@@ -77,8 +78,8 @@ export function createAccess({
     routes.post('/sign-in', async (c) => {
       await session(c);
       cookies.startSession(c, newSession(await key(c)));
-      const { to } = await c.req.parseBody();
-      return c.redirect(returnPath(typeof to === 'string' ? to : undefined), 303);
+      const { to } = await formFields(c);
+      return c.redirect(returnPath(to), 303);
     });
   }
   if (oidc !== undefined) {

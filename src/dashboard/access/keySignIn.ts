@@ -4,7 +4,7 @@ import { sameSecret } from '@slipway/contract/sameSecret';
 import type { Context } from 'hono';
 
 import { AccessRefusal, failed } from './accessRefusal.ts';
-import type { Viewer } from './session.ts';
+import { formFields, type Viewer } from './session.ts';
 
 const MOST_WRONG = 10;
 const WINDOW_MS = 10 * 60_000;
@@ -24,9 +24,8 @@ export function keySignIn(
 ): (c: Context) => Promise<Viewer> {
   const attempts = new Attempts();
   return async (c) => {
-    const form = await c.req.parseBody();
-    const name = text(form['name']).trim();
-    const sent = text(form['key']).trim();
+    const { name: given = '', key: sent = '' } = await formFields(c);
+    const name = given.trim();
     const client = clientAddress((c.env as HttpBindings).incoming) ?? 'unknown';
     const waitMs = attempts.waitMs(client);
     if (waitMs > 0) {
@@ -35,7 +34,7 @@ export function keySignIn(
       const hint = `try again in ${Math.ceil(seconds / 60)} min`;
       throw new AccessRefusal(429, 'SLIPWAY_SIGN_IN_LIMITED', what, { hint, retryAfterSeconds: seconds });
     }
-    if (!sameSecret(sent, key)) {
+    if (!sameSecret(sent.trim(), key)) {
       attempts.fail(client);
       const hint = 'ask the person who runs this page for the value of SLIPWAY_DASHBOARD_KEY';
       throw failed('the key is not the one of this page', hint);
@@ -45,10 +44,6 @@ export function keySignIn(
     }
     return { name, proved: false, role: 'release' };
   };
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** How many clients are remembered. Beyond that, the client with the oldest window is forgotten. */

@@ -82,14 +82,13 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Promise<void> {
   if (SAFE_METHODS.has(c.req.method)) return;
   const isOwn = isSameOrigin(c, c.get('address').origin);
-  const sent = isOwn ? await fieldsOf(c) : {};
-  if (isOwn && sameSecret(c.req.header(CSRF_HEADER) ?? textOf(sent[CSRF_FIELD]), session.csrf)) return;
+  const sent = isOwn ? await formFields(c) : {};
+  if (isOwn && sameSecret(c.req.header(CSRF_HEADER) ?? sent[CSRF_FIELD] ?? '', session.csrf)) return;
   const what = isOwn
     ? 'nothing was done: your session has ended or changed since this form was shown'
     : 'the request came from another site';
   const hint = 'open the form again, and send it once more';
-  const written = textOf(sent['reason']);
-  throw new AccessRefusal(403, 'SLIPWAY_CROSS_SITE_REQUEST', what, { hint, written });
+  throw new AccessRefusal(403, 'SLIPWAY_CROSS_SITE_REQUEST', what, { hint, written: sent['reason'] });
 }
 
 /** Whether the browser reports that the request came from this origin. A page's scripts can set neither header. */
@@ -98,14 +97,10 @@ function isSameOrigin(c: Context, origin: string): boolean {
   return site === undefined ? c.req.header('origin') === origin : site === 'same-origin';
 }
 
-/** The fields of a form; none if the request has another body. */
-async function fieldsOf(c: Context): Promise<Readonly<Record<string, unknown>>> {
-  const type = c.req.header('content-type') ?? '';
-  return /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/u.test(type)
-    ? c.req.parseBody()
-    : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+/** The texts of a form; none if the request has another body. */
+export async function formFields(c: Context): Promise<Readonly<Record<string, string>>> {
+  const fields = Object.entries(await c.req.parseBody());
+  return Object.fromEntries(
+    fields.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
 }

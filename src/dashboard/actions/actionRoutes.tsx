@@ -7,7 +7,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { proverFor } from '../../identity/proof.ts';
 import { requireReleaseRole } from '../access/access.ts';
-import type { PageEnv, Viewer } from '../access/session.ts';
+import { formFields, type PageEnv, type Viewer } from '../access/session.ts';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PartName } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
@@ -115,11 +115,8 @@ interface Sent {
 }
 
 async function readSent(c: Context): Promise<Sent> {
-  const body = await c.req.parseBody();
-  const fields = Object.fromEntries(
-    Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  );
-  const request = fields['request'] ?? '';
+  const fields = await formFields(c);
+  const { request = '' } = fields;
   // A UUID, like the ids that control planes give to revisions.
   return { requestId: isRevisionId(request) ? request : randomUUID(), fields };
 }
