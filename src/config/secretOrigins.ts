@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-
-import { parse } from 'yaml';
 import { z } from 'zod';
 
 import { SlipwayError } from '../domain/errors.ts';
@@ -9,6 +6,7 @@ import type { SecretReference } from '../domain/target/targetSpec.ts';
 import { type Environment, setting } from './environment.ts';
 import { Origin, Reference } from './fields.ts';
 import { resolveSecret } from './secretReference.ts';
+import { readYamlFile } from './yamlFile.ts';
 
 const VARIABLE = 'SLIPWAY_SECRET_ORIGINS';
 
@@ -27,7 +25,8 @@ const read = new Map<string, SecretOrigins>();
 export function readSecretOrigins(environment: Environment): SecretOrigins | undefined {
   const path = setting(environment, VARIABLE);
   if (path === undefined) return undefined;
-  const known = read.get(path) ?? readFile(path);
+  const hint = 'docs/threat-model.md describes it';
+  const known = read.get(path) ?? readYamlFile(path, SecretOriginsFile, `the file of ${VARIABLE}`, hint);
   read.set(path, known);
   return known;
 }
@@ -83,15 +82,4 @@ function refused({ from }: SecretReference, where: string): SlipwayError {
     place: from,
     hint: `list the origin below "${from}" in the file that ${VARIABLE} names, and start the process again`,
   });
-}
-
-function readFile(path: string): SecretOrigins {
-  try {
-    return SecretOriginsFile.parse(parse(readFileSync(path, 'utf8')));
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    const what = `the file of ${VARIABLE} cannot be used: ${why}`;
-    const hint = 'docs/threat-model.md describes it';
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place: path, hint, cause: error });
-  }
 }

@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises';
-
 import { createClientAddress } from '@slipway/contract/clientAddress';
-import { parse } from 'yaml';
 import { z } from 'zod';
 
 import {
@@ -12,6 +9,7 @@ import {
   userName,
 } from '../../config/environment.ts';
 import { keySetting } from '../../config/secretReference.ts';
+import { readYamlFile } from '../../config/yamlFile.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type IssuerClient, readIssuerClient } from '../../identity/issuerClient.ts';
 import { type Claims, verifiedEmail } from '../../identity/proof.ts';
@@ -45,10 +43,10 @@ export interface AccessSettings {
  * @throws SLIPWAY_DASHBOARD_OPEN if everyone on the network could use the page; SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING
  *   and SLIPWAY_CONFIG_INVALID for invalid settings.
  */
-export async function readAccessSettings(environment: Environment, host: string): Promise<AccessSettings> {
+export function readAccessSettings(environment: Environment, host: string): AccessSettings {
   const publicUrl = readDashboardUrl(environment);
   const sessionSecret = keySetting(environment, 'SLIPWAY_DASHBOARD_SECRET');
-  const signIn = await readSignIn(environment);
+  const signIn = readSignIn(environment);
   if (signIn.way === 'none' && !(isLoopback(host) && isLoopback(publicUrl?.hostname ?? 'localhost'))) {
     const what = `the page would let everybody who reaches ${publicUrl?.origin ?? host} control releases`;
     const hint =
@@ -74,7 +72,7 @@ function readTrustedProxies(environment: Environment): readonly string[] {
   return named;
 }
 
-async function readSignIn(environment: Environment): Promise<SignIn> {
+function readSignIn(environment: Environment): SignIn {
   const key = keySetting(environment, 'SLIPWAY_DASHBOARD_KEY');
   const issuer = setting(environment, 'SLIPWAY_OIDC_ISSUER');
   if (issuer === undefined)
@@ -87,7 +85,9 @@ async function readSignIn(environment: Environment): Promise<SignIn> {
     throw unusable('SLIPWAY_OIDC_CLIENT_ID is not set', 'set it to Slipway’s client id at the issuer');
   }
   const roleFile = setting(environment, 'SLIPWAY_DASHBOARD_ROLES');
-  const file = roleFile === undefined ? undefined : await readRoleFile(roleFile);
+  const hint = 'docs/sign-in.md describes its fields';
+  const file =
+    roleFile === undefined ? undefined : readYamlFile(roleFile, RoleFile, 'the file of roles', hint);
   const ownClaim = file === undefined ? 'roles' : 'groups';
   const claim = setting(environment, 'SLIPWAY_OIDC_ROLE_CLAIM') ?? ownClaim;
   return { way: 'oidc', ...client, roles: { claim, file } };
@@ -114,17 +114,6 @@ interface RoleSource {
   /** The claim with a person's roles, or, if there is a file, with their groups. */
   readonly claim: string;
   readonly file?: RoleFile;
-}
-
-async function readRoleFile(path: string): Promise<RoleFile> {
-  try {
-    return RoleFile.parse(parse(await readFile(path, 'utf8')));
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    const what = `the file of roles cannot be used: ${why}`;
-    const hint = 'docs/sign-in.md describes its fields';
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', what, { place: path, hint, cause: error });
-  }
 }
 
 /**

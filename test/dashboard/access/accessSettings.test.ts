@@ -8,39 +8,32 @@ const OIDC = { SLIPWAY_OIDC_ISSUER: 'https://login.example.com', SLIPWAY_OIDC_CL
 describe('without a key and without OIDC', () => {
   it.each(['0.0.0.0', '::', '10.0.0.7', 'slipway.example.com', ''])(
     'the dashboard does not listen on %j',
-    async (host) => {
-      await expect(readAccessSettings({}, host)).rejects.toMatchObject({
+    (host) => {
+      expect(refusalOf({}, host)).toMatchObject({
         code: 'SLIPWAY_DASHBOARD_OPEN',
         hint: expect.stringContaining('slipway dashboard --host 127.0.0.1'),
       });
     },
   );
 
-  it.each(['127.0.0.1', '127.8.0.1', 'localhost', '::1', '[::1]'])(
-    'the dashboard listens on %s',
-    async (host) => {
-      expect((await readAccessSettings({}, host)).signIn.way).toBe('none');
-    },
-  );
+  it.each(['127.0.0.1', '127.8.0.1', 'localhost', '::1', '[::1]'])('the dashboard listens on %s', (host) => {
+    expect(readAccessSettings({}, host).signIn.way).toBe('none');
+  });
 
-  it('the dashboard has no public address', async () => {
+  it('the dashboard has no public address', () => {
     const environment = { SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com' };
-    await expect(readAccessSettings(environment, '127.0.0.1')).rejects.toMatchObject({
-      code: 'SLIPWAY_DASHBOARD_OPEN',
-    });
+    expect(refusalOf(environment)).toMatchObject({ code: 'SLIPWAY_DASHBOARD_OPEN' });
   });
 });
 
 describe('with a key or with OIDC', () => {
-  it.each([KEY, OIDC])('the dashboard listens on any address', async (environment) => {
-    expect((await readAccessSettings(environment, '0.0.0.0')).signIn.way).not.toBe('none');
+  it.each([KEY, OIDC])('the dashboard listens on any address', (environment) => {
+    expect(readAccessSettings(environment, '0.0.0.0').signIn.way).not.toBe('none');
   });
 
-  it('the client’s secret may be a reference', async () => {
+  it('the client’s secret may be a reference', () => {
     const environment = { ...OIDC, SLIPWAY_OIDC_CLIENT_SECRET: 'env:ELSEWHERE', ELSEWHERE: 'the secret' };
-    expect((await readAccessSettings(environment, '0.0.0.0')).signIn).toMatchObject({
-      clientSecret: 'the secret',
-    });
+    expect(readAccessSettings(environment, '0.0.0.0').signIn).toMatchObject({ clientSecret: 'the secret' });
   });
 });
 
@@ -60,26 +53,22 @@ describe('invalid settings are rejected, without repeating a secret', () => {
       'SLIPWAY_OIDC_CLIENT_ID is not set',
     ],
     ['an issuer without TLS', { ...OIDC, SLIPWAY_OIDC_ISSUER: 'http://login.example.com' }, 'not an https'],
-    [
-      'an address without TLS',
-      { ...KEY, SLIPWAY_DASHBOARD_URL: 'http://slipway.example.com' },
-      'not an https',
-    ],
-    [
-      'an address with a path',
-      { ...KEY, SLIPWAY_DASHBOARD_URL: 'https://example.com/slipway' },
-      'has a path',
-    ],
-  ])('%s', async (_what, environment, why) => {
-    const error = await readAccessSettings(environment, '127.0.0.1').catch((refused: unknown) => refused);
+  ])('%s', (_what, environment, why) => {
+    const error = refusalOf(environment);
     expect(error).toMatchObject({ code: 'SLIPWAY_USAGE', message: expect.stringContaining(why) });
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 
-  it('a file of roles with an unknown role', async () => {
+  it('a file of roles with an unknown role', () => {
     const environment = { ...OIDC, SLIPWAY_DASHBOARD_ROLES: new URL(import.meta.url).pathname };
-    await expect(readAccessSettings(environment, '127.0.0.1')).rejects.toMatchObject({
-      code: 'SLIPWAY_CONFIG_INVALID',
-    });
+    expect(refusalOf(environment)).toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID' });
   });
 });
+
+function refusalOf(environment: Readonly<Record<string, string>>, host = '127.0.0.1'): unknown {
+  try {
+    return readAccessSettings(environment, host);
+  } catch (error) {
+    return error;
+  }
+}

@@ -117,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 });
 
 async function start(environment: Readonly<Record<string, string>>): Promise<void> {
-  const access = await readAccessSettings(environment, '127.0.0.1');
+  const access = readAccessSettings(environment, '127.0.0.1');
   dashboard = await startTestDashboard(folder, { access });
   page = await (await browser.newContext()).newPage();
 }

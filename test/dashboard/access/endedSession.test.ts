@@ -4,7 +4,7 @@ import { problemPage } from '../../../src/dashboard/page/layout.tsx';
 import { accessApp } from './testPage.ts';
 
 it('a form whose session has ended is refused with the reason that the person wrote', async () => {
-  const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: 'a key that a small team shares' });
+  const app = accessApp({ SLIPWAY_DASHBOARD_KEY: 'a key that a small team shares' });
   app.onError(problemPage);
   const send = async (origin: string) => {
     const answer = await app.request('/press', {

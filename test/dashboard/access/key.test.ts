@@ -99,7 +99,7 @@ describe('signing in with a key', () => {
   });
 
   it('answers scripts and forms without a sign-in with 401', async () => {
-    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const app = accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
     const answer = await app.request('/who', { headers: { host: 'localhost' } });
     expect([answer.status, await answer.text()]).toEqual([
       401,
@@ -108,7 +108,7 @@ describe('signing in with a key', () => {
   });
 
   it('makes an open page without a sign-in load itself again, which leads to the sign-in', async () => {
-    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const app = accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
     const answer = await app.request('/live', {
       headers: { host: 'localhost', accept: 'text/event-stream' },
     });
@@ -147,7 +147,7 @@ describe('a session', () => {
   });
 
   it('has a cookie that scripts cannot read, and other sites do not send', async () => {
-    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const app = accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
     const answer = await app.request('/sign-in', { headers: { host: 'localhost:4701' } });
     const [cookie = ''] = answer.headers.getSetCookie();
     expect(cookie).toMatch(/^slipway-session-4701=/);
@@ -158,7 +158,7 @@ describe('a session', () => {
   });
 
   it('has a cookie only for TLS and this host behind an https address', async () => {
-    const app = await accessApp({
+    const app = accessApp({
       SLIPWAY_DASHBOARD_KEY: KEY,
       SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com',
     });
@@ -192,7 +192,7 @@ describe('a request that changes something', () => {
   });
 
   it('leaves the session as it is if another site sent it, for which browsers send no cookie', async () => {
-    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const app = accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
     const answer = await app.request('/press', {
       method: 'POST',
       headers: { host: 'localhost', origin: 'https://evil.example' },
@@ -229,7 +229,7 @@ describe('without sign-in', () => {
   it.each(['127.0.0.1:4701', 'localhost:1', '[::1]'])(
     'every viewer at %s is the user who started the dashboard, as an unverified admin',
     async (host) => {
-      const app = await accessApp({});
+      const app = accessApp({});
       const answer = await app.request('/who', { headers: { host } });
       expect(await answer.json()).toEqual({ name: userInfo().username, proved: false, role: 'admin' });
     },
@@ -238,7 +238,7 @@ describe('without sign-in', () => {
   it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', ''])(
     'the name %j, which may lead here from another site, is rejected',
     async (host) => {
-      const app = await accessApp({});
+      const app = accessApp({});
       const answer = await app.request('/who', { headers: { host } });
       expect([answer.status, await answer.text()]).toEqual([
         421,
@@ -275,7 +275,7 @@ async function cookieOf(environment: Readonly<Record<string, string>>): Promise<
 }
 
 async function isKnown(environment: Readonly<Record<string, string>>, cookie: string): Promise<boolean> {
-  const app = await accessApp({ ...environment, SLIPWAY_DASHBOARD_URL: 'http://localhost' });
+  const app = accessApp({ ...environment, SLIPWAY_DASHBOARD_URL: 'http://localhost' });
   const answer = await app.request('/who', { headers: { cookie, accept: 'text/html' } });
   return answer.status === 200;
 }

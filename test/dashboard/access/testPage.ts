@@ -15,8 +15,8 @@ import { closeServer, listen } from '../../support/listen.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /** The parts of the page that access control needs: the viewer, and a button. */
-export async function accessApp(environment: Environment): Promise<Hono<PageEnv>> {
-  const settings = await readAccessSettings(environment, '127.0.0.1');
+export function accessApp(environment: Environment): Hono<PageEnv> {
+  const settings = readAccessSettings(environment, '127.0.0.1');
   const access = createAccess(settings);
   const app = new Hono<PageEnv>();
   app.use(renderPages({ version: '1', routes: new Hono(), address: (name) => `/files/${name}` }));
@@ -52,7 +52,7 @@ export interface TestPage {
 
 /** Serves such a page on a free port. */
 export async function startPage(environment: Environment): Promise<TestPage> {
-  const app = await accessApp(environment);
+  const app = accessApp(environment);
   // On a busy machine, the default of 5 s may pass just before the next request.
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void getRequestListener(app.fetch)(request, response);

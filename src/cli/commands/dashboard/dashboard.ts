@@ -35,7 +35,7 @@ export async function runDashboardCommand(
   const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
   exitWithParent(environment);
   return interruptible(async (signal) => {
-    const access = await readAccessSettings(environment, host);
+    const access = readAccessSettings(environment, host);
     const hooks = hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal);
     const serve = async (connection: TemporalConnection): Promise<number> => {
       const { settings } = connection;
