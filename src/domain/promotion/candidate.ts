@@ -48,6 +48,11 @@ export function chooseCandidate(line: Line): Choice {
   if (to.servingRevisionId !== null && to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
+  if (to.servingRevisionId !== null && to.artifact !== null && from.newer?.includes(to.artifact) === true)
+    return rejected(
+      `"${to.name}" runs ${shortArtifact(to.artifact)}, which "${from.name}" released after ` +
+        `${shortArtifact(artifact)} and has left. To go back on "${to.name}", too: slipway rollback ${to.name}`,
+    );
   const release = pick(from, 'commit', 'committedAt', 'releasedBy');
   const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, ...release };
   return { kind: 'candidate', candidate };
@@ -130,6 +135,8 @@ export interface TargetSeen {
   readonly commit: string | null;
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
+  /** The artifacts released after that one: a rollback has left them. Absent in older histories. */
+  readonly newer?: readonly string[];
   /** Who released it; `null` if unknown. */
   readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */
@@ -154,7 +161,11 @@ export function seeTarget(
   const revision = known.find(({ revisionId }) => revisionId === serves);
   // A copy that a redeploy made belongs to its original's release.
   const original = revision?.copyOf ?? serves;
-  const row = history.findLast(({ revisionId, kind }) => revisionId === original && kind === 'release');
+  const at = history.findLastIndex(({ revisionId, kind }) => revisionId === original && kind === 'release');
+  const row = history[at];
+  const later = row === undefined ? [] : history.slice(at + 1);
+  const isNewer = (other: string): boolean =>
+    later.some(({ revisionId, outcome }) => revisionId === other && outcome === 'released');
   return {
     name,
     known: answer !== null,
@@ -168,6 +179,7 @@ export function seeTarget(
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
     servesQuarantined: revision?.quarantined,
     artifact: revision?.artifact ?? null,
+    newer: known.flatMap(({ revisionId, artifact }) => (isNewer(revisionId) ? (artifact ?? []) : [])),
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,
     releasedBy: row?.requestedBy ?? null,

@@ -116,6 +116,7 @@ function decideTurn(
     ...to,
     known: true,
     artifact,
+    newer: [],
     verifiedAt: new Date(now).toISOString(),
     // There is no revision yet: any unique name will do.
     servingRevisionId: `planned at ${now}`,

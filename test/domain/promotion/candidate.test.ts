@@ -51,6 +51,11 @@ describe('the candidate', () => {
     ['somebody else shipped it', line({ artifact: null }), 'was not shipped from here'],
     ['a branch was released', line({ artifact: 'git:main' }), 'may come to mean something else'],
     ['an image has a tag alone', line({ artifact: 'image:r.test/a:1' }), 'may come to mean something else'],
+    [
+      'the other target runs what came after it, and was rolled back here',
+      line({ newer: [A] }),
+      '"production" runs sha256:aaaaaaaaaaaa, which "canary" released after sha256:bbbbbbbbbbbb and has left',
+    ],
     ['the target does not take it', line({}, { quarantined: [B] }), 'in quarantine'],
     ['the target is on hold', line({}, { hold: HOLD }), 'the line is stopped: "production" is on hold'],
     [
@@ -134,6 +139,26 @@ it('what serves keeps its commit and its releaser, however many releases never s
     commit: 'c0ffee',
     releasedBy: ADA,
   });
+});
+
+it('what was released after what serves is newer, unless what serves was released again', () => {
+  const rows = [
+    result('release-1', { revisionId: 'R1' }),
+    result('release-2', { revisionId: 'R2' }),
+    result('release-3', { revisionId: 'R3', outcome: 'rolled_back' }),
+    result('rollback-4', { revisionId: 'R1', servingRevisionId: 'R1', outcome: 'rolled_back' }),
+  ];
+  const known = Object.entries({ R1: A, R2: B, R3: 'sha256:c', R5: A }).map(([revisionId, artifact]) => ({
+    ...verified(revisionId),
+    artifact,
+  }));
+  const state = { ...rows.reduce((before, row) => recordResult(before, row, 0), seasoned()), known };
+  const newer = (after: TargetState, activeRevisionId: string) =>
+    seeTarget('canary', { state: { ...after, activeRevisionId }, running: null }, null, '').newer;
+  expect(newer(state, 'R1')).toEqual([B]);
+  const again = { ...recordResult(state, result('release-5', { revisionId: 'R5' }), 0), known };
+  expect(newer(again, 'R5')).toEqual([]);
+  expect(newer(state, 'of an unknown release')).toEqual([]);
 });
 
 it('the work that changed what serves is the one that released or restored it, not one that failed since', () => {
