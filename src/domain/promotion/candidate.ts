@@ -122,7 +122,7 @@ export interface TargetSeen {
   readonly activeRevisionId: string | null;
   /** The revision that serves, according to the control plane; `null` if none. */
   readonly servingRevisionId: string | null;
-  /** The running work, else the work that restored or released what serves, with its requester; `null` if unknown. */
+  /** What runs, else what released or restored what serves, and who asked; or a change by hand. `null`: unknown. */
   readonly changedBy: string | null;
   readonly deploymentId: string | null;
   readonly agentUrl: string | null;
@@ -189,7 +189,7 @@ export function seeTarget(
 
 /** `rollback-3 by bo: incident`. */
 function changedBy(
-  { rollbacks, history }: TargetState,
+  { rollbacks, history, activeRevisionId }: TargetState,
   running: Running | null,
   serves: string | null,
 ): string | null {
@@ -199,6 +199,7 @@ function changedBy(
       ? `${running.releaseId} runs`
       : `${running.releaseId} by ${whoAndWhy(rollback.requestedBy)}`;
   }
+  if (activeRevisionId !== null && activeRevisionId !== serves) return 'a change by hand';
   const row = history.findLast(
     ({ servingRevisionId, outcome, restored }) =>
       servingRevisionId === serves && (outcome === 'released' || restored === true),

@@ -161,7 +161,7 @@ it('what was released after what serves is newer, unless what serves was release
   expect(newer(state, 'of an unknown release')).toEqual([]);
 });
 
-it('the work that changed what serves is the one that released or restored it, not one that failed since', () => {
+it('what changed what serves is a change by hand, or the work that released or restored it, not one that failed', () => {
   const released = recordResult(
     seasoned(),
     result('release-1', { servingRevisionId: 'R1', requestedBy: ADA }),
@@ -172,7 +172,11 @@ it('the work that changed what serves is the one that released or restored it, n
     result('release-2', { outcome: 'failed', servingRevisionId: 'R1' }),
     0,
   );
-  expect(
-    seeTarget('canary', { state: { ...state, activeRevisionId: 'R1' }, running: null }, null, ''),
-  ).toMatchObject({ changedBy: 'release-1 by ada: a reason' });
+  const deployment = { deploymentId: 'd', activeRevisionId: 'R1', agentUrl: null, latestRevisionId: 'R1' };
+  const serves = { ...deployment, latestTarballPath: null, latestImageUri: null, latestRepoRef: null };
+  const changedBy = (activeRevisionId: string) =>
+    seeTarget('canary', { state: { ...state, activeRevisionId }, running: null }, serves, '').changedBy;
+  expect(changedBy('R1')).toBe('release-1 by ada: a reason');
+  // As after "rollback --break-glass".
+  expect(changedBy('R2')).toBe('a change by hand');
 });
