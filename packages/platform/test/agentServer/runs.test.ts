@@ -250,6 +250,21 @@ describe.concurrent('streams', () => {
     ]);
   });
 
+  it('carry the feedback links also if the run has ended before they are joined', async () => {
+    const thread = await api.thread();
+    const { run_id } = await api.create(thread, {
+      assistant_id: 'echo',
+      ...input('x'),
+      feedback_keys: ['good'],
+    });
+    const run = `/threads/${thread}/runs/${run_id}`;
+    await api.json('GET', `${run}/join`);
+    const events = await collectEvents(await api.send('GET', `${run}/stream`));
+    expect(events.map(({ event }) => event)).toEqual(['metadata', 'feedback']);
+    const { good } = events[1]?.data as Record<string, string>;
+    expect((await fetch(good!, { method: 'POST', body: JSON.stringify({ score: 1 }) })).status).toBe(200);
+  });
+
   it('of a resumable run begin at the start for Last-Event-ID -1, and now for one that is no id', async () => {
     const response = await api.send('POST', `/threads/${await api.thread()}/runs/stream`, {
       assistant_id: 'parent',

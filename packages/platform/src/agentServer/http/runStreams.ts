@@ -13,7 +13,7 @@ import type { RunRecord } from '../store/agentDatabase.ts';
  * The stream of an existing run. It delivers what comes from now on (contract 001: "output produced before the join
  * is not delivered"). For a resumable run it delivers what followed `Last-Event-ID`, from any process.
  *
- * It begins with `metadata` like every stream. If another process executes a run that is not resumable, its events
+ * It begins with `metadata` and the feedback links like every stream. If another process executes a run that is not resumable, its events
  * are stored from now on; if the run has ended, there is no output to follow. The stream ends with the run, with
  * `error` if it failed.
  */
@@ -68,6 +68,8 @@ async function* readStoredEvents(
     (error: unknown) => (end.error = error instanceof Error ? error : new Error(String(error))),
   );
   yield metadataFrame(run.run_id, Math.max(run.attempt, 1));
+  const links = await service.createFeedbackLinks(run.run_id, run.kwargs);
+  if (links !== undefined) yield encodeEvent('feedback', JSON.stringify(links));
   while (!signal.aborted) {
     // Read before the events: if the run had ended by then, no event can follow these.
     const { ending, error } = end;

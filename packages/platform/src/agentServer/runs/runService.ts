@@ -261,15 +261,15 @@ export class RunService {
   }
 
   #register(runId: string, threadId: string, kwargs: LiveRunKwargs): LiveRun {
-    const keys = kwargs.feedback_keys ?? [];
-    const live = new LiveRun(runId, threadId, kwargs, async () =>
-      keys.length === 0 ? undefined : this.#createFeedbackLinks(runId, keys),
-    );
+    const live = new LiveRun(runId, threadId, kwargs, () => this.createFeedbackLinks(runId, kwargs));
     this.#live.set(runId, live);
     return live;
   }
 
-  async #createFeedbackLinks(runId: string, keys: readonly string[]): Promise<FeedbackLinks | undefined> {
+  /** New links for a run's feedback keys; `undefined` if it has none, or they could not be made. */
+  async createFeedbackLinks(runId: string, kwargs: LiveRunKwargs): Promise<FeedbackLinks | undefined> {
+    const keys = kwargs.feedback_keys ?? [];
+    if (keys.length === 0) return undefined;
     try {
       return await this.#parts.createFeedbackLinks(runId, keys);
     } catch (error) {
