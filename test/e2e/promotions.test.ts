@@ -328,10 +328,12 @@ describe('the schedule of a promotion', () => {
     await scheduled((context, file) => runScheduleApply(context, { config: file }));
     await pause(true, 'scheduled');
     await pause(true, 'triggered');
-    const said = await scheduled((context, file) =>
-      runScheduleTrigger(context, 'triggered', { config: file, reason: 'it cannot wait' }),
-    );
-    expect(said).toContain('"event":"triggered"');
+    const trigger = () =>
+      scheduled((context, file) =>
+        runScheduleTrigger(context, 'triggered', { config: file, reason: 'it cannot wait' }),
+      );
+    expect(await trigger()).toContain('"disposition":"started"');
+    expect(await trigger()).toContain('"disposition":"joined"');
     await eventually(async () => {
       const { code, text } = await say(bo, 'approve', 'triggered');
       expect(code, text).toBe(4);

@@ -49,7 +49,12 @@ export interface PromotionSections {
         readonly recent: readonly Instant[];
       };
     /** `trigger` */
-    readonly triggered: { readonly name: string; readonly scheduleId: string };
+    readonly triggered: {
+      readonly name: string;
+      readonly scheduleId: string;
+      /** `joined`: a promotion of this name runs already, and none was started. */
+      readonly disposition: 'started' | 'joined';
+    };
   };
 }
 

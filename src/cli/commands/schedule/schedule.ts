@@ -6,13 +6,13 @@ import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/pr
 import { type DeclaredSchedule, describeTimes, scheduleChanges } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import {
   applySchedules,
   type ExistingSchedule,
   listSchedules,
   pauseSchedule,
   readSchedule,
-  triggerSchedule,
 } from '../../../temporal/client/schedule/schedules.ts';
 import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
@@ -112,7 +112,10 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: starts the promotion now. The person who triggers it cannot approve it. */
+/**
+ * `slipway schedule trigger PROMOTION`: starts the promotion now. The person who triggers it cannot approve it. Temporal's
+ * own trigger is not used, because it cannot pass on who asked.
+ */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
@@ -120,13 +123,15 @@ export async function runScheduleTrigger(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
-  const by = await readRequester(context, file.folder, options.reason);
+  const requestedBy = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
-    const schedule = await readSchedule(temporal, scheduleId);
-    const request = await withProof(context, schedule.request);
-    await triggerSchedule(temporal, { ...schedule, request }, by);
-    context.output.event({ event: 'triggered', name: request.name, scheduleId });
-    context.output.print(`${request.name}: triggered now`);
+    const scheduled = (await readSchedule(temporal, scheduleId)).request;
+    const request = await withProof(context, { ...scheduled, requestedBy });
+    const { disposition } = await startPromotion(temporal, request);
+    const { name } = request;
+    context.output.event({ event: 'triggered', name, scheduleId, disposition });
+    const done = disposition === 'started' ? 'triggered now' : 'not triggered: it is running already';
+    context.output.print(`${name}: ${done}`);
     return 0;
   });
 }

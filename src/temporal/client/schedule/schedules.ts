@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import {
   type Client,
   ScheduleAlreadyRunning,
@@ -8,7 +6,6 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 
-import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../../../domain/schedule/schedule.ts';
 import {
@@ -17,8 +14,7 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { ifSealed, isGone, isSealed, temporalError, unansweredRequest } from '../temporalError.ts';
-import { requireWorkersOfLine } from '../workerPresence.ts';
+import { ifSealed, isGone, isSealed, temporalError } from '../temporalError.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
@@ -134,32 +130,6 @@ async function endWaitingRuns(
     } catch (error) {
       if (!isGone(error)) throw error;
     }
-  }
-}
-
-/**
- * Runs a schedule now, as a person asks. The person is the requester of the promotion, and so cannot approve it. If a
- * promotion with the same name runs, no second one is started.
- *
- * Temporal's own trigger is not used, because it cannot pass on who asked.
- */
-export async function triggerSchedule(
-  temporal: TemporalConnection,
-  { scheduleId, request, schedule }: ExistingSchedule,
-  requestedBy: Actor,
-): Promise<void> {
-  const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
-  const { client, settings } = temporal;
-  await requireWorkersOfLine(temporal, request);
-  try {
-    await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
-      workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
-      taskQueue: settings.taskQueue,
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      args: [input],
-    });
-  } catch (error) {
-    throw unansweredRequest(error, settings, 'the promotion may still start');
   }
 }
 

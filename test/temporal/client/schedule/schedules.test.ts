@@ -1,57 +1,17 @@
 import { ScheduleAlreadyRunning, WorkflowNotFoundError } from '@temporalio/client';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import {
   applySchedules,
   listSchedules,
   pauseSchedule,
   readSchedule,
-  triggerSchedule,
 } from '../../../../src/temporal/client/schedule/schedules.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import type { DeclaredSchedule } from '../../../../src/domain/schedule/schedule.ts';
 import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
-import { request } from '../../../domain/target/targets.ts';
-import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
-
-const { target } = request('a');
-const EXISTING = { scheduleId: 's', request: { from: target, to: target } } as Parameters<
-  typeof triggerSchedule
->[1];
-
-it('a promotion that is triggered while Temporal does not answer may still start, and the error says so', async () => {
-  const start = () => Promise.reject(grpcError('UNAVAILABLE'));
-  const describe = () => Promise.reject(grpcError('NOT_FOUND'));
-  const temporal = answeringTemporal({ workflow: { start, getHandle: () => ({ describe }) } });
-  await expect(triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' })).rejects.toMatchObject({
-    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-    message: expect.stringContaining('may still start') as string,
-  });
-});
-
-it('no promotion is triggered if no worker could start it: it would start whenever one does', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const start = vi.fn();
-  const temporal = answeringTemporal({ workflow: { start }, worker: { lastAccessTime: { seconds: 0 } } });
-  const triggered = triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' });
-  const refused = expect(triggered).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
-  await vi.advanceTimersByTimeAsync(5_000);
-  await refused;
-  expect(start).not.toHaveBeenCalled();
-});
-
-it('no promotion is triggered whose target is pinned to a version without workers', async () => {
-  const start = vi.fn();
-  const describe = () => Promise.resolve(pinnedTo('v9'));
-  const temporal = answeringTemporal({ workflow: { start, getHandle: () => ({ describe }) } });
-  await expect(triggerSchedule(temporal, EXISTING, { who: 'bo', from: 'test' })).rejects.toMatchObject({
-    code: 'SLIPWAY_NO_WORKER',
-    message: expect.stringContaining('no worker of version v9') as string,
-  });
-  expect(start).not.toHaveBeenCalled();
-});
+import { answeringTemporal } from '../answeringTemporal.ts';
 
 const removal = { scheduleId: 's', name: 'up', kind: 'undeclared', differences: [] } as const;
 
