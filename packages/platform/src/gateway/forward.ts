@@ -56,9 +56,16 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Reads the body only once the agent takes it: until then the request can go to another agent. */
+/**
+ * Reads the body only once the agent takes it: until then the request can go to another agent. What an agent that
+ * answers early does not read is discarded, else the connection's next request would wait behind it.
+ */
 async function* bodyOf(request: IncomingMessage): AsyncGenerator<Buffer> {
-  yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } finally {
+    request.resume();
+  }
 }
 
 class ForwardingHandler implements Dispatcher.DispatchHandler {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request as ask } from 'node:http';
+import { Agent, type IncomingMessage, request as ask } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { until } from '../runtime/liveness.ts';
@@ -168,6 +168,22 @@ describe('a request through the gateway', () => {
     expect(answer.statusCode).toBe(413);
     expect(String(await answer.toArray())).toBe('too large');
     sent.destroy();
+  });
+
+  it('leaves its connection usable if the agent answers before it has read the body', async () => {
+    const one = await agent((request, response) => {
+      request.once('data', () => response.writeHead(413).end('too large'));
+    });
+    await serveWith(one);
+    const connections = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (const attempt of ['first', 'second']) {
+      const sent = ask(at(`/${attempt}`), { method: 'POST', agent: connections });
+      sent.end(Buffer.alloc(20_000_000));
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(String(await answer.toArray())).toBe('too large');
+      if (!sent.writableFinished) await once(sent, 'finish');
+    }
+    connections.destroy();
   });
 
   it('may be a HEAD request', async () => {
