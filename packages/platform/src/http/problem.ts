@@ -91,7 +91,12 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * methods are served on its path, else 404.
  */
 export function unservedHandler(app: Hono): NotFoundHandler {
-  return (c) => respondWithProblem(methodProblem(app, c, () => true) ?? new HttpProblem(404, 'Not Found'), c);
+  return (c) => {
+    // `/threads/search` is no thread: only the methods of its own routes count.
+    const own = methodProblem(app, c, ({ path }) => path === c.req.path);
+    const problem = own ?? methodProblem(app, c, () => true) ?? new HttpProblem(404, 'Not Found');
+    return respondWithProblem(problem, c);
+  };
 }
 
 /** The 405 with `Allow` if routes of an app serve the request's path with other methods, else `undefined`. */

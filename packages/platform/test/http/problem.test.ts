@@ -26,6 +26,7 @@ function app() {
   hono.post('/body', limitBody(100), async (c) => c.json(await parseBody(Body, c)));
   hono.post('/optional', async (c) => c.json(await parseOptionalBody(Body.partial(), c)));
   hono.get('/query', (c) => c.json(parseQuery(z.object({ limit: z.coerce.number().max(3) }), c)));
+  hono.post('/things/search', (c) => c.text('found'));
   hono.get('/things/:id', (c) => c.json(parsePath(z.object({ id: z.uuid() }), c)));
   hono.get('/teapot', () => {
     throw new HttpProblem(409, 'Taken.', { headers: { 'retry-after': '3' } });
@@ -91,6 +92,10 @@ describe('an error response', () => {
     expect(put.status).toBe(405);
     expect(put.headers.get('allow')).toBe('GET, HEAD');
     expect(await put.json()).toEqual({ detail: expect.stringContaining('PUT is not allowed') });
+    for (const path of ['/body', '/things/search']) {
+      const patch = await app().app.request(path, { method: 'PATCH' });
+      expect(patch.headers.get('allow')).toBe('POST');
+    }
     expect((await app().app.request('/body', { method: 'HEAD' })).headers.get('allow')).toBe('POST');
   });
 });

@@ -161,8 +161,9 @@ function json(operand: unknown): RawBuilder<unknown> {
   return sql`${JSON.stringify(operand ?? null)}::jsonb`;
 }
 
-/** The same rule as in LangGraph's own stores. An empty object has no conditions. */
+/** The same rule as in LangGraph's own stores, except that an empty object is a value, which only equals another one. */
 function isOperators(wanted: unknown): wanted is Record<string, unknown> {
   if (!isRecord(wanted)) return false;
-  return Object.keys(wanted).every((name) => (FILTER_OPERATORS as readonly string[]).includes(name));
+  const names = Object.keys(wanted);
+  return names.length > 0 && names.every((name) => (FILTER_OPERATORS as readonly string[]).includes(name));
 }

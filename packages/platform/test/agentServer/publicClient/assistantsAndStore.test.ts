@@ -193,6 +193,7 @@ describe('the public client', () => {
     expect(await keys(['note'])).toEqual([]);
     expect(await keys([], { filter: { rank: { $gte: 2, $lt: 3 } } })).toEqual(['told']);
     expect(await keys([], { filter: { rank: { $gt: '1' } } })).toEqual([]);
+    expect(await keys([], { filter: { rank: {} } })).toEqual([]);
     expect(await keys([], { filter: { rank: { $ne: 2 }, text: 'from a graph' } })).toEqual(['from a graph']);
     expect(await keys([], { filter: { rank: { $nin: [1, 2] } }, limit: 1, query: 'anything' })).toEqual([
       'from a graph',
