@@ -111,6 +111,15 @@ export function notOffered(error: unknown): boolean {
   );
 }
 
+const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/iu;
+
+/** Whether no agent answered `GET /ok`: {@link isSilence}, or a gateway's 404, which has the deployment's id. */
+export function isAgentAway(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) return false;
+  const { status, detail } = error;
+  return isSilence(error) || (status === 404 && typeof detail === 'string' && UUID.test(detail));
+}
+
 /** Whether a service did not answer, or only a gateway did without the service behind it. */
 export function isSilence(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

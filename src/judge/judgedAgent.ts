@@ -6,7 +6,7 @@ import { askEvaluator } from '../clients/evaluator.ts';
 import { type ObservedStream, observeRun } from '../clients/observeRun.ts';
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
-import { isSilence, ServiceError } from '../clients/serviceError.ts';
+import { isAgentAway, ServiceError } from '../clients/serviceError.ts';
 import { ANSWER_CHECKS } from '../config/answerSchema.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { answerText, valueAt } from '../domain/check/answer.ts';
@@ -140,7 +140,7 @@ async function untilThere(
       signal.throwIfAborted();
       if (!(failure instanceof SlipwayError)) throw failure;
       // Contract 001 has no /ok: an agent may answer 404.
-      if (!isSilence(failure)) return looks === 1;
+      if (!isAgentAway(failure)) return looks === 1;
       if (performance.now() - started > patienceMs) throw new AgentAway(side, error);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal });

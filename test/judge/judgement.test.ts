@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createFeedbackClient } from '../../src/clients/feedback.ts';
@@ -118,7 +120,9 @@ describe('an agent that is unavailable', () => {
     const instead: Behavior['instead'] = (request, response, run) => {
       if (request.url === '/ok' ? away === 0 : run < 10 || run >= 12) return false;
       away = request.url === '/ok' ? away - 1 : 1;
-      json(response, 503, { detail: 'starting' });
+      // A gateway that does not know the deployment yet.
+      if (request.url === '/ok') json(response, 404, { detail: `Deployment ID ${randomUUID()} not found.` });
+      else json(response, 503, { detail: 'starting' });
       return true;
     };
     const report = await judge(await startAgents({}, { instead }), { concurrency: 1 }, some(30));

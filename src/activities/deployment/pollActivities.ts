@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 
 import { type ControlPlaneClient, isSameSource } from '../../clients/controlPlane.ts';
-import { isDeploymentGone, isSilence, ServiceError } from '../../clients/serviceError.ts';
+import { isAgentAway, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { CREDENTIAL_FAILED } from '../../domain/failure.ts';
@@ -85,7 +85,7 @@ export function pollActivities(
         }
         const url = target.agentUrl ?? deployment.source_config.custom_url;
         if (url == null) throw noAgentUrl(target);
-        const silent = await whySilent(outside, target, deploymentId, url);
+        const silent = await whySilent(outside, target, url);
         return silent === undefined ? { found: { agentUrl: url, copyId } } : { insteadOf: silent };
       });
     },
@@ -95,7 +95,7 @@ export function pollActivities(
         await outside.agent(target, agentUrl).ok(callOptions());
       } catch (error) {
         if (!(error instanceof SlipwayError)) throw error;
-        if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
+        if (isAgentAway(error)) return { silent: `the agent does not answer: ${error.message}` };
         const { code, message } = error;
         if (CREDENTIAL_FAILED.has(code))
           return { silent: `the agent takes no key of these settings: ${message}` };
@@ -144,7 +144,6 @@ async function askInTurn<T>(
 async function whySilent(
   outside: Outside,
   target: TargetSpec,
-  deploymentId: string,
   agentUrl: string,
 ): Promise<string | undefined> {
   try {
@@ -152,8 +151,7 @@ async function whySilent(
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const isAway = isSilence(error) || isDeploymentGone(error, deploymentId);
-    return isAway ? `the agent does not answer: ${error.message}` : undefined;
+    return isAgentAway(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
 }
 

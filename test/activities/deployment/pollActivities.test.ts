@@ -283,6 +283,13 @@ describe('askAgent', () => {
     expect((await ask((await agentThatAnswers(status)).url)).silent).toContain('the agent does not answer');
   });
 
+  it('does not accept a gateway’s 404 for the deployment as an answer', async () => {
+    const agent = await startRoutes({
+      'GET /ok': answers(404, { detail: `Deployment ID ${DEPLOYMENT_ID} not found.` }),
+    });
+    expect((await ask(agent.url)).silent).toContain('the agent does not answer');
+  });
+
   it('reports if nothing listens, the key is rejected, or the worker has none', async () => {
     expect((await ask(await closedPort())).silent).toContain('the agent does not answer');
     expect((await ask((await agentThatAnswers(401)).url)).silent).toContain('takes no key of these settings');
