@@ -14,6 +14,7 @@ export interface BuildLimits {
   /** The workspace's size on disk, in bytes. */
   readonly workspaceBytes: number;
   readonly workspaceFiles: number;
+  /** No more than are kept of a revision (`revisionLogs.ts`): what is left out is the end, not the beginning too. */
   readonly logLines: number;
   readonly logLineChars: number;
 }
@@ -26,7 +27,7 @@ export const DEFAULT_BUILD_LIMITS: BuildLimits = {
   memoryBytes: 4 * 1024 ** 3,
   workspaceBytes: 10 * 1024 ** 3,
   workspaceFiles: 500_000,
-  logLines: 20_000,
+  logLines: 10_000,
   logLineChars: 2_000,
 };
 
