@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { errorText } from '@slipway/contract/codedError';
 import type { Connection } from '@temporalio/client';
 import protos from '@temporalio/proto';
@@ -66,7 +68,7 @@ export async function requireSearchAttributes(temporal: TemporalConnection): Pro
 }
 
 /**
- * Registers the search attributes that the namespace lacks.
+ * Registers the search attributes that the namespace lacks, and waits until Temporal takes them.
  * @returns those that it registered.
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them, if the server refuses.
  */
@@ -83,7 +85,17 @@ export async function registerSearchAttributes(
     const still = await missingSearchAttributes(temporal);
     if (still.length > 0) throw refused(settings, still, error);
   }
+  await untilTaken(temporal, missing);
   return missing;
+}
+
+/** Temporal's services read a namespace every 2 s. Until then they refuse a start with a new attribute. */
+async function untilTaken(temporal: TemporalConnection, names: readonly string[]): Promise<void> {
+  const { connection, settings } = temporal;
+  const areTaken = (): Promise<boolean[]> =>
+    Promise.all(names.map((name) => isSearchable(connection, settings.namespace, name)));
+  const deadline = Date.now() + TEMPORAL_ANSWERS_WITHIN_MS;
+  while ((await callTemporal(temporal, areTaken)).includes(false) && Date.now() < deadline) await delay(100);
 }
 
 export async function addSearchAttributes(

@@ -4,13 +4,14 @@ import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import {
   missingSearchAttributes,
+  registerSearchAttributes,
   requireSearchAttributes,
 } from '../../../src/temporal/client/searchAttributes.ts';
 import { grpcError } from './answeringTemporal.ts';
 
 const NAMES = Object.values(SEARCH_ATTRIBUTES);
 
-/** A namespace that shows aliases, and answers a query that names one of `searchable`. It has no operator service. */
+/** A namespace that shows aliases, and answers a query that names one of `searchable`. By default it has no operator service. */
 function namespace(
   aliases: Readonly<Record<string, string>>,
   {
@@ -67,6 +68,18 @@ describe('the search attributes of a namespace', () => {
       code: 'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
       message: expect.stringContaining('another type') as string,
     });
+  });
+
+  it('are registered once Temporal takes them, some time after it has been asked', async () => {
+    const searchable: string[] = [];
+    const lacking = namespace({}, { searchable });
+    const addSearchAttributes = (): Promise<object> => {
+      setTimeout(() => searchable.push(...NAMES), 150);
+      return Promise.resolve({});
+    };
+    Object.assign(lacking.connection, { operatorService: { addSearchAttributes } });
+    expect(await registerSearchAttributes(lacking)).toEqual(NAMES);
+    expect(searchable).toEqual(NAMES);
   });
 
   it.each([
