@@ -211,7 +211,14 @@ function servedAt(
   const followed = named(first.activities, 'awaitDeployed').findLast(({ scheduledAt }) => scheduledAt <= at);
   // The release's own revision may have become active before that was confirmed.
   if (followed !== undefined && !isPendingAfter(first, followed, at)) return undefined;
-  return first.activities.map(activeIn).find((active) => active != null) ?? undefined;
+  const served = firstActive(first);
+  const next = settling.find(({ startedAt }) => startedAt > at);
+  // If the rollback found another one, somebody changed the deployment by hand, perhaps before they asked.
+  return next === undefined || firstActive(next) === served ? served : undefined;
+}
+
+function firstActive({ activities }: WorkFact): string | undefined {
+  return activities.map(activeIn).find((active) => active != null) ?? undefined;
 }
 
 /** Whether a revision belongs to a release that had not seen it serve so far. Then there is nothing to leave yet. */

@@ -27,6 +27,11 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([ROLLBACK], stopped, inVain)).toEqual([]);
   });
 
+  it('may go back to the revision that a person had replaced by hand while the release waited', () => {
+    const back = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('by hand', 22));
+    expect(left([ROLLBACK], stopped, back)).toEqual([]);
+  });
+
   it('leaves the revision of a release that serves already, and restores the one before it', () => {
     const serving = activity('confirmServing', { revisionId: 'R2' }, 8);
     const activities = [look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7), serving];
