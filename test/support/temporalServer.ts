@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 
 import { bundleModules } from '../../scripts/build/workflowBundle.mjs';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
+import { TUNING } from '../../src/temporal/server/devServer.ts';
 import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
 import type { WorkerMode } from '../workflows/harness.ts';
 import { bundleSources } from './fromSource.ts';
@@ -50,11 +51,7 @@ export async function startTemporalServer(): Promise<{ address: string; close: (
       searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
         defineSearchAttributeKey(name, 'KEYWORD'),
       ),
-      extraArgs: [
-        ...['--sqlite-pragma', 'journal_mode=wal'],
-        ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
-        ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
-      ],
+      extraArgs: TUNING,
     },
   });
   return { address: environment.address, close: () => environment.teardown() };

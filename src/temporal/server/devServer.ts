@@ -33,15 +33,17 @@ const CHECK_EVERY_MS = 10_000;
 const UNANSWERED_CHECKS = 3;
 
 /**
- * Makes a dev server about twice as fast as its defaults: a write-ahead log, eager activities (returned to the worker
+ * Makes a dev server more than twice as fast as its defaults: a write-ahead log, eager activities (returned to the worker
  * that scheduled them), and task queues that are polled as soon as they contain something. SQLite keeps 64 MiB of pages in
- * memory, and moves the log into the file each 64 MiB instead of each 4, so that pages written often are moved once.
+ * memory, and moves the log into the file each 64 MiB instead of each 4, so that pages written often are moved once. The
+ * namespace's search attributes are read every 2 s, not at each use.
  */
-const TUNING = [
+export const TUNING = [
   ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
   ...['--sqlite-pragma', 'cache_size=-65536', '--sqlite-pragma', 'wal_autocheckpoint=16384'],
   ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
+  ...['--dynamic-config-value', 'system.forceSearchAttributesCacheRefreshOnRead=false'],
 ];
 
 /** By default, the state of 128,000 workflows stays in memory for an hour, although the file has it. */
