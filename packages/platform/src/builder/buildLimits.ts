@@ -14,7 +14,7 @@ export interface BuildLimits {
   /** The workspace's size on disk, in bytes. */
   readonly workspaceBytes: number;
   readonly workspaceFiles: number;
-  /** No more than are kept of a revision (`revisionLogs.ts`): what is left out is the end, not the beginning too. */
+  /** At most as many as are kept of a revision (`revisionLogs.ts`), so that a long log keeps its beginning. */
   readonly logLines: number;
   readonly logLineChars: number;
 }

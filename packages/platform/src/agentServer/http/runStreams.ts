@@ -13,9 +13,9 @@ import type { RunRecord } from '../store/agentDatabase.ts';
  * The stream of an existing run. It delivers what comes from now on (contract 001: "output produced before the join
  * is not delivered"). For a resumable run it delivers what followed `Last-Event-ID`, from any process.
  *
- * It begins with `metadata` and the feedback links like every stream. If another process executes a run that is not resumable, its events
- * are stored from now on; if the run has ended, there is no output to follow. The stream ends with the run, with
- * `error` if it failed.
+ * It begins with `metadata` and the feedback links, like every stream. If another process executes a run that is not
+ * resumable, its events are stored from now on; if the run has ended, there is no output to follow. The stream ends with
+ * the run, with `error` if it failed.
  */
 export async function joinStream(
   parts: { service: RunService; events: EventStore },

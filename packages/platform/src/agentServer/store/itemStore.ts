@@ -161,7 +161,7 @@ function json(operand: unknown): RawBuilder<unknown> {
   return sql`${JSON.stringify(operand ?? null)}::jsonb`;
 }
 
-/** The same rule as in LangGraph's own stores, except that an empty object is a value, which only equals another one. */
+/** The same rule as in LangGraph's own stores, except that an empty object has no operators: it is a value to compare. */
 function isOperators(wanted: unknown): wanted is Record<string, unknown> {
   if (!isRecord(wanted)) return false;
   const names = Object.keys(wanted);
