@@ -47,6 +47,8 @@ export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 export const renewSignal = defineSignal('renew');
 /** Sent only by guards: how the guard of a release ended. */
 export const guardEndedSignal = defineSignal<[GuardReport]>('guardEnded');
+/** Sent only by releases, with their id, if the target guards a revision: the release is about to change what serves. */
+export const changingSignal = defineSignal<[string]>('changing');
 /** Sent only by releases: the release is restoring, and tries this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');

@@ -85,6 +85,8 @@ export interface ReleaseInput {
   readonly lastGood: TargetSpec | null;
   /** Late revisions and uploads that may become active. */
   readonly late: LateBaselines;
+  /** The target guards a revision until the release says that it is about to change what serves. */
+  readonly endsGuard?: true;
 }
 
 export interface RollbackInput {

@@ -33,6 +33,8 @@ export interface WorkFact {
   /** What it knew of the deployment's revisions when it began, oldest first. */
   readonly known: readonly KnownRevision[];
   readonly result: ReleaseResult | null;
+  /** Whether it told a target that guards a revision that it is about to change what serves. */
+  readonly announcesChange?: boolean;
   readonly activities: readonly ActivityFact[];
 }
 
@@ -94,6 +96,8 @@ export interface GuardFact extends Pick<GuardedInput, 'revisionId' | 'policy' | 
   readonly report: GuardReport | null;
   /** The target's answer to its rollback, or why there is none. `null`: it asked for none. */
   readonly answer: string | null;
+  /** When its target canceled it, in milliseconds since 1970; `null` if it did not. */
+  readonly preemptedAt: number | null;
   readonly activities: readonly ActivityFact[];
 }
 
@@ -185,6 +189,13 @@ export function named(activities: readonly ActivityFact[], name: string): readon
 export function fromFirst(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
   const first = activities.findIndex((activity) => activity.name === name);
   return first === -1 ? [] : activities.slice(first);
+}
+
+const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
+
+/** The requests of a release or a rollback that may have changed the deployment. */
+export function changesOf({ activities }: WorkFact): readonly ActivityFact[] {
+  return activities.filter(({ name }) => CHANGES.has(name));
 }
 
 export function revisionOf({ input }: ActivityFact): string {

@@ -2,15 +2,23 @@ import { GUARD_LATE_MS } from '../guard/guardPolicy.ts';
 import { EMPTY_TALLY, judgeRound } from '../guard/measurement.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
 import type { RollbackAnswer } from '../target/targetState.ts';
-import { CLOCKS_DIFFER_MS, type GuardFact, named, type Rule, type TargetFacts } from './facts.ts';
+import {
+  changesOf,
+  CLOCKS_DIFFER_MS,
+  type GuardFact,
+  named,
+  type Rule,
+  type TargetFacts,
+  type WorkFact,
+} from './facts.ts';
 
 /** How late the server may end an activity that has no time left, in milliseconds. */
 const ENDS_LATE_MS = 60_000;
 
 /**
  * Rule 14: each release with a guard is guarded. The guard judges in its time, by its limits and its policy. If it finds
- * the revision worse, the target rolls back from that revision once, or the guard's result says why not. A guard rolls
- * nothing back after other work has begun.
+ * the revision worse, the target rolls back from that revision once, or the guard's result says why not. It guards until
+ * its time is over, a rollback begins, or a release changes what serves. After that it rolls nothing back.
  */
 export const guarded: Rule = ({ target }) => [
   ...target.works
@@ -20,7 +28,12 @@ export const guarded: Rule = ({ target }) => [
     })
     .map(({ workflowId }) => ({ workflowId, what: 'its request has a guard, and none was started' })),
   ...target.guards.flatMap((guard) =>
-    [...outOfTime(guard), ...notByItsLimits(guard), ...notOneRollback(guard, target)].map((what) => ({
+    [
+      ...outOfTime(guard),
+      ...endedForNothing(guard, target),
+      ...notByItsLimits(guard),
+      ...notOneRollback(guard, target),
+    ].map((what) => ({
       workflowId: guard.workflowId,
       what,
     })),
@@ -38,6 +51,15 @@ function outOfTime({ activities, report, until }: GuardFact): string[] {
   return [];
 }
 
+function endedForNothing({ preemptedAt, since }: GuardFact, { works }: TargetFacts): string[] {
+  if (preemptedAt === null) return [];
+  const isEnded = works.some(
+    ({ startedAt, kind, announcesChange = false }) =>
+      startedAt > since && startedAt <= preemptedAt && (kind === 'rollback' || announcesChange),
+  );
+  return isEnded ? [] : ['the target ended it, and nothing was about to change what serves'];
+}
+
 function notByItsLimits({ policy, report }: GuardFact): string[] {
   if (report?.verdict !== 'worse') return [];
   const { breach } = report;
@@ -52,7 +74,7 @@ function notByItsLimits({ policy, report }: GuardFact): string[] {
 
 function notOneRollback(
   { releaseId, revisionId, since, report, answer, activities }: GuardFact,
-  { works, idle }: TargetFacts,
+  { works, said, idle }: TargetFacts,
 ): string[] {
   const own = works.filter(
     ({ kind, request }) => kind === 'rollback' && (request as RollbackRequest).guard === releaseId,
@@ -66,14 +88,23 @@ function notOneRollback(
     const isMissing = idle && asked?.disposition === 'queued';
     return isMissing ? ['the target accepted its rollback, and none began'] : [];
   }
-  const { from } = rollback.request as RollbackRequest;
-  const other = works.find(({ startedAt }) => startedAt > since && startedAt < rollback.startedAt);
+  const { from, requestId } = rollback.request as RollbackRequest;
+  const accepted = said.find((message) => message.kind === 'rollback' && message.requestId === requestId);
+  const acceptedAt = accepted?.at ?? rollback.startedAt;
+  const other = works.find((work) => work.startedAt > since && changesFrom(work) < acceptedAt);
   return [
     ...(again === undefined ? [] : ['the target rolled back for it more than once']),
     ...(report === null || report.verdict === 'worse'
       ? []
       : [`it ended as ${report.verdict}, and the target rolled back for it`]),
     ...(from === revisionId ? [] : [`it guards revision ${revisionId}, and its rollback left another one`]),
-    ...(other === undefined ? [] : [`the target rolled back for it after ${other.workflowId} had begun`]),
+    ...(other === undefined
+      ? []
+      : [`the target rolled back for it after ${other.workflowId} had changed what serves`]),
   ];
+}
+
+/** When a release first changes what serves, or when a rollback begins. */
+function changesFrom(work: WorkFact): number {
+  return work.kind === 'rollback' ? work.startedAt : (changesOf(work)[0]?.scheduledAt ?? Infinity);
 }

@@ -1,6 +1,6 @@
 import {
-  type ActivityFact,
   type Breach,
+  changesOf,
   CLOCKS_DIFFER_MS,
   type ObservedRequest,
   type Rule,
@@ -41,12 +41,6 @@ function isSentBy(
       sentAt <= (sent.endedAt ?? endedAt ?? Infinity) + CLOCKS_DIFFER_MS &&
       (kind === 'redeploy' ? input['revisionId'] === revisionId : input['objectPath'] === tarballPath),
   );
-}
-
-const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
-
-function changesOf({ activities }: WorkFact): readonly ActivityFact[] {
-  return activities.filter(({ name }) => CHANGES.has(name));
 }
 
 /** From its first changing request to the end of its last; empty if it changes nothing. */

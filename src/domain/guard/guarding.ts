@@ -3,7 +3,8 @@ import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
- * `preempted`: a release or a rollback began, or a person canceled it. `unknown`: it could not go on.
+ * `preempted`: a release was about to change what serves, a rollback began, or a person canceled it. `unknown`: it could
+ * not go on.
  */
 type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'unknown';
 
@@ -30,6 +31,8 @@ export interface Guarding {
   readonly until: Instant;
   /** Absent: it goes on. */
   readonly ended?: GuardEnd;
+  /** The release or the rollback that may have changed what serves since. Absent: none. */
+  readonly changedBy?: string;
 }
 
 /** What a guard reports to its target at its end. */
@@ -45,9 +48,14 @@ export function endGuard(
   return guard?.releaseId === releaseId && guard.ended === undefined ? { ...guard, ended } : guard;
 }
 
-/** Whether a release's guard may still ask for a rollback. */
-export function isInForce(guard: Guarding | undefined, releaseId: string): boolean {
-  if (guard?.releaseId !== releaseId) return false;
+/** The guard once a release or a rollback may change what serves. */
+export function preemptGuard(guard: Guarding, changedBy: string, at: Instant): Guarding {
+  return { ended: { at, verdict: 'preempted', note: `${changedBy} began` }, ...guard, changedBy };
+}
+
+/** Whether a guard may still ask for a rollback. */
+export function isInForce(guard: Guarding | undefined): boolean {
+  if (guard === undefined || guard.changedBy !== undefined) return false;
   return guard.ended === undefined || guard.ended.verdict === 'worse';
 }
 

@@ -81,17 +81,18 @@ function leftAlready(revisionId: string): string {
   return `done already, revision ${revisionId} does not serve any more`;
 }
 
-/** Why the guard of a release cannot ask for a rollback; `undefined` if it can: nothing else has begun or serves. */
+/** Why the guard of a release cannot ask for a rollback; `undefined` if it can: what it guards serves, unchanged. */
 function whyUnguarded(
-  { state, running, active }: RollbackSituation,
+  { state, active }: RollbackSituation,
   releaseId: string,
   from: string | undefined,
 ): string | undefined {
-  if (running !== null) return `${running.releaseId} has begun since`;
   if (state.rollbacks.length > 0) return 'a rollback is about to begin';
-  const newest = state.history.findLast(({ startedAt }) => startedAt !== undefined)?.releaseId;
-  if (newest !== undefined && newest !== releaseId) return `${newest} has begun since`;
-  if (!isInForce(state.guard, releaseId)) return `the guard of ${releaseId} is not in force any more`;
+  const { guard } = state;
+  if (guard?.releaseId === releaseId && guard.changedBy !== undefined)
+    return `${guard.changedBy} has begun since`;
+  if (guard?.releaseId !== releaseId || !isInForce(guard))
+    return `the guard of ${releaseId} is not in force any more`;
   const serves = active === undefined ? state.activeRevisionId : active;
   if (from === undefined || serves === null || !isSameRevision(state.known, serves, from))
     return 'the guarded revision does not serve any more';

@@ -17,6 +17,7 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
+import { changingSignal } from '../../messages/target.ts';
 import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workflowTypes.ts';
 import {
   asText,
@@ -87,6 +88,10 @@ function readWork({ workflowId, history }: AuditedHistory): WorkFact {
     request: input.request,
     known: isAnother(result?.deploymentId ?? null, input.knownIn) ? [] : input.known,
     result,
+    announcesChange: history.events?.some(
+      (event) =>
+        event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName === changingSignal.name,
+    ),
     activities: readActivities(history),
   };
 }
@@ -99,8 +104,18 @@ function readGuard({ workflowId, history }: AuditedHistory): GuardFact {
     ...pick(input, 'releaseId', 'revisionId', 'policy', 'since', 'until'),
     report,
     answer,
+    preemptedAt: readPreemptedAt(history, input.targetId),
     activities: readActivities(history),
   };
+}
+
+/** When a guard's target canceled it, in milliseconds since 1970; `null`: it did not, but perhaps a person. */
+function readPreemptedAt({ events }: History, targetId: string): number | null {
+  const canceled = events?.find(
+    ({ workflowExecutionCancelRequestedEventAttributes: asked }) =>
+      asked?.externalWorkflowExecution?.workflowId === targetId,
+  );
+  return canceled === undefined ? null : timeOf(canceled);
 }
 
 /** The releases whose end a run of the target processed without starting a guard. Each guard starts in that task. */

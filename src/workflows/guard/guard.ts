@@ -18,7 +18,13 @@ import {
   guardRequestId,
   guardWorkflowId,
 } from '../../domain/guard/guardPolicy.ts';
-import { endGuard, type Guarding, type GuardReport } from '../../domain/guard/guarding.ts';
+import {
+  endGuard,
+  type Guarding,
+  type GuardReport,
+  isInForce,
+  preemptGuard,
+} from '../../domain/guard/guarding.ts';
 import { breachText } from '../../domain/guard/measurement.ts';
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
 import { settingsForRestore } from '../../domain/target/targetSpec.ts';
@@ -32,7 +38,8 @@ import type { TargetCore } from '../target/targetCore.ts';
 
 /**
  * Guards a revision after its release: one activity measures until the guard's time is over. If a metric is worse, asks
- * the target for a rollback, as a person does. The target cancels it when a release or a rollback begins.
+ * the target for a rollback, as a person does. The target cancels it before a release changes what serves, and when a
+ * rollback begins.
  */
 export async function guard(input: GuardInput): Promise<GuardResult> {
   const report = await measure(input);
@@ -90,7 +97,7 @@ async function askForRollback(
 ): Promise<string> {
   const { rollBackTarget } = proxyActivities<Activities>({
     startToCloseTimeout: '35 seconds',
-    // However long no worker runs: the target refuses the rollback if a release has begun since.
+    // However long no worker runs: the target refuses the rollback if a release has changed what serves since.
     scheduleToCloseTimeout: '30 days',
     heartbeatTimeout: '5 seconds',
     retry: { initialInterval: '200 milliseconds', maximumInterval: '1 minute' },
@@ -113,7 +120,7 @@ async function askForRollback(
 
 /**
  * The guard of what a target released last. It is a child workflow that is started and abandoned: the target does not
- * wait for it, and may continue as new. A target has at most one: it ends the guard when the next work begins.
+ * wait for it, and may continue as new. A target has at most one.
  */
 export class TargetGuard {
   readonly #target: TargetCore;
@@ -144,12 +151,12 @@ export class TargetGuard {
     void this.#start(workflowId, input).finally(() => this.#beginning--);
   }
 
-  /** Ends the guard, because other work begins. */
+  /** Ends the guard, because a release or a rollback may change what serves. */
   preempt(by: string): void {
     const { guard: guarding } = this.#target.state;
-    if (guarding === undefined || guarding.ended !== undefined) return;
-    this.#set({ ...guarding, ended: { at: now(), verdict: 'preempted', note: `${by} began` } });
-    void cancel(guarding.workflowId);
+    if (guarding === undefined || !isInForce(guarding)) return;
+    this.#set(preemptGuard(guarding, by, now()));
+    if (guarding.ended === undefined) void cancel(guarding.workflowId);
   }
 
   async #start(workflowId: string, input: GuardInput): Promise<void> {

@@ -1,3 +1,4 @@
+import type { SignalDefinition } from '@temporalio/common';
 import { condition, getExternalWorkflowHandle, uuid4, workflowInfo } from '@temporalio/workflow';
 
 import { missedRevision } from '../../domain/deployment/revision.ts';
@@ -5,27 +6,38 @@ import type { KnownRevision, RollbackRequest } from '../../domain/release/releas
 import { isQuarantined, restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import { readPreemption } from '../../messages/release.ts';
-import { restoringSignal } from '../../messages/target.ts';
+import { changingSignal, restoringSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';
+
+/** Signals to a target that guards a revision that its release is about to change what serves. */
+export async function reportChanging({ input, journal }: Run): Promise<void> {
+  if (input.endsGuard === true) await signalTarget(journal, changingSignal, input.releaseId);
+}
 
 /**
  * Signals to the target that its release is restoring, and which revision it tries first. During the restore, a
  * rollback that does not name the revision to leave changes nothing.
  */
 export async function reportRestoring(journal: Journal, order: RestoreOrder): Promise<void> {
-  const { parent } = workflowInfo();
   const [first] = restoreCandidates(order);
-  if (parent === undefined || first === undefined) return;
+  if (first === undefined) return;
   const { revisionId } = first;
-  const { releaseId } = journal.progress;
+  await signalTarget(journal, restoringSignal, { releaseId: journal.progress.releaseId, revisionId });
+}
+
+async function signalTarget<T>(journal: Journal, signal: SignalDefinition<[T]>, message: T): Promise<void> {
+  const { parent } = workflowInfo();
+  if (parent === undefined) return;
   try {
-    await getExternalWorkflowHandle(parent.workflowId).signal(restoringSignal, { releaseId, revisionId });
+    await getExternalWorkflowHandle(parent.workflowId).signal(signal, message);
   } catch (error) {
+    const { canceled, message: reason } = explain(error);
+    if (canceled) throw error;
     // The target was terminated: it cannot receive the signal, and it accepts no rollback either.
-    journal.note({ phase: `could not report the restore to the target: ${explain(error).message}` });
+    journal.note({ phase: `could not signal "${signal.name}" to the target: ${reason}` });
   }
 }
 

@@ -19,7 +19,7 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf } from '../steps.ts';
 import { correctBaseline, recordBaseline } from './baseline.ts';
-import { preempt } from './preempted.ts';
+import { preempt, reportChanging } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 import { findExtraRevisions, finish, Run, type Setback } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
@@ -179,7 +179,10 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
   // A stop request may have arrived while the previous step ended: do not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
-  if (!sentBefore) run.latestBefore = await readLatest(run, deployment, created);
+  if (!sentBefore) {
+    run.latestBefore = await readLatest(run, deployment, created);
+    await reportChanging(run);
+  }
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
     const seen = { ...deployment, latestRevisionId: run.latestBefore };

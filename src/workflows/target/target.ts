@@ -146,6 +146,12 @@ export class Target implements TargetCore {
     }
   }
 
+  noteChanging(releaseId: unknown): void {
+    const running = this.#running?.releaseId;
+    if (running !== undefined && running === releaseId) this.#guard.preempt(running);
+    else this.ignore('changing', 'it names no release that runs');
+  }
+
   noteRestoring(releaseId: string, revisionId: string): void {
     if (this.#running?.releaseId === releaseId) this.#running = { ...this.#running, restores: revisionId };
   }
@@ -200,7 +206,8 @@ export class Target implements TargetCore {
     const running = describeWork(work);
     this.#running = running;
     this.change(state);
-    this.#guard.preempt(work.releaseId);
+    // A release says when it is about to change what serves, which is guarded until then.
+    if (work.kind === 'rollback') this.#guard.preempt(work.releaseId);
     return running;
   }
 

@@ -39,6 +39,7 @@ import {
   readRollbackMessage,
   readWithdrawMessage,
   readUndelivered,
+  changingSignal,
   holdSignal,
   holdUpdate,
   lookupQuery,
@@ -308,6 +309,7 @@ function handleReports(target: Target): void {
     },
     { description: 'Forget the revisions of a deployment that was deleted' },
   );
+  setHandler(changingSignal, (releaseId) => target.noteChanging(releaseId));
   setHandler(restoringSignal, (message) => {
     const restoring = readRestoring(message);
     if (typeof restoring === 'string') target.ignore('restoring', restoring);

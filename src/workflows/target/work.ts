@@ -11,6 +11,7 @@ import {
 } from '@temporalio/workflow';
 
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
+import { isInForce } from '../../domain/guard/guarding.ts';
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
 import { attribute } from '../../domain/searchAttributes.ts';
 import { lateBaselines } from '../../domain/target/lateRevisions.ts';
@@ -65,7 +66,15 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   return work.kind === 'release'
     ? startChild(release, {
         ...common,
-        args: [{ ...lent, late: lateBaselines(state), request: work.request, queuedAt: work.queuedAt }],
+        args: [
+          {
+            ...lent,
+            late: lateBaselines(state),
+            request: work.request,
+            queuedAt: work.queuedAt,
+            endsGuard: isInForce(state.guard) || undefined,
+          },
+        ],
       })
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }

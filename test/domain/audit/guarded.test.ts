@@ -45,6 +45,7 @@ function guard(
     ...{ policy: POLICY, since: 100, until: UNTIL },
     report: { releaseId: 'release-1', at: '', note: '', ...report },
     answer: null,
+    preemptedAt: null,
     activities: [activity('guardRevision', {}, at)],
     ...changes,
   };
@@ -132,10 +133,28 @@ describe('an audit of guards', () => {
     ]);
   });
 
-  it('finds a rollback after the release that pre-empted the guard', () => {
-    const next = workFact('release-2', { startedAt: 1_001 });
-    expect(found([worse()], { works: [RELEASED, next, rollback()] })).toEqual([
-      'the target rolled back for it after t/release-2 had begun',
+  it('finds a rollback after a release has changed what serves, and allows one from a release that waits', () => {
+    const waiting = workFact('release-2', { startedAt: 1_001 });
+    const changing = { ...waiting, activities: [activity('patchDeployment', {}, 1_001)] };
+    expect(found([worse()], { works: [RELEASED, waiting, rollback()] })).toEqual([]);
+    expect(found([worse()], { works: [RELEASED, changing, rollback()] })).toEqual([
+      'the target rolled back for it after t/release-2 had changed what serves',
     ]);
+    // The release sent its PATCH before it was told to make way for an accepted rollback.
+    const said = [
+      { kind: 'rollback', at: 1_000, requestId: 'guard-release-1-t', to: null, leaves: 'new' },
+    ] as const;
+    expect(found([worse()], { works: [RELEASED, changing, rollback()], said })).toEqual([]);
+  });
+
+  it('finds a guard that its target ended though nothing changed what serves', () => {
+    const preempted = [guard({ verdict: 'preempted' }, 1_000, { preemptedAt: 1_000 })];
+    const rejected = workFact('release-2', { startedAt: 900 });
+    expect(found(preempted, { works: [RELEASED, rejected] })).toEqual([
+      'the target ended it, and nothing was about to change what serves',
+    ]);
+    const persons = workFact('rollback-2', { kind: 'rollback', startedAt: 900 });
+    for (const work of [{ ...rejected, announcesChange: true }, persons])
+      expect(found(preempted, { works: [RELEASED, work] })).toEqual([]);
   });
 });

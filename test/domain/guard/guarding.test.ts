@@ -5,6 +5,7 @@ import {
   type Guarding,
   guardText,
   isInForce,
+  preemptGuard,
   readGuardReport,
 } from '../../../src/domain/guard/guarding.ts';
 
@@ -31,12 +32,22 @@ it('a guard ends once, and by its own report alone', () => {
 });
 
 it('only a guard that goes on, or has found its release worse, may ask for a rollback', () => {
-  expect(isInForce(GUARDING, 'release-3')).toBe(true);
-  expect(isInForce(endGuard(GUARDING, REPORT), 'release-3')).toBe(true);
-  expect(isInForce(GUARDING, 'release-2')).toBe(false);
-  expect(isInForce(undefined, 'release-3')).toBe(false);
+  const worse = { ...GUARDING, ended: REPORT };
+  expect(isInForce(GUARDING)).toBe(true);
+  expect(isInForce(worse)).toBe(true);
+  expect(isInForce(undefined)).toBe(false);
   for (const verdict of ['passed', 'preempted', 'replaced', 'unknown'] as const)
-    expect(isInForce(endGuard(GUARDING, { ...REPORT, verdict }), 'release-3')).toBe(false);
+    expect(isInForce(endGuard(GUARDING, { ...REPORT, verdict }))).toBe(false);
+  for (const before of [GUARDING, worse])
+    expect(isInForce(preemptGuard(before, 'release-4', REPORT.at))).toBe(false);
+});
+
+it('a guard that a change ends keeps what it had found, and says what changed', () => {
+  expect(preemptGuard(GUARDING, 'release-4', REPORT.at)).toMatchObject({
+    ended: { verdict: 'preempted', note: 'release-4 began' },
+    changedBy: 'release-4',
+  });
+  expect(preemptGuard({ ...GUARDING, ended: REPORT }, 'release-4', REPORT.at).ended).toBe(REPORT);
 });
 
 it('its text names the metric and its values', () => {

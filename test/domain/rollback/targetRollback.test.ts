@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { preemptGuard } from '../../../src/domain/guard/guarding.ts';
 import type { KnownRevision, RollbackRequest } from '../../../src/domain/release/release.ts';
 import { dependsOnWhatServes, requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
@@ -281,7 +282,6 @@ describe('the rollback of a guard', () => {
       ask(serving({ guard }), asked, 'R3'),
       ask(serving({ guard }), asked, null),
       ask(serving({ guard }), { ...asked, from: undefined }, 'R2'),
-      requestRollback({ state: serving({ guard }), running: RELEASE, now: NOW, active: 'R2' }, asked),
     ];
     for (const { answer, state, preempt } of situations) {
       expect(answer).toMatchObject({ disposition: 'ignored', onHold: false });
@@ -290,15 +290,19 @@ describe('the rollback of a guard', () => {
     }
   });
 
-  it('is refused once another release has begun, even if that one has ended and changed nothing', () => {
+  it('stops a release that has not changed what serves, and is refused once one has', () => {
     const worse = { ...guard, ended: { ...ended, verdict: 'worse' as const } };
-    const released = result('release-2', { servingRevisionId: 'R2' });
-    const guarded = recordResult(serving({ guard: worse }), released, 0);
-    expect(ask(guarded, asked, 'R2').answer.disposition).toBe('queued');
-    const failed = result('release-3', { outcome: 'failed', revisionId: null, servingRevisionId: 'R2' });
-    const { answer, state } = ask(recordResult(guarded, failed, 0), asked, 'R2');
-    expect(answer.reason).toContain('release-3 has begun since');
-    expect(state.rollbacks).toEqual([]);
+    const during = { state: serving({ guard }), running: RELEASE, now: NOW, active: 'R2' };
+    expect(requestRollback(during, asked)).toMatchObject({
+      answer: { disposition: 'preempting' },
+      preempt: { from: 'R2' },
+    });
+    for (const inForce of [guard, worse]) {
+      const changed = preemptGuard(inForce, 'release-3', NOW);
+      const { answer, state } = ask(serving({ guard: changed }), asked, 'R2');
+      expect(answer.reason).toContain('release-3 has begun since');
+      expect(state.rollbacks).toEqual([]);
+    }
   });
 
   it('is refused while a person’s rollback is about to begin', () => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { GuardInput, GuardResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { heldIn } from '../moments.ts';
+import { refused } from '../faults.ts';
+import { heldIn, waitingFor } from '../moments.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const ERRORS: GuardMetric = {
@@ -17,6 +18,8 @@ function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardP
     guard: { forMs: 60_000, everyMs: 1_000, afterMs: 0, noData: 'continue', metrics: [ERRORS], ...changes },
   };
 }
+
+const APPROVAL = { approval: { required: 1, withinMs: 60_000 } };
 
 /** The guard measures once, so that it cannot find another revision before it ends. */
 const ONE_ROUND = { everyMs: 60_000 };
@@ -101,6 +104,28 @@ describeWorkflows('a guard', (harness) => {
       expect(report.verdict).toBe('preempted');
       const { state } = await target.viewOnce(({ state }) => state.guard?.releaseId === second.releaseId);
       expect(state.guard?.ended).toBeUndefined();
+    });
+
+    test('guards on while a release waits for its approval, and stops it by its rollback', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy());
+      const next = await waitingFor('approval', target, 'c', APPROVAL);
+      target.world.measures = () => 0.12;
+      expect((await guardOf(target, releaseId)).answer).toMatch(/^preempting, /);
+      expect(await target.result(next)).toMatchObject({ outcome: 'aborted', revisionId: null });
+      const { state } = await target.idle();
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    });
+
+    test('guards on after a release that failed before it changed anything', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy());
+      target.world.next('uploadArtifact', refused('SLIPWAY_ARTIFACT_CORRUPT'));
+      expect(await target.release('c')).toMatchObject({ outcome: 'failed', revisionId: null });
+      target.world.measures = () => 0.12;
+      expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
+      const { state } = await target.idle();
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
     });
 
     test('makes way for a rollback, and begins none of its own', async () => {

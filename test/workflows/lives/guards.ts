@@ -1,4 +1,5 @@
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
+import { waitingFor } from '../moments.ts';
 import type { Life } from './life.ts';
 
 /** Asks often, so that a life is short. The address is that of the world's metrics. */
@@ -29,8 +30,13 @@ export const GUARDS: Readonly<Record<string, Life>> = {
     await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'passed');
     await target.release('c', { guard: GUARD });
     await target.world.called('guardRevision', 3);
-    target.world.measures = () => 0.12;
+    const rejected = await waitingFor('approval', target, 'rejected', {
+      approval: { required: 1, withinMs: 60_000 },
+    });
+    await target.say(rejected, 'reject', { who: 'bo' });
+    await target.result(rejected);
     await target.release('d', { guard: GUARD });
+    target.world.measures = () => 0.12;
     await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'worse');
     await target.viewOnce(({ state, running }) => state.hold !== null && running === null);
     return target;
