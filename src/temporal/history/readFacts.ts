@@ -2,7 +2,6 @@ import { pick } from '@slipway/contract/pick';
 import protos from '@temporalio/proto';
 
 import type {
-  ActivityFact,
   GuardFact,
   PromotionFact,
   SubmissionFact,
@@ -10,7 +9,6 @@ import type {
   WorkFact,
 } from '../../domain/audit/facts.ts';
 import { isAnother } from '../../domain/deployment/revision.ts';
-import { failureDetail } from '../../domain/failure.ts';
 import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
@@ -19,15 +17,8 @@ import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import { changingSignal } from '../../messages/target.ts';
 import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workflowTypes.ts';
-import {
-  asText,
-  decode,
-  decodeAll,
-  type History,
-  type HistoryEvent,
-  timeOf,
-  activityEndOf,
-} from './payloads.ts';
+import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import { readActivities } from './readActivities.ts';
 import { readMessages } from './readMessages.ts';
 
 const { ParentClosePolicy, WorkflowTaskFailedCause: Cause } = protos.temporal.api.enums.v1;
@@ -240,97 +231,6 @@ function hasOpenTimer({ events }: History): boolean {
     if (ended != null) open.delete(ended.timerId ?? '');
   }
   return open.size > 0;
-}
-
-function readActivities(history: History): ActivityFact[] {
-  const events = history.events ?? [];
-  const ends = new Map<string, HistoryEvent>();
-  const abandoned = new Map<string, number>();
-  for (const event of events) {
-    const scheduledId = activityEndOf(event)?.scheduledEventId;
-    if (scheduledId != null) ends.set(String(scheduledId), event);
-    const asked = event.activityTaskCancelRequestedEventAttributes;
-    if (asked != null) abandoned.set(String(asked.scheduledEventId), timeOf(event));
-  }
-  let localFrom = 0;
-  return events.flatMap((event): ActivityFact[] => {
-    if (event.workflowTaskStartedEventAttributes != null) localFrom = timeOf(event);
-    const local = readLocalActivity(event, localFrom);
-    if (local !== undefined) localFrom = local.endedAt;
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    if (scheduled == null) return local === undefined ? [] : [local];
-    const end = ends.get(String(event.eventId));
-    const abandonedAt = abandoned.get(String(event.eventId));
-    return [
-      {
-        name: scheduled.activityType?.name ?? '',
-        input: (decode(scheduled.input) ?? {}) as ActivityFact['input'],
-        scheduledAt: timeOf(event),
-        endedAt: end === undefined ? null : timeOf(end),
-        abandonedAt,
-        ...outcomeOf(end),
-      },
-    ];
-  });
-}
-
-/**
- * Reads a local activity (`workflows/localFirst.ts`); `undefined` if the event is none.
- * @param from - when the workflow task began, or when its previous local activity ended.
- */
-function readLocalActivity(
-  event: HistoryEvent,
-  from: number,
-): (ActivityFact & { readonly endedAt: number }) | undefined {
-  const { markerName, details = {}, failure } = event.markerRecordedEventAttributes ?? {};
-  if (markerName !== 'core_local_activity') return undefined;
-  const { activity_type: name, complete_time: ended } = decode(details?.['data']) as LocalActivityData;
-  const base = {
-    name,
-    input: (decode(details?.['input']) ?? {}) as ActivityFact['input'],
-    scheduledAt: from,
-    endedAt: ended === null ? timeOf(event) : ended.seconds * 1_000 + ended.nanos / 1_000_000,
-  };
-  if (failure == null) {
-    const result = (decode(details?.['result']) ?? null) as ActivityFact['result'];
-    return { ...base, outcome: 'completed', result, mayHaveBeenTaken: true };
-  }
-  const cause = failure.activityFailureInfo == null ? failure : failure.cause;
-  if (cause?.applicationFailureInfo != null) return { ...base, ...failedWith(cause) };
-  const outcome = cause?.canceledFailureInfo == null ? 'timed_out' : 'canceled';
-  return { ...base, outcome, result: null, mayHaveBeenTaken: true };
-}
-
-interface LocalActivityData {
-  readonly activity_type: string;
-  /** `null` if it was canceled or timed out. */
-  readonly complete_time: { readonly seconds: number; readonly nanos: number } | null;
-}
-
-function failedWith(
-  failure: Failure | null | undefined,
-): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
-  const detail = failureDetail(decodeAll(failure?.applicationFailureInfo?.details));
-  return { outcome: 'failed', result: null, mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? true };
-}
-
-type Failure = NonNullable<NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['failure']>;
-
-function outcomeOf(
-  end: HistoryEvent | undefined,
-): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
-  const completed = end?.activityTaskCompletedEventAttributes;
-  if (completed != null) {
-    const result = (decode(completed.result) as ActivityFact['result'] | undefined) ?? null;
-    return { outcome: 'completed', result, mayHaveBeenTaken: true };
-  }
-  const failed = end?.activityTaskFailedEventAttributes;
-  if (failed != null) return failedWith(failed.failure);
-  if (end?.activityTaskTimedOutEventAttributes != null) {
-    return { outcome: 'timed_out', result: null, mayHaveBeenTaken: true };
-  }
-  const outcome = end?.activityTaskCanceledEventAttributes == null ? 'open' : 'canceled';
-  return { outcome, result: null, mayHaveBeenTaken: true };
 }
 
 interface FailedTask {
