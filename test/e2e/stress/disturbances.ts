@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { runningPinned } from '../../../src/temporal/versions/runningWork.ts';
-import { describeRouting } from '../../../src/temporal/versions/deploymentVersions.ts';
+import { describeRouting } from '../../../src/temporal/versions/routing.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import type { RealPostgres } from '../../support/realPostgres.ts';
 import { eventually, type Stack } from '../stack.ts';

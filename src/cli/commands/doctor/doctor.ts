@@ -19,7 +19,7 @@ import {
 import { findStuckTasks, remedyOf, stuckText, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
-import { requireWholeBundle } from '../../../temporal/versions/deploymentVersions.ts';
+import { requireWholeBundle } from '../../../temporal/versions/workerVersion.ts';
 import { runningPinned } from '../../../temporal/versions/runningWork.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import { BUNDLE_PATH } from '../../../worker.ts';

@@ -9,8 +9,8 @@ import {
   type Routing,
   versionsStartingWith,
   type VersionStatus,
-  workerVersion,
-} from '../../../temporal/versions/deploymentVersions.ts';
+} from '../../../temporal/versions/routing.ts';
+import { workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import {
   moveTo,
   replayFailures,

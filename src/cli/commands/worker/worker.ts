@@ -20,13 +20,8 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
-import {
-  type FirstVersion,
-  isVersioned,
-  makeFirstCurrent,
-  requireWholeBundle,
-  workerVersion,
-} from '../../../temporal/versions/deploymentVersions.ts';
+import { type FirstVersion, makeFirstCurrent } from '../../../temporal/versions/routing.ts';
+import { isVersioned, requireWholeBundle, workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { startTraces } from '../../../traces/trace.ts';
 import { BUNDLE_PATH, runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';

@@ -4,7 +4,7 @@ import { nextSteps } from '../../../../src/cli/commands/worker/rollout.ts';
 import { placeRules } from '../../../../src/cli/commands/worker/worker.ts';
 import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 import { PLACE_RULES } from '../../../../src/domain/promotion/places.ts';
-import type { Routing } from '../../../../src/temporal/versions/deploymentVersions.ts';
+import type { Routing } from '../../../../src/temporal/versions/routing.ts';
 
 it('a line of the worker’s log is one JSON object, like the platform’s lines', () => {
   const error = new Error('no answer', { cause: new TypeError('reset') });
