@@ -50,7 +50,8 @@ export function endGuard(
 
 /** The guard once a release or a rollback may change what serves. */
 export function preemptGuard(guard: Guarding, changedBy: string, at: Instant): Guarding {
-  return { ended: { at, verdict: 'preempted', note: `${changedBy} began` }, ...guard, changedBy };
+  const ended = guard.ended ?? { at, verdict: 'preempted', note: `${changedBy} began` };
+  return { ...guard, ended, changedBy };
 }
 
 /** Whether a guard may still ask for a rollback. */
