@@ -158,24 +158,19 @@ async function findUploader(
 
 function checkLength(size: number | undefined, contentLength: number | null): void {
   if (contentLength === null || size === undefined || size === contentLength) return;
-  throw rejectUpload(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
-}
-
-/** The rest of the body is not read, so the connection must be closed. */
-function rejectUpload(status: 400 | 404 | 409 | 413, detail: string): HttpProblem {
-  return new HttpProblem(status, detail, { headers: { connection: 'close' } });
+  throw new HttpProblem(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
 }
 
 function unknownPath(): HttpProblem {
-  return rejectUpload(404, 'The object path is not known any more.');
+  return new HttpProblem(404, 'The object path is not known any more.');
 }
 
 function alreadyUsed(): HttpProblem {
-  return rejectUpload(409, 'The upload URL has been used; ask for a new one.');
+  return new HttpProblem(409, 'The upload URL has been used; ask for a new one.');
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
-  return rejectUpload(413, `The upload is larger than ${maxBytes} bytes.`);
+  return new HttpProblem(413, `The upload is larger than ${maxBytes} bytes.`);
 }
 
 async function writeToStaging(

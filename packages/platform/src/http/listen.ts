@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -51,6 +51,8 @@ export function listenerOf(app: Hono, log: Logger): RequestListener {
   const answer = getRequestListener(app.fetch, {
     // A health check by HTTP/1.0 has no Host.
     hostname: 'localhost',
+    // Its limits of time and size would end the connection of a client that still sends: see `discardRest`.
+    autoCleanupIncoming: false,
     errorHandler: (error) => {
       if (error instanceof RequestError)
         return Response.json({ detail: `Bad Request: ${error.message}.` }, { status: 400 });
@@ -58,7 +60,18 @@ export function listenerOf(app: Hono, log: Logger): RequestListener {
       return Response.json({ detail: 'Internal Server Error' }, { status: 500 });
     },
   });
-  return (request, response) => void answer(request, response);
+  return (request, response) => {
+    response.once('finish', () => discardRest(request));
+    void answer(request, response);
+  };
+}
+
+/**
+ * Discards what the app has not read of a body: the connection's next request comes behind it, and a client that still
+ * sends when its connection ends may never read the answer. The stream that the app reads from would pause the body.
+ */
+export function discardRest(request: IncomingMessage): void {
+  request.removeAllListeners('data').resume();
 }
 
 function portUnavailable(

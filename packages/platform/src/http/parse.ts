@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer';
+import { finished } from 'node:stream/promises';
 
+import type { HttpBindings } from '@hono/node-server';
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
 import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 
+import { discardRest } from './listen.ts';
 import { HttpProblem, invalid } from './problem.ts';
 
 /**
@@ -86,32 +89,21 @@ const JSON_BODY_MAX_BYTES = 1_048_576;
 const DISCARDED_MAX_MS = 5_000;
 
 /**
- * Middleware that answers 413 with `{detail}` if the body is larger than `maxBytes`, also without a length. A client
- * that still sends when its connection ends never reads the answer. So a body with a length is first read, for a
- * limited time, and discarded.
+ * Middleware that answers 413 with `{detail}` if the body is larger than `maxBytes`, also without a length. The body is
+ * first read, for a limited time: a client that closes its connection afterwards may read the answer only then.
  */
 export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHandler {
   return bodyLimit({
     maxSize: maxBytes,
     onError: async (c) => {
-      const { body } = c.req.raw;
-      if (body !== null && !body.locked) await discardBody(body);
-      // The rest of the body is not read, so the connection must be closed.
-      throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`, {
-        headers: { connection: 'close' },
-      });
+      const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
+      // Without one, the request came over no connection.
+      if (incoming !== undefined) {
+        discardRest(incoming);
+        const signal = AbortSignal.timeout(DISCARDED_MAX_MS);
+        await finished(incoming, { signal }).catch(() => undefined);
+      }
+      throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`);
     },
   });
-}
-
-async function discardBody(body: ReadableStream<Uint8Array>): Promise<void> {
-  const reader = body.getReader();
-  const timer = setTimeout(() => reader.releaseLock(), DISCARDED_MAX_MS);
-  try {
-    while (!(await reader.read()).done);
-  } catch {
-    // It takes too long, or the client disconnected.
-  } finally {
-    clearTimeout(timer);
-  }
 }

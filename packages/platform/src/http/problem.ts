@@ -67,13 +67,12 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   return c.json({ detail: 'Internal Server Error' }, 500);
 }
 
-/** Answers a request to an agent with a problem that other origins may read, and closes the connection. */
+/** Answers a request to an agent with a problem that other origins may read. */
 export function answerProblem(response: ServerResponse, problem: HttpProblem): void {
   if (response.destroyed || response.headersSent) return;
   response.writeHead(problem.status, {
     'content-type': 'application/json',
     'access-control-allow-origin': '*',
-    connection: 'close',
     ...problem.headers,
   });
   response.end(JSON.stringify({ detail: problem.detail }));

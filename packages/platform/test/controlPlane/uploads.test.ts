@@ -1,16 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { type IncomingMessage, request, type RequestListener } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 
-import { getRequestListener } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { createUploadTokens, UPLOAD_URL_MS } from '../../src/controlPlane/uploads.ts';
-import { listen, type Listening } from '../../src/http/listen.ts';
+import { listen, listenerOf, type Listening } from '../../src/http/listen.ts';
+import { createLogger } from '../../src/http/logger.ts';
 import { TestPlatform } from './testPlatform.ts';
+import { sendAll } from '../http/sendAll.ts';
 
 const MAX = 128 * 1_048_576;
 const platform = TestPlatform.use({ uploadMaxBytes: MAX });
@@ -18,9 +19,7 @@ let listening: Listening;
 let id: string;
 
 beforeAll(async () => {
-  const handle = getRequestListener(platform.app.fetch);
-  const appListener: RequestListener = (incoming, outgoing) => void handle(incoming, outgoing);
-  listening = await listen(appListener, { port: 0 });
+  listening = await listen(listenerOf(platform.app, createLogger()), { port: 0 });
   id = await platform.create('uploads');
 });
 
@@ -137,6 +136,15 @@ describe('an upload', () => {
       expect(body).toEqual({ detail: `The upload is larger than ${MAX} bytes.` });
       await vi.waitFor(async () => expect(await incoming()).toEqual([]), { timeout: 20_000 });
     }
+  });
+
+  it('that is refused is answered, also if the client sends all of it first', async () => {
+    const { path } = await offer();
+    expect((await put(path, bytes(1_000), 1_000)).status).toBe(200);
+    expect(await sendAll('PUT', listening.url + path, { megabytes: 20 })).toEqual({
+      status: 409,
+      body: { detail: expect.stringContaining('has been used') },
+    });
   });
 
   it('that is interrupted leaves nothing, and may be sent again', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { until } from '../runtime/liveness.ts';
 import { useGateway } from './standIns.ts';
+import { sendAll } from '../http/sendAll.ts';
 
 const { gateway, front, agent, named, serveWith, at } = useGateway();
 
@@ -225,6 +226,11 @@ describe('the gateway’s own response', () => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('2');
     expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 has no active revision.' });
+  });
+
+  it('is 503 also for a client that sends all of its body first', async () => {
+    gateway().register('d1', { starting: false });
+    expect((await sendAll('POST', at('/'), { megabytes: 20 })).status).toBe(503);
   });
 
   it('is 503 if a starting agent is not ready in time', async () => {

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
@@ -104,12 +106,11 @@ export function uploadRoutes(uploads: Uploads, access: Pick<Access, 'addressOf'>
   app.put('/uploads/:token', async (c) => {
     // A client that resumes sends a part, which must not become the whole source (RFC 9110, section 14.5).
     if (c.req.header('content-range') !== undefined) {
-      throw new HttpProblem(400, 'Content-Range is not supported: send the whole archive.', {
-        headers: { connection: 'close' },
-      });
+      throw new HttpProblem(400, 'Content-Range is not supported: send the whole archive.');
     }
     const length = c.req.header('content-length');
-    const body = c.req.raw.body ?? new ReadableStream<Uint8Array>({ start: (stream) => stream.close() });
+    // Canceling the body would end the connection before the client reads why.
+    const body = c.req.raw.body?.values({ preventCancel: true }) ?? Readable.from([]);
     const declared = length === undefined ? undefined : Number(length);
     return c.json(await uploads.receive(c.req.param('token'), body, declared, originOf(c, access)));
   });
