@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Kysely } from 'kysely';
 
 import { first } from '../gateway/forward.ts';
+import { isPreflight } from '../gateway/gateway.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Access } from './access.ts';
@@ -52,11 +53,6 @@ const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
 function isPublicRequest(method: string | undefined, path: string): boolean {
   if (FEEDBACK_LINK.test(path)) return true;
   return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);
-}
-
-/** A browser sends it without a key to ask whether a page may send a request. */
-function isPreflight({ method, headers }: IncomingMessage): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 /** Makes the agents' API keys, one per deployment id. They are not stored: agents end with this process. */

@@ -140,7 +140,25 @@ function disconnectedDetail(deploymentId: string, isRead: boolean): string {
   return isRead ? `${what}.` : `${what}; it may have taken the request.`;
 }
 
+/** A browser sends it without a key to ask whether a page may send a request. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+/** Answers instead of an agent. A preflight is allowed, so that the page can read the answer to its request. */
 function respond(response: ServerResponse, status: 400 | 404 | 502 | 503, detail: string): void {
+  if (isPreflight(response.req)) {
+    const allowed = response.req.headers['access-control-request-headers'] ?? '*';
+    response.writeHead(204, {
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': '*',
+      'access-control-allow-headers': allowed,
+      // An agent that serves later decides by itself.
+      'access-control-max-age': '0',
+    });
+    response.end();
+    return;
+  }
   const headers = status >= 500 ? { 'retry-after': String(RETRY_AFTER_S) } : undefined;
   answerProblem(response, new HttpProblem(status, detail, { headers }));
 }

@@ -233,6 +233,18 @@ describe('the gateway’s own response', () => {
     expect((await sendAll('POST', at('/'), { megabytes: 20 })).status).toBe(503);
   });
 
+  it('is readable for a page of another origin, whose preflight is allowed', async () => {
+    gateway().register('d1', { starting: false });
+    const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-api-key' };
+    const preflight = await fetch(at('/runs'), { method: 'OPTIONS', headers: asked });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('x-api-key');
+    const answer = await fetch(at('/runs'), { method: 'POST' });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+  });
+
   it('is 503 if a starting agent is not ready in time', async () => {
     gateway().register('d1', { starting: true });
     const answer = await fetch(at('/ok'));
