@@ -155,6 +155,19 @@ describe('a run', () => {
     expect(output).toEqual({ text: 'echo: sent', log: ['updated', 'hello from graph.json'] });
   });
 
+  it('from a state where nothing is left to do answers that state, also when it is joined', async () => {
+    const thread = await api.thread();
+    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
+    const byHand = { values: { text: 'by hand' } };
+    const { checkpoint_id } = await api.json('POST', `/threads/${thread}/state`, byHand);
+    await api.wait(thread, { assistant_id: 'echo', ...input('two') });
+    const branch = { assistant_id: 'echo', input: null, checkpoint_id };
+    expect(await api.wait(thread, branch)).toMatchObject(byHand.values);
+    const [{ run_id }] = await api.json('GET', `/threads/${thread}/runs`);
+    expect(await api.join(thread, run_id)).toMatchObject(byHand.values);
+    expect((await api.state(thread)).values.text).toBe('echo: two');
+  });
+
   it('fails if the checkpoint that it branches off was rolled back while it waited', async () => {
     const thread = await api.thread();
     await api.create(thread, { assistant_id: 'steps', ...input('60000') });

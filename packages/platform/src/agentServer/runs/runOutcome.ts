@@ -67,7 +67,7 @@ export class RunOutcomes {
         );
       }
       const answerValues =
-        snapshot === undefined
+        snapshot === undefined || endedWhereItBegan(live, snapshot, result)
           ? withInterrupts(result?.values === undefined ? {} : result.values, result?.interrupts ?? [])
           : valuesWithInterrupts(snapshot);
       values = toWireJson(answerValues, { strict: true, root: 'values' });
@@ -80,12 +80,14 @@ export class RunOutcomes {
     return { ending, thread: live.stateless ? undefined : threadOutcome(live, ending, snapshot), result };
   }
 
-  /** JSON text: the values that an ended run left, read from its own last checkpoint. */
+  /** JSON text: the values that an ended run left, read from its own last checkpoint, or from the one where it began. */
   async storedValues(record: RunRecord): Promise<string> {
     const graph = await this.#parts.assistants.graphOfRun(record.kwargs as Kwargs);
     if (graph.checkpointer === false) return 'null';
     const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
     let configurable: Record<string, unknown> = { thread_id: record.thread_id };
+    const branch = branchOf(record);
+    if (branch !== undefined) configurable = { ...thread, checkpoint_id: branch };
     const filter = { run_id: record.run_id };
     for await (const tuple of this.#parts.checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
       configurable = { ...thread, checkpoint_id: tuple.checkpoint.id };
@@ -108,8 +110,8 @@ export class RunOutcomes {
     const newest = { configurable: { thread_id: record.thread_id } };
     try {
       // The checkpoint that a failed run branched off must stay readable too.
-      const { checkpoint_id: branch } = config.configurable;
-      if (result === undefined && branch != null && branch !== '')
+      const branch = branchOf(record);
+      if (result === undefined && branch !== undefined)
         await graph.getState({ configurable: { ...newest.configurable, checkpoint_id: branch } });
       return await graph.getState(newest);
     } catch (error) {
@@ -118,6 +120,22 @@ export class RunOutcomes {
       return graph.getState(newest);
     }
   }
+}
+
+/** The checkpoint from which a run was asked to begin, if it is not its thread's newest. */
+function branchOf(record: RunRecord): string | undefined {
+  const { checkpoint_id: branch } = (record.kwargs as Kwargs).config.configurable;
+  return typeof branch === 'string' && branch !== '' ? branch : undefined;
+}
+
+/** Whether a run wrote no checkpoint, because nothing was left to do where it began. */
+function endedWhereItBegan(
+  { runId, record }: LiveRun,
+  newest: StateSnapshot,
+  result: ExecutionResult | undefined,
+): boolean {
+  const metadata = newest.metadata as Record<string, unknown> | undefined;
+  return result?.values !== undefined && branchOf(record) !== undefined && metadata?.['run_id'] !== runId;
 }
 
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
