@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { expect, it } from 'vitest';
@@ -19,21 +19,34 @@ const MAIN = `
 import { name } from "./part.cjs";
 // node_modules/one/index.js
 const own = import.meta.url;
+const found = import.meta.resolve("its-package");
 const load = () => import("./part.cjs");
 const loadOther = () => import("node:path");
-export { load, loadOther, name, own };
+export { found, load, loadOther, name, own };
 `;
 
-it('a part as CommonJS has its exports, its own address, and what it loads on demand', async () => {
+it('a part as CommonJS has its exports, its own address, the packages that it finds, and what it loads on demand', async () => {
   const folder = await temporaryFolder();
   const parts = { 'main.cjs': MAIN, 'part.cjs': 'export const name = "part";', 'LICENSES.txt': 'MIT' };
   for (const [name, text] of Object.entries(parts)) {
     for (const file of await asCommonJs({ name, contents: Buffer.from(text) }))
       await writeFile(join(folder, file.name), file.contents);
   }
+  const installed = join(folder, 'node_modules/its-package/index.js');
+  await mkdir(dirname(installed), { recursive: true });
+  await writeFile(installed, '');
   const requireIn = createRequire(join(folder, 'here.cjs'));
   const main = requireIn('./main.cjs') as Record<'load' | 'loadOther', () => Promise<unknown>>;
-  expect(main).toMatchObject({ name: 'part', own: pathToFileURL(join(folder, 'main.cjs')).href });
+  expect(main).toMatchObject({
+    name: 'part',
+    own: pathToFileURL(join(folder, 'main.cjs')).href,
+    found: pathToFileURL(installed).href,
+  });
   expect(await main.load()).toBe(requireIn('./part.cjs'));
   expect(await main.loadOther()).toMatchObject({ join });
+});
+
+it('a part that asks what CommonJS has no answer to is rejected', async () => {
+  const contents = Buffer.from('export const folder = import.meta.dirname;');
+  await expect(asCommonJs({ name: 'part.cjs', contents })).rejects.toThrow('import.meta.dirname');
 });
