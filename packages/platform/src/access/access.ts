@@ -120,15 +120,19 @@ function requestedTenant({ tenantId }: Credentials): string | undefined {
 /** Middleware that authenticates requests and limits their rate; `callerOf` returns the caller. */
 export function requireCaller(access: Access): MiddlewareHandler {
   return async (c, next) => {
-    const caller = await access.authenticate({
-      apiKey: c.req.header('x-api-key'),
-      authorization: c.req.header('authorization'),
-      tenantId: c.req.header('x-tenant-id'),
-      ...originOf(c, access),
-    });
+    const caller = await access.authenticate(credentialsOf(c, access));
     access.limit(caller);
     setCaller(c, caller);
     await next();
+  };
+}
+
+export function credentialsOf(c: Context, access: Pick<Access, 'addressOf'>): Credentials {
+  return {
+    apiKey: c.req.header('x-api-key'),
+    authorization: c.req.header('authorization'),
+    tenantId: c.req.header('x-tenant-id'),
+    ...originOf(c, access),
   };
 }
 

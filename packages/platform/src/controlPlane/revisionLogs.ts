@@ -180,6 +180,8 @@ const POLL_INTERVAL_MS = 300;
 interface FollowOptions {
   readonly after: string | undefined;
   readonly stage: LogStage | undefined;
+  /** Whether the reader may still read: its key may have been revoked, or have expired. */
+  readonly isAllowed: () => Promise<boolean>;
 }
 
 /** Follows revisions' logs as they grow. */
@@ -196,8 +198,8 @@ export class LogFollowing {
   /**
    * Streams a revision's status, its lines after the id `after` (default: from the first), and further ones, as
    * events `status`, `log` and `end`. `end` comes when no more lines can come: the revision has ended and is not
-   * active, or with stage `build`, the build is over. The next lines are read only after the reader has taken the
-   * previous ones, so a slow reader costs no memory.
+   * active, or with stage `build`, the build is over. Without `end`, the stream ends once `isAllowed` is false. The next
+   * lines are read only after the reader has taken the previous ones, so a slow reader costs no memory.
    */
   follow(revisionId: string, options: FollowOptions): EventReader {
     return readGenerated((signal) => this.#read(revisionId, options, signal));
@@ -210,12 +212,12 @@ export class LogFollowing {
 
   async *#read(
     revisionId: string,
-    { after, stage }: FollowOptions,
+    { after, stage, isAllowed }: FollowOptions,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array, void> {
     let lastId = after;
     let lastText: string | undefined;
-    while (!signal.aborted && !this.#isClosed) {
+    while (!signal.aborted && !this.#isClosed && (await isAllowed())) {
       // The status before the lines, so that all lines from before a change of status are included.
       const { status, status_message, isComplete } = await this.#state(revisionId, stage);
       await this.#logs.flush();

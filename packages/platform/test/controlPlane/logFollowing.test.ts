@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { aborted, gate, TestPlatform } from './testPlatform.ts';
+import { aborted, API_KEY, gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
@@ -15,12 +15,13 @@ interface Followed {
 async function follow(
   id: string,
   revision: string,
-  options: { query?: string; lastEventId?: string } = {},
+  options: { query?: string; lastEventId?: string; key?: string } = {},
 ): Promise<{ response: Response; events: AsyncGenerator<Followed, void> }> {
   const path = `/v2/deployments/${id}/revisions/${revision}/logs?follow=true&${options.query ?? ''}`;
   const lastEventId: Record<string, string> =
     options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId };
-  const response = await platform.app.request(path, { headers: { 'x-api-key': 'test-key', ...lastEventId } });
+  const { key = API_KEY } = options;
+  const response = await platform.app.request(path, { headers: { 'x-api-key': key, ...lastEventId } });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   onTestFinished(() => reader.cancel());
   return { response, events: read(reader) };
@@ -138,6 +139,19 @@ describe('following a log', () => {
     await platform.call('DELETE', `/v2/deployments/${id}`);
     const seen = await until(events, 'end');
     expect(seen.at(-1)?.data).toEqual({ status: 'UNKNOWN', status_message: 'The deployment was deleted.' });
+  });
+
+  it('ends without "end" when its API key is revoked; reconnecting is then refused', async () => {
+    const { id, revision } = await platform.deployed('read with a revoked key');
+    const made = await platform.call('POST', '/v1/api-keys', { name: 'reader', scope: 'read' });
+    const key = made.json.key;
+    const { events } = await follow(id, revision, { key });
+    await until(events, 'status');
+    await platform.call('DELETE', `/v1/api-keys/${made.json.id}`);
+    const rest: Followed[] = [];
+    for await (const event of events) rest.push(event);
+    expect(rest.map(({ event }) => event)).not.toContain('end');
+    expect((await follow(id, revision, { key })).response.status).toBe(403);
   });
 
   it('ends without "end" when the platform stops, so that its reader reconnects', async () => {

@@ -8,8 +8,10 @@ import {
 } from '@slipway/contract/controlPlane/logs';
 import { z } from 'zod';
 
+import { type Access, type Credentials, credentialsOf } from '../../access/access.ts';
+import type { Caller } from '../../access/caller.ts';
 import { parseHeaders } from '../../http/parse.ts';
-import { refuseHead } from '../../http/problem.ts';
+import { HttpProblem, refuseHead } from '../../http/problem.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import { type LogFollowing, type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
@@ -17,8 +19,9 @@ import type { ServeCaller } from './deploymentRoutes.ts';
 
 export function serveLogs(
   serve: ServeCaller,
-  { revisions, logs, logFollowing }: { revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },
+  options: { access: Access; revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },
 ): void {
+  const { access, revisions, logs, logFollowing } = options;
   // `build_logs` returns all lines of a revision, from its build to its agent's last line, so that one request shows
   // why it failed. `deploy_logs` returns only the agent's lines.
   for (const [endpoint, stage] of [
@@ -43,9 +46,21 @@ export function serveLogs(
     if (!query.follow) return readPage(logs, params.revision_id, { order, limit, after: offset, stage });
     refuseHead(c);
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? offset;
-    const lines = logFollowing.follow(params.revision_id, { after, stage });
+    const credentials = credentialsOf(c, access);
+    const isAllowed = () => isStillAllowed(access, credentials, caller);
+    const lines = logFollowing.follow(params.revision_id, { after, stage, isAllowed });
     return eventStreamResponse(c, lines, { onDisconnect: () => undefined });
   });
+}
+
+/** Whether the credentials of a long request are still valid, and for the same tenant. */
+async function isStillAllowed(access: Access, credentials: Credentials, caller: Caller): Promise<boolean> {
+  try {
+    return (await access.authenticate(credentials)).tenantId === caller.tenantId;
+  } catch (error) {
+    if (error instanceof HttpProblem) return false;
+    throw error;
+  }
 }
 
 const LogsRequest = BuildLogsRequest.extend({
