@@ -31,10 +31,10 @@ import {
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
-import { callOrNone, type TemporalConnection } from '../connection.ts';
+import type { TemporalConnection } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
-import { isUntaken, temporalError } from '../temporalError.ts';
-import { noWorker, requireWorker } from '../workerPresence.ts';
+import { isOutOfTime, isUntaken, isWorkerSilent, temporalError } from '../temporalError.ts';
+import { noWorker, requireWorker, whyNoAnswer } from '../workerPresence.ts';
 
 export interface HookPlace {
   readonly name: string;
@@ -70,10 +70,11 @@ const DELIVERY_TIMEOUT_MS = 8_000;
  * each counts once.
  */
 export async function deliverEvents(
-  { client, settings }: TemporalConnection,
+  temporal: TemporalConnection,
   { name, workflowId, targets }: HookPlace,
   delivery: HookDelivery,
 ): Promise<readonly HookAnswer[]> {
+  const { client, settings } = temporal;
   try {
     return await client.withDeadline(Date.now() + DELIVERY_TIMEOUT_MS, () =>
       client.workflow.executeUpdateWithStart(deliverEventsUpdate, {
@@ -91,12 +92,20 @@ export async function deliverEvents(
       }),
     );
   } catch (error) {
-    if (isUntaken(error)) {
-      const within = `within ${DELIVERY_TIMEOUT_MS / 1_000} s`;
-      throw noWorker(settings, `no worker accepted the event ${within}`, error);
-    }
+    if (isUntaken(error))
+      throw await untaken(temporal, workflowId, `accepted the event within ${DELIVERY_TIMEOUT_MS / 1_000} s`);
     throw refusal(error) ?? temporalError(error, settings);
   }
+}
+
+/** Why no worker has done what a hook was asked for. A person may have pinned the hook to a version without workers. */
+async function untaken(
+  temporal: TemporalConnection,
+  workflowId: string,
+  what: string,
+): Promise<SlipwayError> {
+  const why = await whyNoAnswer(temporal, workflowId);
+  return why ?? noWorker(temporal.settings, `no worker ${what}`);
 }
 
 /** The whole state of a hook; `undefined`: it has received no events. */
@@ -121,9 +130,19 @@ async function queryHook<T>(
   query: QueryDefinition<T>,
 ): Promise<T | undefined> {
   await requireWorker(temporal);
-  const ask = () => temporal.client.workflow.getHandle(workflowId).query(query);
-  return callOrNone(temporal, hasNothing, ask, ASK_TIMEOUT_MS);
+  const { client, settings } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).query(query),
+    );
+  } catch (error) {
+    if (hasNothing(error)) return undefined;
+    if (isWorkerSilent(error) || isOutOfTime(error)) throw await untaken(temporal, workflowId, ANSWERED);
+    throw temporalError(error, settings);
+  }
 }
+
+const ANSWERED = `answered for the hook within ${ASK_TIMEOUT_MS / 1_000} s`;
 
 /** `QueryNotRegisteredError`: the first workflow task of the hook is still to come. */
 function hasNothing(error: unknown): boolean {
@@ -151,6 +170,7 @@ export async function answerHook(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
       throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the hook has received no events yet');
+    if (isUntaken(error)) throw await untaken(temporal, workflowId, ANSWERED);
     throw refusal(error) ?? temporalError(error, settings);
   }
 }

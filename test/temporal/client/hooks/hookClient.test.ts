@@ -1,0 +1,41 @@
+import { WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { expect, it } from 'vitest';
+
+import {
+  answerHook,
+  deliverEvents,
+  viewHookEvents,
+} from '../../../../src/temporal/client/hooks/hookClient.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
+
+const HOOK = { name: 'alerts', workflowId: 'hook:alerts:x', targets: new Map() };
+
+const untaken = (): Promise<never> =>
+  Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time', { cause: new Error() }));
+
+/** A hook whose workers do not answer. */
+function silentHook(described: object) {
+  const query = () => Promise.reject(grpcError('DEADLINE_EXCEEDED'));
+  const handle = { describe: () => Promise.resolve(described), query, executeUpdate: untaken };
+  return answeringTemporal({ workflow: { getHandle: () => handle, executeUpdateWithStart: untaken } });
+}
+
+it.each([
+  ['an event', (temporal) => deliverEvents(temporal, HOOK, { events: [], orders: [] })],
+  ['an answer to an event', (temporal) => answerHook(temporal, HOOK, ANSWER)],
+  ['a query', (temporal) => viewHookEvents(temporal, HOOK)],
+] as const satisfies [string, (temporal: ReturnType<typeof silentHook>) => Promise<unknown>][])(
+  '%s that a hook does not take: the error names the version without workers that the hook is pinned to',
+  async (_, send) => {
+    await expect(send(silentHook(pinnedTo('v9')))).rejects.toMatchObject({
+      code: 'SLIPWAY_NO_WORKER',
+      message: 'no worker of version v9 polls the task queue "slipway"',
+    });
+    await expect(send(silentHook({ raw: {}, status: { name: 'RUNNING' } }))).rejects.toMatchObject({
+      code: 'SLIPWAY_NO_WORKER',
+      message: expect.stringMatching(/^no worker .*within \d s$/u) as string,
+    });
+  },
+);
+
+const ANSWER = { event: 'e', approved: true, who: 'ada' };
