@@ -173,7 +173,7 @@ async function promote(
     return carriedOut(`the promotion ${name} has begun`);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
-      return carriedOut(`the promotion ${name} is already running`);
+      return notMet(`the promotion ${name} is already running`);
     throw error;
   }
 }

@@ -141,7 +141,7 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
     expect((await hook.view()).rows).toHaveLength(2);
   });
 
-  test('starts a promotion, or joins the running one', async () => {
+  test('starts a promotion; while it runs, another event does nothing and does not count', async () => {
     const [canary] = await harness.newReleasedTarget('b');
     const { target } = harness.newServingTarget();
     const promotion = promotionRequest(canary, target, { soakMs: HOUR_MS });
@@ -151,10 +151,17 @@ describeHooks('a hook', ({ harness, hooks, released }) => {
       const { events } = await hook.send([{ fingerprint }]);
       return hook.decided(events[0]!.id);
     };
-    expect(await send('a')).toMatchObject({ note: 'the promotion canary-to-production has begun' });
+    expect(await send('a')).toMatchObject({
+      state: 'carried_out',
+      note: 'the promotion canary-to-production has begun',
+    });
+    const tallies = async () => (await hook.view()).tallies;
+    const counts = await tallies();
     expect(await send('b')).toMatchObject({
+      state: 'not_met',
       note: 'the promotion canary-to-production is already running',
     });
+    expect(await tallies()).toEqual(counts);
     await target.workflow(promotionWorkflowId(promotion)).terminate();
   });
 
