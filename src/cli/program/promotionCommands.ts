@@ -36,7 +36,7 @@ export function addPromotionCommands(table: CommandTable): void {
   )
     .addArgument(new Argument('<what>').choices(['apply', 'list', 'pause', 'resume', 'trigger']))
     .argument('[promotion]')
-    .option('--reason <text>', 'why you pause or resume it')
+    .option('--reason <text>', 'why you pause, resume or trigger it')
     .option('--dry-run', 'apply: only show the difference')
     .option('--prune', 'apply: remove schedules of these targets that slipway.yaml does not declare')
     .action(runs(async () => (await import('../commands/schedule/schedule.ts')).runScheduleCommand));
