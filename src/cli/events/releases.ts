@@ -145,9 +145,9 @@ export interface ReleaseSections {
       readonly workflowUrl: string | null;
       /** The release's page. `null`: no address of the page is set, or there is no release. */
       readonly dashboardUrl: string | null;
-      /** The whole record. */
+      /** The whole record. `null`, as `row`: the target rejected the request or had nothing to do, or `--break-glass`. */
       readonly result: ReleaseResult | null;
-      /** Instead of `result`, if the release never started or ended long ago. */
+      /** Instead of `result`, if the release waited but never started, or ended long ago. */
       readonly row: HistoryRow | null;
     };
     /** The command stops following. What it followed continues. */
