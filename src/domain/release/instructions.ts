@@ -31,7 +31,7 @@ export function restoreInstructions(predicament: Predicament): string {
   if (best === null) {
     steps.push([
       'No earlier revision is known to be good: release a good artifact, even if a rollback has left a hold.',
-      `slipway release ${target.name} --override-hold --reason "…"`,
+      ...releaseAgain(target, '--override-hold'),
     ]);
   } else {
     steps.push(restoreByHand(predicament, best), [
@@ -125,6 +125,14 @@ function obstacle(predicament: Predicament): Step {
   }
 }
 
+/** The commands that release again. `slipway release` refuses a preview, and a push takes no options for a hold. */
+function releaseAgain({ name, preview }: TargetSpec, ...options: readonly string[]): readonly string[] {
+  const why = '--reason "…"';
+  if (preview !== true) return [['slipway release', name, ...options, why].join(' ')];
+  const unhold = options.length === 0 ? [] : [`slipway unhold ${name} ${why}`];
+  return [...unhold, `slipway preview --pr NUMBER ${why}`];
+}
+
 /** The instructions if a revision was restored and serves but failed its checks: the cause is outside of it. */
 function whenRestored(predicament: Predicament, revisionId: string): readonly Step[] {
   const { name } = predicament.target;
@@ -139,7 +147,7 @@ function whenRestored(predicament: Predicament, revisionId: string): readonly St
     ],
     [
       'When the cause is gone, release again; nothing counts against the artifact. If the restored revision is at fault, roll back to an earlier one:',
-      `slipway release ${name} --reason "…"`,
+      ...releaseAgain(predicament.target),
       `slipway rollback ${name} --to REVISION --reason "…"`,
     ],
   ];

@@ -53,6 +53,16 @@ describe('instructions', () => {
     expect(text).not.toContain('redeploy');
   });
 
+  it('of a preview lead to a push, because it refuses releases of other commands', () => {
+    const target: TargetSpec = { ...TARGET, name: 'greeter-pr-7', preview: true };
+    const known: KnownRevision[] = [{ revisionId: 'bad', verified: false, at }];
+    for (const text of [told({ target, known }), told({ target, restored: 'new' })]) {
+      expect(text).toContain('slipway preview --pr NUMBER --reason');
+      expect(text).not.toContain('slipway release');
+    }
+    expect(told({ target, known })).toContain('slipway unhold greeter-pr-7 --reason');
+  });
+
   it('name the key’s reference, never a key', () => {
     const inFile = told({ target: { ...TARGET, apiKey: { from: 'file:/run/secrets/key' } } });
     expect(inFile).toContain('"X-Api-Key: $(cat /run/secrets/key)"');
