@@ -34,6 +34,9 @@ export async function runScheduleCommand(
   promotion: string | undefined,
   options: ScheduleOptions,
 ): Promise<number> {
+  const problem = misuse(what, promotion, options);
+  if (problem !== undefined)
+    throw new SlipwayError('SLIPWAY_USAGE', problem, { hint: 'see: slipway schedule --help' });
   switch (what) {
     case 'apply':
       return runScheduleApply(context, options);
@@ -45,6 +48,20 @@ export async function runScheduleCommand(
     case 'trigger':
       return runScheduleTrigger(context, promotion, options);
   }
+}
+
+/** Why a command would do more than was asked, because it ignores a word or an option; `undefined`: it does not. */
+function misuse(
+  what: Parameters<typeof runScheduleCommand>[1],
+  promotion: string | undefined,
+  { dryRun, prune }: ScheduleOptions,
+): string | undefined {
+  if (what !== 'apply' && dryRun === true) return '--dry-run is only for "apply"';
+  if (what !== 'apply' && prune === true) return '--prune is only for "apply"';
+  const isForAll = what === 'apply' || what === 'list';
+  return isForAll && promotion !== undefined
+    ? `"${what}" is for all schedules of slipway.yaml, not only for "${promotion}"`
+    : undefined;
 }
 
 /**
