@@ -1,5 +1,6 @@
 import { pick } from '@slipway/contract/pick';
 
+import { SlipwayError } from '../domain/errors.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import { configDifferences } from '../domain/release/fieldDifferences.ts';
@@ -25,12 +26,14 @@ export interface PromotionSettings extends Pick<
 
 /** Chooses a promotion of the file: by name, by its target if no other leads there, or the only one. */
 export function choosePromotion(config: Config, name: string | undefined): string {
-  const [leading, ...others] = Object.keys(config.promotions).filter(
+  const leading = Object.keys(config.promotions).filter(
     (candidate) => config.promotions[candidate]?.to === name,
   );
   const isNamed = name !== undefined && Object.hasOwn(config.promotions, name);
-  if (leading !== undefined && others.length === 0 && !isNamed) return leading;
-  return chooseEntry(config, 'promotions', name)[0];
+  if (leading[0] === undefined || isNamed) return chooseEntry(config, 'promotions', name)[0];
+  if (leading.length === 1) return leading[0];
+  const hint = `name one of: ${leading.join(', ')}`;
+  throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `several promotions lead to "${name}"`, { hint });
 }
 
 export function promotionSettings(config: Config, name: string): PromotionSettings {

@@ -69,6 +69,16 @@ describe('a promotion of slipway.yaml', () => {
     expect(() => choosePromotion(config, 'to-canry')).toThrow('no promotion "to-canry"');
     expect(() => choosePromotion(config, undefined)).toThrow('slipway.yaml has several promotions');
   });
+
+  it('must be named if several lead to its target', () => {
+    const promotions = { ...config.promotions, hotfix: config.promotions['to-production']! };
+    expect(() => choosePromotion({ ...config, promotions }, 'production')).toThrow(
+      expect.objectContaining({
+        message: 'several promotions lead to "production"',
+        hint: 'name one of: to-production, hotfix',
+      }),
+    );
+  });
 });
 
 it.each([
