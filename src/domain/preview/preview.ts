@@ -62,7 +62,7 @@ export function specOf({ terms, request }: PreviewPush): PreviewSpec {
   return { ...terms, target, recordStore };
 }
 
-export interface PreviewAnswer extends Pick<ReleaseAnswer, 'releaseId' | 'disposition' | 'reason'> {
+export interface PreviewAnswer extends ReleaseAnswer {
   readonly expiresAt: Instant;
 }
 

@@ -136,8 +136,7 @@ class Preview {
     this.change(renewed(this.#state, Date.now(), this.#spec.ttlMs));
     try {
       const answer = await this.#releases.submit(submission, push.request);
-      const { releaseId, disposition, reason } = answer;
-      return { releaseId, disposition, reason, expiresAt: this.#state.expiresAt };
+      return { ...answer, expiresAt: this.#state.expiresAt };
     } catch (error) {
       return refuse(`the release could not be queued: ${explain(error).message}`);
     } finally {

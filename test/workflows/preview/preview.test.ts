@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import type { PreviewJudge } from '../../../src/domain/preview/preview.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
+import { holdSignal } from '../../../src/messages/target.ts';
 import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { identity, QUICK } from '../requests.ts';
 import { judgedBy } from '../promotion/promotionsUnderTest.ts';
@@ -64,6 +65,13 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     expect(Date.parse(second.expiresAt)).toBeGreaterThan(Date.parse(first.expiresAt) + LONG_MS / 2);
     await preview.stateOnce(({ last }) => last?.releaseId === 'release-2');
     expect((await preview.summary()).expiresAt).toBe(second.expiresAt);
+  });
+
+  test('says what a person can end so that a rejected push is accepted', async () => {
+    const { preview } = newPreview();
+    await preview.release('a');
+    await preview.target.handle.signal(holdSignal, { who: 'ada' });
+    expect(await preview.push('b')).toMatchObject({ disposition: 'rejected', rejectedFor: 'hold' });
   });
 
   test('ends the release of an older push', async () => {

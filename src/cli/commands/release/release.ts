@@ -218,13 +218,13 @@ async function joins(
 async function tellRejected(
   context: CommandContext,
   target: string,
-  { artifact }: ReleaseRequest,
+  { artifact, target: spec }: ReleaseRequest,
   { releaseId, reason, rejectedFor }: ReleaseAnswer,
   dashboardUrl: string | null,
 ): Promise<FollowedToEnd> {
   const { output } = context;
   const hints: string[] = [];
-  if (rejectedFor === 'hold') hints.push(endOfHold(target));
+  if (rejectedFor === 'hold') hints.push(endOfHold(spec));
   if (rejectedFor === 'quarantine')
     hints.push(`"slipway unquarantine ${target} ${artifactIdentity(artifact)}" unblocks it`);
   output.print(output.style.bad(`${releaseId} was rejected: ${reason}`));
@@ -261,12 +261,14 @@ async function refuseOnLocalHold(
     output.warn(`"${target.name}" is ${describeHold(hold)}; this release overrides the hold`);
     return;
   }
-  const hint = endOfHold(target.name);
+  const hint = endOfHold(target);
   throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target.name}" is ${describeHold(hold)}`, { hint });
 }
 
-function endOfHold(target: string): string {
-  return `"slipway unhold ${target}" ends the hold; --override-hold releases during the hold`;
+function endOfHold({ name, preview }: TargetSpec): string {
+  const end = `"slipway unhold ${name}" ends the hold`;
+  // `slipway preview` has no such option.
+  return preview === true ? end : `${end}; --override-hold releases during the hold`;
 }
 
 function tellPrepared(
