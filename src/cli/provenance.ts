@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { type Environment, userName } from '../config/environment.ts';
 import { type Actor, reasonLine } from '../domain/actor.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
-import { ciRun } from './ci/reportInCi.ts';
+import { ciRun } from './ci/ciRun.ts';
 import type { CommandContext } from './context.ts';
 
 /** Runs git in a folder; `undefined` if it fails: no git, no repository, nothing configured. */

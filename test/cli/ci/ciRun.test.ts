@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ciRun } from '../../../src/cli/ci/reportInCi.ts';
+import { ciRun } from '../../../src/cli/ci/ciRun.ts';
 
 describe('the run of a CI system', () => {
   it.each([
