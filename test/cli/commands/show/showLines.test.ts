@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
-import { costLines } from '../../../../src/cli/commands/show/show.ts';
+import { costLines } from '../../../../src/cli/commands/show/cost.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
