@@ -15,7 +15,6 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
-import { MARKS } from '../ui/text.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/release.ts';
 import { chooseTargetSpec, readDeployment } from './target/targetAccess.ts';
@@ -147,7 +146,7 @@ async function narrate(stage: Stage, startedAt: number, signal: AbortSignal): Pr
   });
   const why = second.verdicts.find(({ passed }) => !passed);
   output.print('');
-  output.print(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
+  output.print(`${style.mark(true)} ${style.strong(`Done in ${elapsed()}`)}`);
   output.print(
     `  released  revision ${first.revisionId ?? ''}, checked by ${first.verdicts.filter(({ passed }) => passed).length} real runs`,
   );
@@ -223,7 +222,7 @@ async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
     }
     output.event({ event: 'answer', revisionId: servingRevisionId, agentUrl, question: QUESTION, answer });
     output.print(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
-    output.print(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
+    output.print(`  ${output.style.mark(true)} ${JSON.stringify(answer)}`);
     return answer;
   } finally {
     await agent.close();

@@ -8,7 +8,6 @@ import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { PLATFORM_PORT } from '../../program/commandTable.ts';
-import { MARKS } from '../../ui/text.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './service.ts';
 
@@ -79,7 +78,7 @@ function tellReady(
     apiKey,
   });
   const { style } = output;
-  output.print(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
+  output.print(`${style.mark(true)} ${style.strong('Slipway is ready')}`);
   output.print(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
   output.print(`  dashboard      ${state.dashboard}`);
   if (hooks !== null) output.print(`  hooks          ${hooks}/hooks/NAME`);

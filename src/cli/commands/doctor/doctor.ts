@@ -55,12 +55,8 @@ export async function runDoctorCommand(
 const NAME_WIDTH = 20;
 
 export function findingLines({ name, state, detail, fix }: Finding, style: Style): readonly string[] {
-  const marks = {
-    ok: style.good(MARKS.done),
-    warning: style.warn(MARKS.warning),
-    missing: style.bad(MARKS.failed),
-  };
-  const line = `${marks[state]} ${name.padEnd(NAME_WIDTH)} ${detail}`;
+  const mark = state === 'warning' ? style.warn(MARKS.warning) : style.mark(state === 'ok');
+  const line = `${mark} ${name.padEnd(NAME_WIDTH)} ${detail}`;
   return fix === null ? [line] : [line, `  ${''.padEnd(NAME_WIDTH)} ${style.faint('→')} ${fix}`];
 }
 

@@ -48,9 +48,9 @@ function rowLines(row: HookRow, now: number, style: Style): readonly string[] {
 }
 
 function mark({ state }: HookDecision, style: Style): string {
-  if (state === 'carried_out') return style.good(MARKS.done);
-  if (state === 'failed') return style.bad(MARKS.failed);
-  return state === 'needs_approval' || state === 'waiting' ? style.warn(MARKS.running) : '-';
+  if (state === 'carried_out') return style.mark(true);
+  if (state === 'failed') return style.mark(false);
+  return state === 'needs_approval' || state === 'waiting' ? style.warn(MARKS.running) : MARKS.skipped;
 }
 
 /**

@@ -16,7 +16,6 @@ import { TARGET_NAME } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
-import { MARKS } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/graphProblems.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { CI_KINDS, type CiKind, type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
@@ -60,7 +59,7 @@ export async function runInitCommand(
   await writeAll(folder, files, options.force ?? false);
   for (const { path } of files) {
     output.event({ event: 'written', file: resolve(folder, path) });
-    output.print(`${output.style.good(MARKS.done)} ${path}`);
+    output.print(`${output.style.mark(true)} ${path}`);
   }
   if (ci !== undefined) output.print(`  then: ${ci.then}`);
   if (config !== undefined) printProblems(output, await pythonAgentProblems({ config, folder }), 'note');
