@@ -21,8 +21,8 @@ interface DevOptions {
 }
 
 /**
- * `slipway dev`: everything on one machine, until Ctrl-C. Prints where to look; with `--json` one ready line
- * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","hooks","apiKey"}`. The first signal ends everything in
+ * `slipway dev`: runs everything on one machine, until Ctrl-C. Prints the addresses; with `--json`, as one line
+ * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","hooks","apiKey"}`. The first signal stops everything in
  * order, the worker first.
  */
 export async function runDevCommand(
@@ -93,18 +93,18 @@ function tellReady(
 async function tellNextStep(output: Output, home: string): Promise<void> {
   output.print('');
   const found = await foundConfig();
-  // A file that is not valid has no targets to name.
+  // An invalid file has no targets to name.
   const targets = found === undefined ? undefined : Object.keys(found.config?.targets ?? {});
   const place = { home, usualHome: home === slipwayHome({}), targets };
   for (const line of nextStep(place)) output.print(line);
   output.print(output.style.faint('Ctrl-C stops everything.'));
 }
 
-/** The `slipway.yaml` that the other commands find, if it is right and has hooks. */
+/** The `slipway.yaml` that the other commands find, if it is valid and has hooks. */
 async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'pageHooksFile'>> {
   const { file, config } = (await foundConfig()) ?? {};
   if (config === undefined || Object.keys(config.hooks).length === 0) return {};
-  // The page starts beside the control plane, which alone knows the names of deployments with an id.
+  // Only the control plane knows the names of deployments with an id, and it starts together with the page.
   const hasNames = Object.values(config.targets).every(({ deployment }) => deployment !== undefined);
   return { hooksFile: file, pageHooksFile: hasNames ? file : undefined };
 }
@@ -136,7 +136,7 @@ function printEvent(output: Output, event: SupervisorEvent): void {
 
 interface DevPlace {
   readonly home: string;
-  /** Whether every other command that is started in the same folder has that home, too. */
+  /** Whether other commands in the same folder use this home without `SLIPWAY_HOME`. */
   readonly usualHome: boolean;
   readonly targets: readonly string[] | undefined;
 }

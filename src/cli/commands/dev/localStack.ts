@@ -26,7 +26,7 @@ import {
 export interface LocalStackOptions {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Each `undefined`: the usual port where it is free, else any; 0: any. */
+  /** For each: `undefined`: the usual port if it is free, else any; 0: any. */
   readonly ports: {
     readonly platform?: number;
     readonly temporal?: number;
@@ -34,9 +34,9 @@ export interface LocalStackOptions {
     readonly dashboard?: number;
     readonly hooks?: number;
   };
-  /** The `slipway.yaml` whose hooks are listened for. Absent: none. */
+  /** The `slipway.yaml` whose hooks are served. Absent: none. */
   readonly hooksFile?: string;
-  /** The same file, if its hooks can be read without a control plane: then the page shows their rules. */
+  /** The same file, if its hooks can be read without a control plane. Then the page shows their rules. */
   readonly pageHooksFile?: string;
   readonly onProgress: (line: string) => void;
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -47,18 +47,18 @@ export interface LocalStack {
   readonly state: DevState;
   readonly settings: TemporalSettings;
   readonly apiKey: string;
-  /** Where hooks are listened for; `null`: nowhere. */
+  /** The address of the hooks; `null`: none are served. */
   readonly hooks: string | null;
   readonly logs: string;
-  /** Ends everything, the worker first. */
+  /** Stops everything, the worker first. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Temporal (unless its own environment configuration names one), the platform, a worker and the dashboard, each
- * started again when it dies, and leaves their addresses in `<home>/dev.json`.
- * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE where
- * the same runs in this home already; what a service throws that does not start. Nothing is left running then.
+ * Starts Temporal (unless Temporal's environment names one), the platform, a worker, the dashboard and the hooks. Restarts
+ * each of them if it ends unexpectedly. Writes their addresses to `<home>/dev.json`.
+ * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE if
+ * `slipway dev` already runs in this home; the error of a service that does not start. Then nothing is left running.
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { home } = options;
@@ -68,7 +68,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   const services: Services = {};
   const stop = async (): Promise<void> => {
     await removeDevState(home);
-    // The worker first: what it does still needs the other two.
+    // The worker first: its last steps need the platform and Temporal.
     await Promise.all([services.worker?.stop(), services.dashboard?.stop(), services.hooks?.stop()]);
     await Promise.all([services.platform?.stop(), services.temporal?.stop()]);
     await lock.release();
@@ -76,7 +76,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   try {
     const logs = join(home, 'logs');
     await mkdir(logs, { recursive: true });
-    // Known before the platform is up, so that the worker need not wait for it.
+    // Read before the platform has started, so that the worker does not wait for it.
     const apiKey = await loadApiKey(home);
     const failing = new AbortController();
     const start: Start = {
@@ -126,7 +126,7 @@ interface Start extends LocalStackOptions {
   readonly services: Services;
 }
 
-/** Temporal: the one that its own environment configuration names, else a dev server of ours. */
+/** Uses the Temporal that its own environment names, else starts a dev server. */
 async function startTemporal(start: Start): Promise<TemporalSettings> {
   const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
   await removeDevState(home);
@@ -182,7 +182,7 @@ type Ready = CommandService['ready'];
 
 interface ServiceCommand {
   readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
-  /** Absent: it listens on none. */
+  /** Absent: it listens on no port. */
   readonly port?: { readonly option: string; readonly preferred: number };
   readonly args?: readonly string[];
   readonly environment: LocalStackOptions['environment'];
@@ -219,7 +219,7 @@ function startPlatform(start: Start): Promise<Ready> {
   return startService(start, {
     name: 'platform',
     port: { option: '--port', preferred: PLATFORM_PORT },
-    // A DATABASE_URL of the shell belongs to the user's own project: here the database is the embedded one.
+    // A DATABASE_URL in the shell belongs to the user's own project. The platform uses its embedded database.
     environment: { ...WITHOUT_METRICS, DATABASE_URL: undefined },
     readyTimeoutMs: 120_000,
     stopTimeoutMs: 20_000,
@@ -231,7 +231,7 @@ function startWorker(start: Start, settings: TemporalSettings, apiKey: string): 
     name: 'worker',
     environment: environmentOf(settings, apiKey),
     readyTimeoutMs: 60_000,
-    // What runs gets its grace (see `worker.ts`), and a little more.
+    // Longer than the worker gives its running activities (`worker.ts`).
     stopTimeoutMs: 45_000,
   });
 }
@@ -244,14 +244,14 @@ function startDashboard(start: Start, settings: TemporalSettings, apiKey: string
       ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
       ...(start.pageHooksFile === undefined ? [] : ['--hooks', start.pageHooksFile]),
     ],
-    // The address of the shell is a team's: this page is opened on this machine.
+    // An address in the shell is that of a team's page. This page is for this machine.
     environment: { ...WITHOUT_METRICS, ...environmentOf(settings, apiKey), SLIPWAY_DASHBOARD_URL: undefined },
     readyTimeoutMs: 60_000,
     stopTimeoutMs: 10_000,
   });
 }
 
-/** @returns the address at which hooks are listened for; `null`: the file has none. */
+/** @returns the address of the hooks; `null`: the file has none. */
 async function startHooks(start: Start, settings: TemporalSettings, apiKey: string): Promise<string | null> {
   if (start.hooksFile === undefined) return null;
   const ready = await startService(start, {
@@ -265,21 +265,21 @@ async function startHooks(start: Start, settings: TemporalSettings, apiKey: stri
   return String(ready['hooks']);
 }
 
-/** One process alone can serve metrics at an address: here the worker, which carries out releases. */
+/** Only one process can serve metrics at an address: the worker, which carries out releases. */
 const WITHOUT_METRICS = { SLIPWAY_METRICS_ADDRESS: undefined };
 
-/** What leads a command to this Temporal, and `apiKey: { from: env:SLIPWAY_API_KEY }` to the platform's key. */
+/** Variables with which a command uses this Temporal, and `apiKey: { from: env:SLIPWAY_API_KEY }` the platform's key. */
 function environmentOf(
   { origin, address, namespace, taskQueue }: TemporalSettings,
   apiKey: string,
 ): LocalStackOptions['environment'] {
-  // A page elsewhere knows nothing of a Temporal of ours, so no notice may link to it.
+  // Notices must not link to a team's page, which does not show the workflows of this Temporal.
   const own = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, SLIPWAY_DASHBOARD_URL: undefined };
   const temporal = origin === 'environment' ? {} : own;
   return { ...temporal, SLIPWAY_TASK_QUEUE: taskQueue, SLIPWAY_API_KEY: apiKey };
 }
 
-/** Waits for both. If one fails, the other is ended and waited for: nothing that was started is left behind. */
+/** Waits for both. If one fails, stops the other and waits for its end, so that nothing is left running. */
 async function both<One, Other>(
   failing: AbortController,
   one: Promise<One>,

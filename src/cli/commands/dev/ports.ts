@@ -5,17 +5,16 @@ import { SlipwayError } from '../../../domain/errors.ts';
 const HOST = '127.0.0.1';
 
 interface PortWish {
-  /** What the port was given by, for the error: `--port`. */
+  /** The option that sets the port, for the error: `--port`. */
   readonly option: string;
-  /** The port that was asked for; 0 and `undefined`: none in particular. */
+  /** 0: any free port. `undefined`: the preferred one, if it is free, else any. */
   readonly asked: number | undefined;
-  /** Taken where nothing was asked for and it is free. */
   readonly preferred: number;
 }
 
 /**
- * Finds a free port on the loopback: the one asked for, else the preferred one, else any.
- * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE where the one that was asked for is taken.
+ * Finds a free port on the loopback address.
+ * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE if the requested port is not free.
  */
 export async function choosePort({ option, asked, preferred }: PortWish): Promise<number> {
   if (asked !== undefined && asked !== 0) {

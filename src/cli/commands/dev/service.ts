@@ -10,13 +10,13 @@ import { jsonLines } from '../../../judge/jsonLines.ts';
 import { pause } from '../../../temporal/client/pause.ts';
 import { untilAborted } from '../../interruption.ts';
 
-/** A process that runs until it is stopped, or dies. */
+/** A process that runs until it is stopped, or ends unexpectedly. */
 export interface Service {
   readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A `slipway` command that runs as a process of its own. It ends with this process, however this process ends. */
+/** A `slipway` command in a separate process, which ends when this process ends, even if this one is killed. */
 export interface CommandService extends Service {
   readonly ready: Readonly<Record<string, unknown>>;
 }
@@ -24,11 +24,11 @@ export interface CommandService extends Service {
 interface CommandServiceOptions {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What it says on stderr is appended here. */
+  /** Its stderr is appended to this file. */
   readonly logFile: string;
-  /** How long it may take until it is ready, in milliseconds. */
+  /** The longest time until it is ready, in milliseconds. */
   readonly readyTimeoutMs: number;
-  /** How long it may take to end in order, in milliseconds; then it is killed. */
+  /** How long it may take to stop after SIGTERM, in milliseconds. Then it is killed. */
   readonly stopTimeoutMs: number;
   readonly signal?: AbortSignal;
 }
@@ -38,7 +38,7 @@ const LOG_TAIL_LINES = 12;
 
 /**
  * Starts a `slipway` command as a service and waits for its ready line.
- * @throws CodedError the command's own error where it prints one; else SLIPWAY_INTERNAL with the end of its log.
+ * @throws CodedError the command's own error if it prints one; else SLIPWAY_INTERNAL with the end of its log.
  */
 export async function startCommand(options: CommandServiceOptions): Promise<CommandService> {
   options.signal?.throwIfAborted();
@@ -48,9 +48,9 @@ export async function startCommand(options: CommandServiceOptions): Promise<Comm
   try {
     child = spawn(process.execPath, [BIN, ...options.args, '--json'], {
       env: { ...options.environment, SLIPWAY_EXIT_WITH_PARENT: '1' },
-      // A pipe without a reader would break it while it ends.
+      // stderr goes to a file: a pipe would have no reader any more while the command stops.
       stdio: ['pipe', 'pipe', log.fd],
-      // Ctrl-C in a terminal reaches this process alone, which ends its services in order.
+      // In another process group, so that Ctrl-C reaches only this process, which stops its services in order.
       detached: true,
     });
   } finally {
@@ -108,7 +108,7 @@ async function readyLine(
   });
 }
 
-/** Ends a process and all that it started: in order first, and where that takes too long, at once. */
+/** Asks a process to stop. After the timeout, kills it and all processes that it started. */
 async function stopChild(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
   if (child.pid === undefined) return;
   const { pid } = child;
@@ -141,7 +141,7 @@ function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
   );
 }
 
-/** The end of what the log got since the command was started. */
+/** The last lines that the log got since the command was started. */
 async function logTail(file: string, from: number): Promise<string> {
   const text = (await readFile(file)).subarray(from).toString('utf8').trimEnd();
   return text.split('\n').slice(-LOG_TAIL_LINES).join('\n');
@@ -163,13 +163,13 @@ interface SupervisorOptions<S extends Service> {
   readonly name: string;
   readonly start: () => Promise<S>;
   readonly onEvent: (event: SupervisorEvent) => void;
-  /** Waits; the wait ends early when the signal is aborted. Default: real time. */
+  /** Waits, until the signal is aborted at the latest. Default: real time. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-/** A service that is started again when it dies. */
+/** A service that is restarted if it ends unexpectedly. */
 export interface Supervised<S extends Service> {
   readonly first: S;
   stop(): Promise<void>;
@@ -177,12 +177,12 @@ export interface Supervised<S extends Service> {
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 15_000;
-/** A service that ran this long is well: when it dies, waiting begins anew. */
-const WELL_AFTER_MS = 30_000;
+/** If a service ran at least this long, its next restart waits only the first delay. */
+const STABLE_AFTER_MS = 30_000;
 
 /**
- * Starts a service, and again whenever it dies: after half a second, then twice as long each time, 15 s at most.
- * @throws what the first start throws; later starts are repeated.
+ * Starts a service, and restarts it whenever it ends: after half a second, then twice as long each time, 15 s at most.
+ * @throws the error of the first start. Later starts are repeated.
  */
 export async function supervise<S extends Service>(options: SupervisorOptions<S>): Promise<Supervised<S>> {
   const { name, start, onEvent, wait = pause, now = Date.now } = options;
@@ -198,7 +198,7 @@ export async function supervise<S extends Service>(options: SupervisorOptions<S>
       if (service !== undefined) {
         await Promise.race([service.exited, untilAborted(stopping.signal)]);
         if (isStopping()) return service.stop();
-        if (now() - startedAt >= WELL_AFTER_MS) delayMs = FIRST_DELAY_MS;
+        if (now() - startedAt >= STABLE_AFTER_MS) delayMs = FIRST_DELAY_MS;
         onEvent({ what: 'died', name, restartInMs: delayMs });
       }
       await wait(delayMs, stopping.signal);
