@@ -22,6 +22,7 @@ import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
+import { onHoldText } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 
@@ -134,7 +135,7 @@ async function tellAnswer(context: CommandContext, name: string, answer: FinalAn
 function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
   output.print(
     onHold
-      ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
+      ? onHoldText(name)
       : `"${name}" is not on hold; to reject releases: slipway hold ${name} --reason "…"`,
   );
 }

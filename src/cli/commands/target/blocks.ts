@@ -9,7 +9,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { askTarget } from './forgottenTarget.ts';
-import { describeHold, removeLocalHold } from './localHold.ts';
+import { describeHold, onHoldText, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /**
@@ -52,11 +52,7 @@ export async function runHoldCommand(
       `no worker answers; Temporal keeps the ${holding ? 'hold' : 'end of the hold'} until one does`,
     );
   } else {
-    output.print(
-      onHold
-        ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
-        : `"${name}" accepts releases`,
-    );
+    output.print(onHold ? onHoldText(name) : `"${name}" accepts releases`);
     if (hold !== null) for (const line of holdLines(name, hold, by)) output.print(`  ${line}`);
     if (onHold) output.note(`  a release that runs already continues; to stop it: slipway abort ${name}`);
   }

@@ -64,6 +64,10 @@ export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): st
   return `on hold since ${exactText(since)}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
 }
 
+export function onHoldText(target: string): string {
+  return `"${target}" is on hold: it rejects releases until "slipway unhold ${target}"`;
+}
+
 /** Not named by the target's name, because another project's target in this home may have the same. */
 function holdFile(home: string, target: TargetSpec): string {
   const digest = createHash('sha256').update(targetWorkflowId(target)).digest('hex');
