@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/loadConfig.ts';
 import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
-import type { ObservedRevision } from '../../domain/audit/facts.ts';
+import type { ObservedRevision, TargetFacts } from '../../domain/audit/facts.ts';
 import { onSlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
 import {
@@ -45,8 +45,7 @@ export async function runAuditCommand(
   const openStore = () => artifactStoreOf({ config, folder }, context);
   const targets = await chooseTargetSpecs(context, config, wanted);
   const broken = await withTemporal(context, async (temporal) => {
-    let count = 0;
-    const looked = [];
+    const looked: AuditedTarget[] = [];
     for (const { name, spec, workflowId } of targets) {
       const histories = await fetchAudited(temporal, workflowId).catch(
         onSlipwayError(async (error) => {
@@ -58,35 +57,48 @@ export async function runAuditCommand(
       );
       looked.push({ name, spec, target: readTargetFacts(workflowId, histories) });
     }
-    for (const { name, spec, target } of looked) {
-      const observed = await observedRevisions(context, spec);
-      const others = looked.map((other) => other.target);
-      // Their values must not appear in any history.
-      const secrets = knownSecrets(spec, context.environment).flatMap(spellings);
-      const violations = audit({ target, others, observed, secrets });
-      count += violations.length;
-      for (const violation of violations) {
-        output.event({ event: 'violation', target: name, ...violation });
-        output.print(
-          `${output.style.mark(false)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
-        );
-      }
-      const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
-      const outside =
-        observed === null ? 'the control plane was not read' : counted(observed.length, 'revision');
-      const counts = { works: target.works.length, revisions: observed?.length ?? null };
-      output.event({ event: 'audited', target: name, ...counts, violations: violations.length });
-      const isRight = violations.length === 0;
-      const mark = output.style.mark(isRight);
-      const found = isRight ? 'no rule was violated' : `${violations.length} broken`;
-      output.print(`${mark} ${name}: ${works}, ${outside}: ${found}`);
-    }
+    let count = 0;
+    for (const each of looked) count += await auditTarget(context, each, looked);
     if (wanted === undefined) count += await auditPreviews(context, temporal, config);
     return count;
   });
   const exitCode = broken === 0 ? 0 : BROKEN;
   output.event({ event: 'ended', exitCode });
   return exitCode;
+}
+
+interface AuditedTarget {
+  readonly name: string;
+  readonly spec: TargetSpec;
+  readonly target: TargetFacts;
+}
+
+/** @returns how many violations of rules were found. */
+async function auditTarget(
+  context: CommandContext,
+  { name, spec, target }: AuditedTarget,
+  all: readonly AuditedTarget[],
+): Promise<number> {
+  const { output } = context;
+  const observed = await observedRevisions(context, spec);
+  const others = all.map((other) => other.target);
+  // Their values must not appear in any history.
+  const secrets = knownSecrets(spec, context.environment).flatMap(spellings);
+  const violations = audit({ target, others, observed, secrets });
+  for (const violation of violations) {
+    output.event({ event: 'violation', target: name, ...violation });
+    output.print(
+      `${output.style.mark(false)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
+    );
+  }
+  const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
+  const outside = observed === null ? 'the control plane was not read' : counted(observed.length, 'revision');
+  const counts = { works: target.works.length, revisions: observed?.length ?? null };
+  output.event({ event: 'audited', target: name, ...counts, violations: violations.length });
+  const isRight = violations.length === 0;
+  const found = isRight ? 'no rule was violated' : `${violations.length} broken`;
+  output.print(`${output.style.mark(isRight)} ${name}: ${works}, ${outside}: ${found}`);
+  return violations.length;
 }
 
 /** @returns how many previews nothing removes: their deployments have no workflow, or their deadline is long over. */
