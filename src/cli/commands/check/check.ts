@@ -24,7 +24,7 @@ import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { agentOf } from './checkedAddress.ts';
+import { type AgentAddress, agentOf } from './checkedAddress.ts';
 import { junitReport, reportChecksInCi, resultLines } from './checkReports.ts';
 
 export interface CheckOptions extends FileOptions {
@@ -34,7 +34,7 @@ export interface CheckOptions extends FileOptions {
   readonly junit?: string;
 }
 
-/** A check that failed, as a release that fails by it. */
+/** The exit code if a check failed: that of a release whose check failed. */
 const FAILED = 2;
 
 /**
@@ -54,63 +54,68 @@ export async function runCheckCommand(
     throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has no checks', { place: file, hint });
   }
   return interruptible(async (signal) => {
-    const { checks, sources } = await readDatasets(
-      context,
-      { config, folder },
-      { checks: config.checks, checksBudget: config.checksBudget },
-      signal,
-    );
+    const { checks, sources } = await readDatasets(context, { config, folder }, config, signal);
     const address = await agentOf(context, config, wanted, options.apiKey);
     // Before the runs, which take long and cost money.
     if (options.junit !== undefined) await writeReport('--junit', options.junit, '', 'a');
-    const mostAtOnce = Math.max(
-      options.concurrency,
-      ...checks.map(({ dataset }) => dataset?.concurrency ?? 1),
-    );
-    const agent = createRunApiClient({ ...address, connections: mostAtOnce + 1 });
-    const pool = createAgent();
-    // An agent may answer with the secrets of its deployment.
-    const secrets = [
-      ...knownSecrets(config, context.environment),
-      ...(address.apiKey === undefined ? [] : [address.apiKey]),
-    ];
-    const live = new LiveLines(output);
-    const results: CheckResult[] = [];
-    let rows = '';
-    live.show(() => [
-      `${results.length} of ${checks.length} checks of ${address.baseUrl} are decided${rows}`,
-    ]);
     const began = performance.now();
-    try {
-      const asking: Asking = {
-        output,
-        agent,
-        sources,
-        evaluating: { pool, environment: context.environment },
-        signal,
-        onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
-        onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
-      };
-      await askAll(asking, checks, config.checksBudget, options.concurrency, (answered) => {
-        const result = removeSecretsFromTexts(answered, secrets);
-        results.push(result);
-        output.event({ event: 'checked', ...result });
-        for (const line of resultLines(result, output.style)) live.say(line);
-      });
-    } finally {
-      live.hide();
-      await Promise.all([agent.close(), pool.close()]);
-    }
-    const inOrder = checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
+    const asked = { checks, sources, budget: config.checksBudget, concurrency: options.concurrency };
+    const ofFile = knownSecrets(config, context.environment);
+    const results = await resultsOf(context, address, asked, ofFile, signal);
     if (options.junit !== undefined) {
-      const report = junitReport(address.baseUrl, inOrder, performance.now() - began);
+      const report = junitReport(address.baseUrl, results, performance.now() - began);
       await writeReport('--junit', options.junit, report);
     }
-    const exitCode = exitCodeOf(inOrder);
+    const exitCode = exitCodeOf(results);
     output.event({ event: 'ended', exitCode });
-    await reportChecksInCi(context, address.baseUrl, inOrder, exitCode);
+    await reportChecksInCi(context, address.baseUrl, results, exitCode);
     return exitCode;
   });
+}
+
+interface AskedChecks extends Pick<ReadDatasets, 'checks' | 'sources'> {
+  readonly budget: ChecksBudget | undefined;
+  readonly concurrency: number;
+}
+
+/** Asks an agent all checks, and prints each result when it is known. @returns the results, in the order of the file. */
+async function resultsOf(
+  { output, environment }: CommandContext,
+  address: AgentAddress,
+  { checks, sources, budget, concurrency }: AskedChecks,
+  ofFile: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly CheckResult[]> {
+  const mostAtOnce = Math.max(concurrency, ...checks.map(({ dataset }) => dataset?.concurrency ?? 1));
+  const agent = createRunApiClient({ ...address, connections: mostAtOnce + 1 });
+  const pool = createAgent();
+  // An agent may answer with the secrets of its deployment.
+  const secrets = [...ofFile, ...(address.apiKey === undefined ? [] : [address.apiKey])];
+  const live = new LiveLines(output);
+  const results: CheckResult[] = [];
+  let rows = '';
+  live.show(() => [`${results.length} of ${checks.length} checks of ${address.baseUrl} are decided${rows}`]);
+  const asking: Asking = {
+    output,
+    agent,
+    sources,
+    evaluating: { pool, environment },
+    signal,
+    onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
+    onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
+  };
+  try {
+    await askAll(asking, checks, budget, concurrency, (answered) => {
+      const result = removeSecretsFromTexts(answered, secrets);
+      results.push(result);
+      output.event({ event: 'checked', ...result });
+      for (const line of resultLines(result, output.style)) live.say(line);
+    });
+  } finally {
+    live.hide();
+    await Promise.all([agent.close(), pool.close()]);
+  }
+  return checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
 }
 
 interface Asking extends Pick<CommandContext, 'output'> {
@@ -211,7 +216,7 @@ function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): P
   });
 }
 
-/** Asks an agent all rows of a check's dataset, also if failing is certain before. */
+/** Asks an agent all rows of a check's dataset, even if the check can no longer pass. */
 async function askRows(
   { agent, evaluating, signal, onRows }: Asking,
   check: Check,
