@@ -2,10 +2,12 @@ import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
-import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { type PromotionRequest, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   intervenePromotion,
+  type PromotionStarted,
   startPromotion,
   viewPromotion,
 } from '../../../temporal/client/promotion/promotionClient.ts';
@@ -45,62 +47,61 @@ export async function runPromoteCommand(
   const freezes = request.soakMs > 0 ? [] : request.freezes;
   const frozen = announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
-  return interruptible(
-    (signal) =>
-      withTemporal(context, async (temporal) => {
-        if (frozen !== undefined) {
-          const { state } = await viewPromotion(temporal, promotionWorkflowId(request), false);
-          if (state !== 'running') throw frozen;
-        }
-        await store();
-        const proved = await withProof(context, request);
-        const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
-        const { workflowId, disposition } = await startPromotion(temporal, asked);
-        const { from, to, differences } = settings;
-        describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
-        const dashboardUrl = pageLink(temporal.settings.dashboard, promotionAddress(workflowId));
-        output.event({
-          event: 'promotion',
-          name,
-          from,
-          to,
-          disposition,
-          workflowId,
-          dashboardUrl,
-          differences,
-        });
-        const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
-        const onPage = onPageLines(dashboardUrl);
-        const tell = options.wait ? output.info : output.print;
-        for (const line of [started, ...onPage]) tell(line);
-        if (disposition === 'joined' && overrideFreeze) noteJoined(output, `--promotion ${name}`);
-        for (const difference of differences) output.info(`  differs: ${difference}`);
-        if (!options.wait) {
-          const title = `${name}, ${from} to ${to}: ${disposition}`;
-          const why = [`See it: slipway status ${to}`, ...onPage];
-          await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
-          return 0;
-        }
-        const message = { ...by, reason: INTERRUPTED_REASON };
-        const abort = {
-          id: name,
-          command: `slipway abort --promotion ${name}`,
-          ask: () => intervenePromotion(temporal, workflowId, 'abort', message),
-        };
-        return followPromotionInCi(
-          context,
-          temporal,
-          {
-            name,
-            workflowId,
-            targetId: targetWorkflowId(request.to),
-            dashboardUrl,
-            timeoutMs: options.timeout,
-            onStopped: options.abortOnInterrupt === true ? () => abortOnInterrupt(output, abort) : undefined,
-          },
-          signal,
-        );
-      }),
-    output,
-  );
+  const run = async (temporal: TemporalConnection, signal: AbortSignal): Promise<number> => {
+    if (frozen !== undefined) {
+      const { state } = await viewPromotion(temporal, promotionWorkflowId(request), false);
+      if (state !== 'running') throw frozen;
+    }
+    await store();
+    const proved = await withProof(context, request);
+    const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
+    const started = await startPromotion(temporal, asked);
+    return reportPromotion(context, temporal, asked, started, options, signal);
+  };
+  return interruptible((signal) => withTemporal(context, (temporal) => run(temporal, signal)), output);
+}
+
+/** Reports a promotion that was started or joined and, with `--wait`, its progress and its end. @returns the exit code. */
+async function reportPromotion(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  request: PromotionRequest,
+  { workflowId, disposition }: PromotionStarted,
+  { wait, timeout, abortOnInterrupt: aborts }: PromoteOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const { output } = context;
+  const { name, differences, requestedBy, overrideFreeze } = request;
+  const [from, to] = [request.from.name, request.to.name];
+  describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
+  const dashboardUrl = pageLink(temporal.settings.dashboard, promotionAddress(workflowId));
+  output.event({ event: 'promotion', name, from, to, disposition, workflowId, dashboardUrl, differences });
+  const { strong } = output.style;
+  const started = `Promoting from ${strong(from)} to ${strong(to)} (${name}): ${disposition}`;
+  const onPage = onPageLines(dashboardUrl);
+  const tell = wait ? output.info : output.print;
+  for (const line of [started, ...onPage]) tell(line);
+  if (disposition === 'joined' && overrideFreeze === true) noteJoined(output, `--promotion ${name}`);
+  for (const difference of differences) output.info(`  differs: ${difference}`);
+  if (!wait) {
+    const title = `${name}, ${from} to ${to}: ${disposition}`;
+    const why = [`See it: slipway status ${to}`, ...onPage];
+    await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
+    return 0;
+  }
+  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
+  const abort = {
+    id: name,
+    command: `slipway abort --promotion ${name}`,
+    ask: () => intervenePromotion(temporal, workflowId, 'abort', message),
+  };
+  const followed = {
+    name,
+    workflowId,
+    targetId: targetWorkflowId(request.to),
+    dashboardUrl,
+    timeoutMs: timeout,
+    onStopped: aborts === true ? () => abortOnInterrupt(output, abort) : undefined,
+  };
+  return followPromotionInCi(context, temporal, followed, signal);
 }
