@@ -11,6 +11,7 @@ import { type TargetSpec, targetWorkflowId } from '../../../domain/target/target
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import type { Ending } from '../../../temporal/client/release/follow.ts';
 import { submitRelease, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
 import { describeSpan } from '../../../traces/trace.ts';
@@ -105,7 +106,7 @@ export async function releaseTarget(
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const { output } = context;
-  const { name, spec, workflowId } = order.target;
+  const { name, workflowId } = order.target;
   const request = await prepareRequest(context, temporal, order, signal);
   signal.throwIfAborted();
   const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
@@ -140,29 +141,29 @@ export async function releaseTarget(
     return { exitCode: 0, ending: undefined };
   }
   for (const line of [taken, ...onPage]) output.info(line);
-  const message = { ...request.requestedBy, reason: INTERRUPTED_REASON };
+  return followRelease(context, temporal, order, request, releaseId, signal);
+}
+
+function followRelease(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  { target: { name, spec, workflowId }, timeout: timeoutMs, abortOnInterrupt: aborts }: ReleaseOrder,
+  { requestedBy }: ReleaseRequest,
+  releaseId: string,
+  signal: AbortSignal,
+): Promise<FollowedToEnd> {
+  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
   const abort = {
     id: releaseId,
     command: `slipway abort ${name} --release ${releaseId}`,
     ask: () => stopRelease(temporal, workflowId, releaseId, message),
   };
-  return followInCi(
-    context,
-    temporal,
-    {
-      id: releaseId,
-      asked: 'release',
-      targetName: name,
-      spec,
-      workflowId,
-      timeoutMs: order.timeout,
-      onEnd: async (ending) => {
-        if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
-      },
-      onStopped: order.abortOnInterrupt === true ? () => abortOnInterrupt(output, abort) : undefined,
-    },
-    signal,
-  );
+  const onEnd = async (ending: Ending): Promise<void> => {
+    if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
+  };
+  const onStopped = aborts === true ? () => abortOnInterrupt(context.output, abort) : undefined;
+  const followed = { id: releaseId, asked: 'release', targetName: name, spec, workflowId } as const;
+  return followInCi(context, temporal, { ...followed, timeoutMs, onEnd, onStopped }, signal);
 }
 
 /** Packs the source and stores it. Refuses first what the target would reject. */
