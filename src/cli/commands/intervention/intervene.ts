@@ -1,13 +1,22 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import {
+  choosePromotion,
+  type PromotionSettings,
+  promotionSettings,
+} from '../../../config/promotionSettings.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import {
+  intervene,
+  type Intervened,
+  stopRelease,
+} from '../../../temporal/client/intervention/interventionClient.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { commandProver } from '../../identity.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
@@ -62,16 +71,7 @@ export async function runInterventionCommand(
     if (promotion !== undefined) {
       const id = promotionWorkflowId({ name: promotion.name, to: spec });
       const taken = await intervenePromotion(temporal, id, kind, { ...said, ...message }, prove);
-      output.event({ event: 'intervention', kind, promotion: promotion.name, ...taken });
-      output.print(`${kind} ${promotion.name}: ${taken.note}`);
-      if (kind === 'pause') {
-        output.note(
-          `  a release that it has already requested from "${name}" is not paused, also if it waits there`,
-        );
-        output.note(
-          `  to pause that release once it runs: slipway pause ${name}; to withdraw it: slipway abort --promotion ${promotion.name}`,
-        );
-      }
+      tellPromotionTaken(output, kind, promotion, taken);
       return 0;
     }
     const { release } = options;
@@ -87,6 +87,21 @@ export async function runInterventionCommand(
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
     return 0;
   });
+}
+
+function tellPromotionTaken(
+  output: Output,
+  kind: InterventionKind,
+  { name, to }: PromotionSettings,
+  taken: Intervened,
+): void {
+  output.event({ event: 'intervention', kind, promotion: name, ...taken });
+  output.print(`${kind} ${name}: ${taken.note}`);
+  if (kind !== 'pause') return;
+  output.note(`  a release that it has already requested from "${to}" is not paused, also if it waits there`);
+  output.note(
+    `  to pause that release once it runs: slipway pause ${to}; to withdraw it: slipway abort --promotion ${name}`,
+  );
 }
 
 /** The error that no release can use the message, with the command for a promotion to the target. */
