@@ -4,9 +4,7 @@ import { NativeConnection, Runtime } from '@temporalio/worker';
 import { readDashboardUrl } from '../../../config/environment.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
-import { parseDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
 import { type MetricsExporter, metricsExporter } from '../../../metrics/exporter.ts';
 import { measureExpiry, measureOn } from '../../../metrics/meter.ts';
 import { observeTargets } from '../../../metrics/targets.ts';
@@ -27,6 +25,7 @@ import { BUNDLE_PATH, runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
+import { placeRules } from './placeRules.ts';
 import { logOnStderr } from './workerLog.ts';
 
 interface WorkerOptions {
@@ -96,15 +95,7 @@ async function workUntil(
         identity: registry?.identity ?? workerIdentity(),
         signal,
         onReady: () => {
-          output.event({
-            event: 'ready',
-            taskQueue: settings.taskQueue,
-            namespace: settings.namespace,
-            ...(routed && { buildId: routed.buildId }),
-          });
-          output.print(
-            `The worker polls the task queue "${settings.taskQueue}" of ${settings.address}, namespace "${settings.namespace}".`,
-          );
+          tellReady(output, settings, routed?.buildId);
           if (address !== undefined) output.print(`Metrics: http://${address}/metrics`);
         },
       });
@@ -121,6 +112,15 @@ async function workUntil(
     await temporal.close();
     await endTraces();
   }
+}
+
+function tellReady(
+  output: Output,
+  { taskQueue, namespace, address }: TemporalSettings,
+  buildId: string | undefined,
+): void {
+  output.event({ event: 'ready', taskQueue, namespace, buildId });
+  output.print(`The worker polls the task queue "${taskQueue}" of ${address}, namespace "${namespace}".`);
 }
 
 /** The first version becomes current automatically; a later one waits for its rollout. */
@@ -202,24 +202,4 @@ async function connectNative(settings: TemporalSettings): Promise<NativeConnecti
     await Runtime.instance().shutdown();
     throw temporalError(error, settings);
   }
-}
-
-const AT_ONCE = 'SLIPWAY_PROMOTIONS_AT_ONCE';
-const APART = 'SLIPWAY_PROMOTIONS_APART';
-
-/**
- * How many promotions run at once: of the worker, because many repositories share it.
- * @throws SLIPWAY_USAGE if one of the two variables is invalid.
- */
-export function placeRules(environment: Readonly<Record<string, string | undefined>>): PlaceRules {
-  const { [AT_ONCE]: atOnce, [APART]: apart } = environment;
-  if (atOnce !== undefined && !/^\d{1,6}$/.test(atOnce)) throw wrong(AT_ONCE, 'a whole number; 0: no limit');
-  const apartMs = apart === undefined ? PLACE_RULES.apartMs : parseDuration(apart);
-  if (apartMs === undefined) throw wrong(APART, 'a duration such as 5s');
-  return { atOnce: atOnce === undefined ? PLACE_RULES.atOnce : Number(atOnce), apartMs };
-}
-
-function wrong(name: string, expected: string): SlipwayError {
-  const hint = `expected ${expected}`;
-  return new SlipwayError('SLIPWAY_USAGE', `${name} is not valid`, { place: name, hint });
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { nextSteps } from '../../../../src/cli/commands/worker/rollout.ts';
-import { placeRules } from '../../../../src/cli/commands/worker/worker.ts';
+import { placeRules } from '../../../../src/cli/commands/worker/placeRules.ts';
 import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 import { PLACE_RULES } from '../../../../src/domain/promotion/places.ts';
 import type { Routing } from '../../../../src/temporal/versions/routing.ts';
