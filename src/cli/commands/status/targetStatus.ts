@@ -88,27 +88,8 @@ export async function targetStatus(
     const view = { state: recorded.state, running: null };
     return { ...nothing, view, recordedAt: recorded.at, deployment: await seeDeployment(context, spec) };
   }
-  if (!(asked instanceof SlipwayError)) {
-    const running = asked.view?.running ?? null;
-    const guard = asked.view?.state.guard;
-    const [deployment, call, buildLog, seen, hooks] = await Promise.all([
-      seeDeployment(context, spec),
-      running === null ? null : readRunningCall(temporal, running.workflowId),
-      asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
-      guard === undefined || guard.ended !== undefined ? undefined : seeGuard(temporal, guard.workflowId),
-      viewTargetHooks(temporal, workflowId),
-    ]);
-    return {
-      ...status,
-      ...asked,
-      view: asked.view && withReport(asked.view, seen?.report ?? null),
-      deployment,
-      buildLog,
-      hooks,
-      measured: seen?.measured ?? null,
-      call: call ?? asked.progress?.found ?? null,
-    };
-  }
+  if (!(asked instanceof SlipwayError))
+    return { ...status, ...(await readAround(context, temporal, { spec, workflowId }, asked)) };
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last).catch(sealed),
     seeDeployment(context, spec),
@@ -117,7 +98,37 @@ export async function targetStatus(
   return { ...status, deployment, unanswered: { silence: asked, kept } };
 }
 
-/** The view of a target whose guard has ended, and may have told the target nothing. */
+type Answered = Pick<TargetStatus, 'progress' | 'whyNoProgress'> & { readonly view: TargetView };
+
+/** The answer of a target, with what others know about it: its control plane, its guard, its hooks, its running release. */
+async function readAround(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  { spec, workflowId }: Pick<ChosenTarget, 'spec' | 'workflowId'>,
+  { view, progress, whyNoProgress }: Answered,
+): Promise<Omit<TargetStatus, 'target' | 'workflowId' | 'workflowUrl' | 'dashboardUrl' | 'localHold'>> {
+  const { running } = view;
+  const { guard } = view.state;
+  const [deployment, call, buildLog, seen, hooks] = await Promise.all([
+    seeDeployment(context, spec),
+    running === null ? null : readRunningCall(temporal, running.workflowId),
+    progress === undefined ? [] : newestBuildLines(context, spec, progress),
+    guard === undefined || guard.ended !== undefined ? undefined : seeGuard(temporal, guard.workflowId),
+    viewTargetHooks(temporal, workflowId),
+  ]);
+  return {
+    view: withReport(view, seen?.report ?? null),
+    progress,
+    whyNoProgress,
+    deployment,
+    buildLog,
+    hooks,
+    measured: seen?.measured ?? null,
+    call: call ?? progress?.found ?? null,
+  };
+}
+
+/** A target's view with the report of its guard, which may have ended without a message to the target. */
 function withReport({ state, running }: TargetView, report: GuardReport | null): TargetView {
   return report === null
     ? { state, running }
@@ -127,7 +138,7 @@ function withReport({ state, running }: TargetView, report: GuardReport | null):
 async function askTarget(
   temporal: TemporalConnection,
   workflowId: string,
-): Promise<Pick<TargetStatus, 'view' | 'progress' | 'whyNoProgress'> | SlipwayError | undefined> {
+): Promise<Answered | SlipwayError | undefined> {
   try {
     const view = await viewTarget(temporal, workflowId);
     if (view === undefined) return undefined;
