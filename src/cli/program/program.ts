@@ -6,7 +6,7 @@ import { commandTable } from './commandTable.ts';
 import { addMachineCommands } from './machineCommands.ts';
 import { addMessageCommands } from './messageCommands.ts';
 import { addPromotionCommands } from './promotionCommands.ts';
-import { addLookCommands, addReleaseCommands } from './releaseCommands.ts';
+import { addLookCommands, addReleaseCommands, addSourceCommands } from './releaseCommands.ts';
 
 interface ProgramOptions {
   readonly version: string;
@@ -20,7 +20,6 @@ export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Co
   const program = new Command('slipway')
     .description('Releases agents, and rolls them back.')
     .version(buildInfo === undefined ? version : versionText(version, buildInfo))
-    .showSuggestionAfterError()
     .exitOverride()
     // The caller reports usage errors like all other errors. Subcommands inherit this and the exit override.
     .configureOutput({ outputError: () => undefined })
@@ -29,6 +28,7 @@ export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Co
   const table = commandTable(program, version, onExit);
   program.commandsGroup('Release, roll back, inspect:');
   addReleaseCommands(table);
+  addSourceCommands(table);
   addLookCommands(table);
   addPromotionCommands(table);
   program.commandsGroup('Control a target or its running release:');

@@ -71,7 +71,10 @@ export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: C
     .option('--no-wait', 'return once the release is queued, or the removal has begun')
     .addOption(timeoutOption())
     .action(runsTraced(async () => (await import('../commands/preview/preview.ts')).runPreviewCommand));
+}
 
+/** The commands for `slipway.yaml`, the source and its stored artifacts. */
+export function addSourceCommands({ command, fileCommand, runs }: CommandTable): void {
   command(
     'lint [file]',
     'List the errors in slipway.yaml and its datasets, and settings without effect; change nothing',
@@ -111,17 +114,17 @@ export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: C
     )
     .option('--forget <target...>', 'keep nothing for a target that Temporal no longer knows')
     .action(runs(async () => (await import('../commands/artifact/prune.ts')).runPruneCommand));
-
-  fileCommand(
-    'audit [target]',
-    'Check past releases against the safety rules of Slipway',
-    'slipway audit production',
-  ).action(runs(async () => (await import('../commands/audit.ts')).runAuditCommand));
 }
 
 const TAIL_LINES = 200;
 
 export function addLookCommands({ fileCommand, runs }: CommandTable): void {
+  fileCommand(
+    'audit [target]',
+    'Check past releases against the safety rules of Slipway',
+    'slipway audit production',
+  ).action(runs(async () => (await import('../commands/audit.ts')).runAuditCommand));
+
   fileCommand(
     'status [target]',
     'Show what runs, waits and serves on targets, and their last releases',
