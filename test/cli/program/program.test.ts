@@ -53,16 +53,6 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['realease', 'release'],
-    ['histroy', 'history'],
-    ['lgos', 'logs'],
-    ['wacth', 'watch'],
-    ['lnit', 'lint'],
-  ])('suggests the nearest command: %s', async (written, meant) => {
-    expect((await failure(written)).message).toMatch(new RegExp(`Did you mean (one of )?.*${meant}`));
-  });
-
-  it.each([
     [['release', '--timeout', 'soon'], 'Expected a duration'],
     [['release', '--timeout', '0'], 'Expected a duration'],
     [['dev', '--port', '70000'], 'Expected a whole number'],
