@@ -28,7 +28,8 @@ export async function openInputs(
     await access(file);
   } catch (cause) {
     const message = `the file of inputs cannot be read: ${systemReason(cause)}`;
-    throw new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', message, { place: name, cause });
+    const hint = 'create the file, or correct its path';
+    throw new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', message, { place: name, hint, cause });
   }
   return inputsOfFile(createReadStream(file), name, expect);
 }

@@ -81,6 +81,7 @@ async function tellLog(
     const lacks = serving ? 'no revision that serves' : 'no revision';
     throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {
       place: deployment.id,
+      hint: `see its state: slipway status ${target}`,
     });
   }
   const of = { deploymentId: deployment.id, revisionId };
@@ -97,6 +98,7 @@ async function tellLog(
   if (after === undefined) {
     throw new SlipwayError('SLIPWAY_USAGE', 'this control plane’s logs cannot be followed', {
       place: '--follow',
+      hint: `print the log as it is now: slipway logs ${target}`,
     });
   }
   for await (const line of followLog(client, of, stage, after.offset, signal)) print(line);
