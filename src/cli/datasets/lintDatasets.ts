@@ -19,18 +19,19 @@ export interface LintedDatasets {
   readonly notRead: readonly string[];
 }
 
+/** The most wrong lines of one dataset that are shown. */
 const SHOWN_MAX = 20;
-/** How much of such a line is shown, in characters. */
+/** How much of a wrong line is shown, in characters. */
 const EXCERPT_MAX = 200;
 
-/** Finds what is wrong in the datasets of a file, and what their rows cannot meet. Fetches no URL. */
+/** Finds wrong rows in the datasets of a file, and settings that do not fit the number of rows. Fetches no URL. */
 export async function lintDatasets(
   context: Machine,
   { file, config, place }: Pick<LintedConfig, 'file' | 'place'> & { readonly config: Config },
 ): Promise<LintedDatasets> {
   const folder = dirname(file);
   const store = artifactStoreOf({ config, folder }, context);
-  // A store that nobody chose may be another machine's.
+  // The default store may not be the one of the machine that releases.
   const chosen = config.artifact.store ?? context.environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
   const uncertain = chosen === '' ? [...UNAVAILABLE, 'SLIPWAY_ARTIFACT_NOT_FOUND'] : UNAVAILABLE;
   const problems: ConfigProblem[] = [];

@@ -68,7 +68,7 @@ export async function readDatasets(
   };
 }
 
-/** A dataset with this many rows as a release carries it; a text says why it cannot be asked. */
+/** A dataset with this many rows, in the form of a request; a text: why it cannot be used. */
 export function askedDataset(
   { path: _path, url: _url, sample, ...declared }: DeclaredDataset,
   digest: string,

@@ -69,9 +69,9 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
 
 /** Records that processes left behind, and the age from which nothing needs them, in milliseconds. */
 const LEFT = {
-  /** A release may wait so long before the worker verifies its requester. */
+  /** Proofs of identity. A release may wait this long before the worker verifies its requester. */
   proofs: { prefix: IDENTITIES, keptMs: 7 * DAY_MS },
-  /** Batches of rows whose check was canceled. A dataset may be asked for so long. */
+  /** Results of rows whose check was canceled. Asking all rows of a dataset may take this long. */
   rows: { prefix: ROWS_UNDER_WAY, keptMs: 30 * DAY_MS },
 } as const;
 
@@ -198,7 +198,7 @@ function goes({ state }: Pruned): boolean {
 }
 
 const AT_ONCE = 16;
-/** `TARGET/TIME-RELEASE.json`, which no other kind of record is named like. */
+/** `TARGET/TIME-RELEASE.json`: no other kind of record has such a name. */
 const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
 
 /**

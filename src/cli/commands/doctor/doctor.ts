@@ -148,7 +148,7 @@ export async function* stuckFindings(
   if (tasks.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
-/** What still needs another payload key than the first one; `fix` encrypts with the first one what lives for long. */
+/** What still needs an older payload key; `fix` encrypts long-lived data with the first key. */
 async function* keysFinding(
   temporal: TemporalConnection,
   first: string,

@@ -101,8 +101,8 @@ async function chooseRevision(
 }
 
 /**
- * The newest revision before the active one's original that is known to be good, else that was deployed and is not known
- * bad. It is no newer than what the active one's release replaced.
+ * The newest revision before the active one's original that is known to be good; if none is known, the newest one that was
+ * deployed and is not known to be bad. If it is known which revision the active one's release replaced, no newer one.
  */
 async function previousGood(
   client: ControlPlaneClient,

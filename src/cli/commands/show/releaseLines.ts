@@ -22,7 +22,7 @@ const LABEL_WIDTH = 9;
 export interface ReleaseShown extends FoundRelease, UnderWay {
   /** Its page; `null`: the page's address is not set. */
   readonly dashboardUrl: string | null;
-  /** How what it released is guarded; `null`: not, or Temporal does not know any longer. */
+  /** The guard of what it released; `null`: it has none, or Temporal no longer has it. */
   readonly guard: GuardSeen | null;
 }
 

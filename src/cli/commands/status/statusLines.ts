@@ -166,7 +166,7 @@ function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[
   return [...approvals, ...silent.map(({ name }) => `  ${style.warn(`hook     ${name} does not answer`)}`)];
 }
 
-/** Until when what serves is guarded and what was measured last, or how the guard ended. */
+/** How long the guard watches and what it measured last, or how it ended. */
 function guardLines(
   guard: Guarding,
   measured: RunningCall | null,
@@ -176,7 +176,7 @@ function guardLines(
   const text = `guard    ${fitLine(guardText(guard), REASON_MAX_CHARACTERS)}`;
   if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
   if (measured === null) return [`  ${text}`];
-  // Since when it has been so: the same figures may have been measured often.
+  // The time of the first of several equal measurements.
   const since = formatDuration(now - Date.parse(measured.since));
   return [`  ${text}`, `           ${fitLine(`for ${since}: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
 }
