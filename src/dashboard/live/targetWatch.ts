@@ -1,8 +1,6 @@
 import pLimit from 'p-limit';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import type { GuardPolicy } from '../../domain/guard/guardPolicy.ts';
-import type { Guarding } from '../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import {
@@ -14,7 +12,6 @@ import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import { type GuardWatched, readGuardPolicy, watchGuard } from '../../temporal/client/guard/guardClient.ts';
 import type { TargetHook } from '../../temporal/client/hooks/hookClient.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
@@ -22,6 +19,7 @@ import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { FirstReads } from './firstReads.ts';
+import { type GuardOnPage, guardWatch } from './guardWatch.ts';
 import type { HookWatches } from './hookWatches.ts';
 
 const SPACING_MS = 100;
@@ -276,56 +274,5 @@ export function unreadTarget({
     buildLog: [],
     hooks: [],
     deployment: undefined,
-  };
-}
-
-/** How often a running guard is read, in milliseconds. Its heartbeats add no event to a history. */
-const READ_EVERY_MS = 5_000;
-
-export interface GuardOnPage extends GuardWatched {
-  readonly workflowId: string;
-  /** `undefined`: Temporal does not have it any longer. */
-  readonly policy: GuardPolicy | undefined;
-}
-
-/**
- * Watches a target's guard until it ends: reads from Temporal what it measures, and calls `onRead` each time.
- * @returns a function that takes the guard of the target's newest state.
- */
-function guardWatch(
-  temporal: TemporalConnection,
-  onRead: (guard: GuardOnPage) => void,
-  signal: AbortSignal,
-): (guarding: Guarding | undefined) => void {
-  let newest: Guarding | undefined;
-  let watchedId: string | undefined;
-  const watch = async (workflowId: string): Promise<void> => {
-    let read: GuardOnPage | undefined;
-    while (!signal.aborted && newest?.workflowId === workflowId) {
-      let isOver = newest.ended !== undefined;
-      try {
-        const [policy, watched] = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-          Promise.all([
-            read?.policy ?? readGuardPolicy(temporal, workflowId),
-            isOver
-              ? { says: null, measured: read?.measured ?? null, report: null }
-              : watchGuard(temporal, workflowId),
-          ]),
-        );
-        read = { workflowId, policy, ...watched };
-        onRead(read);
-        isOver ||= read.report !== null;
-        if (isOver) return;
-      } catch {
-        // Read again. If Temporal does not answer, the target's snapshot shows it.
-      }
-      await pause(READ_EVERY_MS, signal);
-    }
-  };
-  return (guarding) => {
-    newest = guarding;
-    if (guarding === undefined || guarding.workflowId === watchedId) return;
-    watchedId = guarding.workflowId;
-    void watch(guarding.workflowId);
   };
 }

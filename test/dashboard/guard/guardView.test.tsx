@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { Guard } from '../../../src/dashboard/targets/targetPage.tsx';
-import { type GuardOnPage, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
+import { Guard } from '../../../src/dashboard/guard/guardView.tsx';
+import type { GuardOnPage } from '../../../src/dashboard/live/guardWatch.ts';
+import { unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
