@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetWatch.ts';
 import { renderText } from '../../../src/dashboard/page/layout.tsx';
-import { PromotionDetails } from '../../../src/dashboard/promotions/promotionRoutes.tsx';
+import { PromotionDetails } from '../../../src/dashboard/promotions/promotionPage.tsx';
 import { Flow, Promotions } from '../../../src/dashboard/promotions/promotionsPage.tsx';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
