@@ -23,57 +23,22 @@ import { targetSubject } from './targetSubject.ts';
 type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
 
 export function actionRoutes(context: PageContext): Hono<PageEnv> {
-  const { record } = context;
   const routes = new Hono<PageEnv>();
-
-  const show = (
-    c: Context<PageEnv>,
-    subject: ActionSubject,
-    part: PartName,
-    sent?: Sent,
-    refusal?: SlipwayError,
-  ) => {
-    const { order, back } = subject;
-    const { requestId = randomUUID(), fields: filled } = sent ?? {};
-    return c.render(
-      <ActionPage
-        order={order}
-        requestId={requestId}
-        back={back}
-        filled={filled}
-        refusal={refusal}
-        csrf={c.get('session').csrf}
-      />,
-      { title: order.title, part },
-    );
-  };
-
   const add = (path: string, action: PageAction, part: PartName, find: Find): void => {
     const count = (outcome: ActionOutcome): void =>
-      record?.('slipway_dashboard_actions', 1, { action, outcome });
+      context.record?.('slipway_dashboard_actions', 1, { action, outcome });
     routes.get(path, requireReleaseRole, async (c) => {
       const subject = await find(c);
-      return subject === undefined ? c.notFound() : show(c, subject, part);
+      return subject === undefined ? c.notFound() : showForm(c, subject, part);
     });
     routes.post(path, requireReleaseRole, async (c) => {
       const sent = await readSent(c);
       const subject = await find(c);
       if (subject === undefined) return c.notFound();
-      const { requestId, fields } = sent;
       try {
-        const reason = requireReason(fields['reason']);
-        refuseStale(subject.order, fields);
-        const message = { ...senderOf(c.get('viewer'), reason), requestId };
-        const [keep, claimed] = [c.get('prove'), [] as string[]];
-        const came = await subject.send(fields, message, (store, approval) =>
-          proverFor(
-            approval,
-            (statement) => keep(store, statement),
-            (why) => claimed.push(`The record has a claimed name, because ${why}.`),
-          ),
-        );
+        const came = await sendForm(c, subject, sent);
         count('done');
-        return c.redirect(actionResultAddress(c, subject.back.address, [came, ...claimed].join(' ')), 303);
+        return c.redirect(actionResultAddress(c, subject.back.address, came), 303);
       } catch (error) {
         count(error instanceof SlipwayError ? 'refused' : 'failed');
         if (!(error instanceof SlipwayError)) throw error;
@@ -81,7 +46,7 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
         // Temporal does not answer any more: pressed again, the form sends the same message.
         const now = (await find(c).catch(() => undefined)) ?? subject;
         c.status(error.code === 'SLIPWAY_USAGE' ? 422 : 409);
-        return show(c, now, part, sent, error);
+        return showForm(c, now, part, sent, error);
       }
     });
   };
@@ -107,6 +72,48 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
     );
   }
   return routes;
+}
+
+function showForm(
+  c: Context<PageEnv>,
+  { order, back }: ActionSubject,
+  part: PartName,
+  sent?: Sent,
+  refusal?: SlipwayError,
+) {
+  const { requestId = randomUUID(), fields: filled } = sent ?? {};
+  return c.render(
+    <ActionPage
+      order={order}
+      requestId={requestId}
+      back={back}
+      filled={filled}
+      refusal={refusal}
+      csrf={c.get('session').csrf}
+    />,
+    { title: order.title, part },
+  );
+}
+
+/** Sends the message of a form. @returns the result, in sentences. @throws SlipwayError if it is refused. */
+async function sendForm(
+  c: Context<PageEnv>,
+  { order, send }: ActionSubject,
+  { requestId, fields }: Sent,
+): Promise<string> {
+  const reason = requireReason(fields['reason']);
+  refuseStale(order, fields);
+  const message = { ...senderOf(c.get('viewer'), reason), requestId };
+  const keep = c.get('prove');
+  const claimed: string[] = [];
+  const came = await send(fields, message, (store, approval) =>
+    proverFor(
+      approval,
+      (statement) => keep(store, statement),
+      (why) => claimed.push(`The record has a claimed name, because ${why}.`),
+    ),
+  );
+  return [came, ...claimed].join(' ');
 }
 
 interface Sent {
