@@ -322,7 +322,7 @@ export class TargetUnderTest {
         workflowExecution: { workflowId: this.workflowId, runId },
       });
     }
-    // It takes the server about ten seconds.
+    // The server deletes them a few seconds later.
     while ((await this.runs()).length > 0) await new Promise((resolve) => setTimeout(resolve, 250));
   }
 
