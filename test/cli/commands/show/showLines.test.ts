@@ -5,7 +5,6 @@ import { costLines } from '../../../../src/cli/commands/show/cost.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
-import { waitingCost } from '../../../../src/domain/cost/waitingCost.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
 import type { RowDifference } from '../../../../src/inspection/release/releaseDifference.ts';
 import { wholeAnswers } from '../../../../src/inspection/release/findRelease.ts';
@@ -186,7 +185,7 @@ describe('the difference of two releases', () => {
   });
 });
 
-const WAITING = waitingCost(300_000);
+const WAITING = { parkedHour: 12, pollerHour: 462, soakedDay: 576 };
 
 it('the costs of a release are shown by kind, with those of its target and of waiting', () => {
   const { actions } = billedActions([]);
