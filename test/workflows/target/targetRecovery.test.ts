@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
-import type { Harness } from '../harness.ts';
 import { BO } from '../lives/life.ts';
 import { heldIn } from '../moments.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+/** Longer than a worker may take to read the state after it has started. */
+const SLOW_MS = 13_000;
 
 describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
   /** A target with a verified revision, a quarantine, a hold, and a release that polls. */
@@ -204,31 +206,22 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     expect(await target.release('b')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
     expect(target.world.count('uploadArtifact')).toBe(1);
   });
-});
 
-describe.concurrent('a new target whose worker is slow to start activities', () => {
-  /** Longer than a worker may take to read the state after it has started. */
-  const SLOW_MS = 13_000;
-  let harness: Harness;
-
-  beforeAll(async () => {
-    ({ harness } = await openOwnHarness({ slots: 1 }));
-  });
-
-  afterAll(async () => {
-    for (const target of harness.targets) await target.terminate();
-    await harness.close();
-  });
-
-  it('waits for it, and rejects nothing', async () => {
-    const { target: busy } = harness.newServingTarget();
-    const { gate } = await heldIn('findDeployment', busy, 'a');
-    const target = harness.newTarget();
-    const submitted = target.submit('a');
-    await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
-    gate.open();
-    expect(await submitted).toMatchObject({ releaseId: 'release-1', disposition: 'queued' });
-    expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
-    expect((await target.idle()).state.hold).toBeNull();
+  it('new, waits for a worker that is slow to start activities, and rejects nothing', async () => {
+    const { harness: slow } = await openOwnHarness({ slots: 1 });
+    try {
+      const { target: busy } = slow.newServingTarget();
+      const { gate } = await heldIn('findDeployment', busy, 'a');
+      const target = slow.newTarget();
+      const submitted = target.submit('a');
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+      gate.open();
+      expect(await submitted).toMatchObject({ releaseId: 'release-1', disposition: 'queued' });
+      expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+      expect((await target.idle()).state.hold).toBeNull();
+      for (const each of slow.targets) await each.terminate();
+    } finally {
+      await slow.close();
+    }
   });
 });
