@@ -198,7 +198,9 @@ async function couldNotRestore(
   const active = await readActive(run.journal, current, deploymentId);
   const before = run.baseline?.revisionId ?? null;
   const ours = run.revisionId === null ? active !== before : active === run.revisionId;
-  if (restored.nothingToRestore && active !== undefined && !ours) {
+  // A newer push, or the removal, replaces what a preview serves.
+  const mayServe = !ours || (run.request.target.preview === true && setback.stopped);
+  if (restored.nothingToRestore && active !== undefined && mayServe) {
     const serves =
       active === null ? 'nothing served before, and nothing does now' : `revision ${active} serves`;
     return {

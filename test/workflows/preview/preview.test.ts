@@ -89,6 +89,18 @@ describePreviews('a preview', ({ harness, newPreview }) => {
     });
   });
 
+  test('needs no person if its first release, whose revision serves, is stopped', async () => {
+    const target = harness.newTarget();
+    const { target: spec } = target.request('a');
+    target.world.gate('runCheck');
+    const { releaseId } = await target.submit('a', { target: { ...spec, preview: true } });
+    await target.world.called('runCheck');
+    await target.say(releaseId, 'abort', { who: 'slipway', reason: 'superseded by a newer push' });
+    const stopped = await target.ended(releaseId);
+    expect(stopped).toMatchObject({ outcome: 'aborted', servingRevisionId: stopped.revisionId });
+    expect(stopped.reason).toContain('serves');
+  });
+
   test('joins the release of the same push: a repeated job ends nothing', async () => {
     const { preview, world } = newPreview();
     const gate = world.gate('patchDeployment');
