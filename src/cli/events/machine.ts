@@ -32,7 +32,7 @@ export interface MachineSections {
       readonly temporalUi: string | null;
       /** The page's address. */
       readonly dashboard: string;
-      /** Where hooks are listened for; `null`: slipway.yaml has none. */
+      /** The address of the hooks' listener; `null`: slipway.yaml has none. */
       readonly hooks: string | null;
       /** The control plane's API key: keep it out of logs. */
       readonly apiKey: string;

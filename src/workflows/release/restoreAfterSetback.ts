@@ -219,7 +219,12 @@ async function couldNotRestore(
   };
 }
 
-function describeSetback({ failure, stopped, stopReason, preemptedBy }: Setback): string {
+/** Without a period at the end, which people and services may write: the text goes on behind it. */
+function describeSetback(setback: Setback): string {
+  return whyStopped(setback).replace(/\.$/, '');
+}
+
+function whyStopped({ failure, stopped, stopReason, preemptedBy }: Setback): string {
   if (preemptedBy !== null) {
     const { who, reason } = preemptedBy.requestedBy;
     return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;

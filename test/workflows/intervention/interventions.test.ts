@@ -14,11 +14,11 @@ describeWorkflows('people’s messages to a running release', (harness) => {
   it('abort while polling: it stops, and the baseline serves again', async () => {
     const { target, good } = harness.newServingTarget();
     const releaseId = await polling(target);
-    const answer = await target.say(releaseId, 'abort', BO);
+    const answer = await target.say(releaseId, 'abort', { ...BO, reason: 'a sentence.' });
     expect(answer.disposition).toBe('taken');
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'aborted', code: null, servingRevisionId: good });
-    expect(result.reason).toContain('aborted by bo: a reason');
+    expect(result.reason).toContain('aborted by bo: a sentence; ');
     expect(result.interventions).toMatchObject([{ kind: 'abort', by: { who: 'bo' }, taken: true }]);
     expect((await target.idle()).state.hold).toBeNull();
   });
