@@ -25,10 +25,13 @@ const LEVELS: Readonly<Record<LogEntry['level'], number>> = {
   ERROR: 50,
 };
 
-/** One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and the line's context. */
+/**
+ * One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and the line's context, without the token
+ * by which anyone who reaches Temporal could answer for the activity.
+ */
 export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry): string {
   const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-  const { error, ...about } = meta as Record<string, unknown>;
+  const { error, taskToken: _, ...about } = meta as Record<string, unknown>;
   const err = error instanceof Error ? { err: describeError(error) } : error === undefined ? {} : { error };
   return JSON.stringify({ level: LEVELS[level], time, msg: message, ...about, ...err }, plain);
 }

@@ -12,7 +12,7 @@ it('a line of the worker’s log is one JSON object, like the platform’s lines
     level: 'WARN',
     timestampNanos: 1_790_000_000_123_456_789n,
     message: 'Activity failed',
-    meta: { error, workflowId: 'target:a:b/release-1', release: 'release-1', tries: 3n },
+    meta: { error, workflowId: 'target:a:b/release-1', release: 'release-1', tries: 3n, taskToken: 'CiQw' },
   });
   expect(line).not.toContain('\n');
   expect(JSON.parse(line)).toEqual({
