@@ -51,12 +51,16 @@ function outOfTime({ activities, report, until }: GuardFact): string[] {
   return [];
 }
 
+/** How long after the end of a guard the server may start the rollback that ends it, in milliseconds. */
+const STARTS_LATE_MS = 60_000;
+
 function endedForNothing({ preemptedAt, since }: GuardFact, { works }: TargetFacts): string[] {
   if (preemptedAt === null) return [];
-  const isEnded = works.some(
-    ({ startedAt, kind, announcesChange = false }) =>
-      startedAt > since && startedAt <= preemptedAt && (kind === 'rollback' || announcesChange),
-  );
+  const isEnded = works.some(({ startedAt, kind, announcesChange }) => {
+    if (startedAt <= since) return false;
+    if (kind === 'rollback') return startedAt <= preemptedAt + STARTS_LATE_MS;
+    return announcesChange === true && startedAt <= preemptedAt;
+  });
   return isEnded ? [] : ['the target ended it, and nothing was about to change what serves'];
 }
 

@@ -153,8 +153,10 @@ describe('an audit of guards', () => {
     expect(found(preempted, { works: [RELEASED, rejected] })).toEqual([
       'the target ended it, and nothing was about to change what serves',
     ]);
-    const persons = workFact('rollback-2', { kind: 'rollback', startedAt: 900 });
+    // The target ends the guard and requests the rollback's start at the same time.
+    const persons = workFact('rollback-2', { kind: 'rollback', startedAt: 1_010 });
     for (const work of [{ ...rejected, announcesChange: true }, persons])
       expect(found(preempted, { works: [RELEASED, work] })).toEqual([]);
+    expect(found(preempted, { works: [RELEASED, { ...persons, startedAt: 70_000 }] })).toHaveLength(1);
   });
 });
