@@ -88,11 +88,9 @@ function whyUnguarded(
   from: string | undefined,
 ): string | undefined {
   if (state.rollbacks.length > 0) return 'a rollback is about to begin';
-  const { guard } = state;
-  if (guard?.releaseId === releaseId && guard.changedBy !== undefined)
-    return `${guard.changedBy} has begun since`;
-  if (guard?.releaseId !== releaseId || !isInForce(guard))
-    return `the guard of ${releaseId} is not in force any more`;
+  const guard = state.guard?.releaseId === releaseId ? state.guard : undefined;
+  if (guard?.changedBy !== undefined) return `${guard.changedBy} has begun since`;
+  if (!isInForce(guard)) return `the guard of ${releaseId} is not in force any more`;
   const serves = active === undefined ? state.activeRevisionId : active;
   if (from === undefined || serves === null || !isSameRevision(state.known, serves, from))
     return 'the guarded revision does not serve any more';

@@ -92,8 +92,7 @@ export async function deliverEvents(
       }),
     );
   } catch (error) {
-    if (isUntaken(error))
-      throw await untaken(temporal, workflowId, `accepted the event within ${DELIVERY_TIMEOUT_MS / 1_000} s`);
+    if (isUntaken(error)) throw await untaken(temporal, workflowId, ACCEPTED, error);
     throw refusal(error) ?? temporalError(error, settings);
   }
 }
@@ -103,9 +102,10 @@ async function untaken(
   temporal: TemporalConnection,
   workflowId: string,
   what: string,
+  cause: unknown,
 ): Promise<SlipwayError> {
   const why = await whyNoAnswer(temporal, workflowId);
-  return why ?? noWorker(temporal.settings, `no worker ${what}`);
+  return why ?? noWorker(temporal.settings, `no worker ${what}`, cause);
 }
 
 /** The whole state of a hook; `undefined`: it has received no events. */
@@ -137,11 +137,13 @@ async function queryHook<T>(
     );
   } catch (error) {
     if (hasNothing(error)) return undefined;
-    if (isWorkerSilent(error) || isOutOfTime(error)) throw await untaken(temporal, workflowId, ANSWERED);
+    if (isWorkerSilent(error) || isOutOfTime(error))
+      throw await untaken(temporal, workflowId, ANSWERED, error);
     throw temporalError(error, settings);
   }
 }
 
+const ACCEPTED = `accepted the event within ${DELIVERY_TIMEOUT_MS / 1_000} s`;
 const ANSWERED = `answered for the hook within ${ASK_TIMEOUT_MS / 1_000} s`;
 
 /** `QueryNotRegisteredError`: the first workflow task of the hook is still to come. */
@@ -170,7 +172,7 @@ export async function answerHook(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
       throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the hook has received no events yet');
-    if (isUntaken(error)) throw await untaken(temporal, workflowId, ANSWERED);
+    if (isUntaken(error)) throw await untaken(temporal, workflowId, ANSWERED, error);
     throw refusal(error) ?? temporalError(error, settings);
   }
 }
