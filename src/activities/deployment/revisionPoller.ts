@@ -28,8 +28,8 @@ const HAND_OVER_MS = 200;
 /** How many signals to send to Temporal at once, because running releases need it, too. */
 const REPORTS_MAX = 20;
 /**
- * If revisions have settled, an attempt goes on until none has for this long, in milliseconds. When it ends, its workflow's next
- * task may wait for minutes, behind those of the releases. An attempt may last ten minutes.
+ * While revisions settle, of this attempt or of another one, an attempt goes on until none has for this long, in milliseconds.
+ * When it ends, its workflow's next task may wait for minutes, behind those of the releases. An attempt may last ten minutes.
  */
 const MORE_MS = 60_000;
 const MORE_MAX = 4;
@@ -93,6 +93,8 @@ export function revisionPollerActivities(
   };
   const reports = pLimit(REPORTS_MAX);
   let polled = 0;
+  /** How many revisions have settled, in all attempts of this process. */
+  let settledInAll = 0;
   const pollMore = (revisions: number): void => onPolled((polled += revisions));
   return {
     pollRevisions: async ({ target, waiting }) => {
@@ -114,6 +116,7 @@ export function revisionPollerActivities(
             isReporting = false;
             if (!isSettled(status) && now() < revision.until) return;
             settled.push(waitingKey(revision));
+            settledInAll++;
             // A signal may still be on its way when the attempt has ended.
             if (!isOver) pollMore(-1);
             stop(true);
@@ -123,13 +126,13 @@ export function revisionPollerActivities(
           stops.push(stop);
         });
       pollMore(waiting.length);
+      let before = settledInAll;
       try {
         const all = Promise.all(waiting.map(poll));
         await Promise.race([all, pause(POLL_ATTEMPT_MS)]);
-        let before = 0;
         for (let more = 0; more < MORE_MAX && !shuttingDown.aborted; more++) {
-          if (settled.length === before || settled.length === waiting.length) break;
-          before = settled.length;
+          if (settledInAll === before || settled.length === waiting.length) break;
+          before = settledInAll;
           await Promise.race([all, pause(MORE_MS)]);
         }
       } finally {

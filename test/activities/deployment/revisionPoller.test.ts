@@ -20,6 +20,7 @@ import {
 } from '../activitiesUnderTest.ts';
 
 const RELEASE = 'target:agent/release-1';
+const OTHER_ID = REVISION_ID.replace(/^./u, (digit) => (digit === 'a' ? 'b' : 'a'));
 
 it('reports each change of status, and stops at a settled revision', async () => {
   const plane = await planeThat(['BUILDING', 'BUILDING', 'DEPLOYING', 'DEPLOYED']);
@@ -86,20 +87,19 @@ it('ends for a retry when its worker shuts down, and stops when it is cancelled'
 });
 
 it('goes on while revisions settle: its workflow’s next task would wait behind those of the releases', async () => {
-  const other = REVISION_ID.replace(/^./u, (digit) => (digit === 'a' ? 'b' : 'a'));
   const pauses: number[] = [];
-  const { plane, comeUp } = await planeOf(REVISION_ID, other);
-  const revisions = [REVISION_ID, other].map((revisionId) => waiting({ revisionId, since: Date.now() }));
+  const { plane, comeUp } = await planeOf(REVISION_ID, OTHER_ID);
+  const revisions = [REVISION_ID, OTHER_ID].map((revisionId) => waiting({ revisionId, since: Date.now() }));
   const active = poller({
     pause: async (milliseconds) => {
       pauses.push(milliseconds);
       // One settles in the attempt's own time, and the other one after it.
-      comeUp([REVISION_ID, other][pauses.length - 1] ?? '');
+      comeUp([REVISION_ID, OTHER_ID][pauses.length - 1] ?? '');
       await until(() => active.reports.length === pauses.length);
     },
   });
   expect((await active.poll(plane.url, revisions)).settled).toHaveLength(2);
-  const quiet = await planeOf(REVISION_ID, other);
+  const quiet = await planeOf(REVISION_ID, OTHER_ID);
   const calm = poller({
     pause: async () => {
       quiet.comeUp(REVISION_ID);
@@ -107,6 +107,19 @@ it('goes on while revisions settle: its workflow’s next task would wait behind
     },
   });
   expect((await calm.poll(quiet.plane.url, revisions)).settled).toHaveLength(1);
+});
+
+it('goes on while revisions of another attempt settle', async () => {
+  const { plane, comeUp } = await planeOf(REVISION_ID, OTHER_ID);
+  const later = [() => comeUp(OTHER_ID), () => undefined, () => comeUp(REVISION_ID)];
+  const { poll, reports } = poller({
+    pause: async () => {
+      later.shift()?.();
+      await until(() => reports.length === (later.length === 0 ? 2 : 1));
+    },
+  });
+  const polled = [OTHER_ID, REVISION_ID].map((revisionId) => poll(plane.url, [waiting({ revisionId })]));
+  for (const { settled } of await Promise.all(polled)) expect(settled).toHaveLength(1);
 });
 
 function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
