@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 
 import { heartbeatEveryMs, waitingCost } from '../../../src/domain/cost/waitingCost.ts';
 
-it('an hour of waiting costs a release two actions every 20 minutes, and one poller serves all', () => {
+it('an hour of waiting costs a release two actions, and one poller serves all', () => {
   const { parkedHour, pollerHour } = waitingCost(300_000);
-  expect(parkedHour).toBe(6);
+  expect(parkedHour).toBe(2);
   // A heartbeat every 8 s, and an attempt every 5 minutes.
   expect(pollerHour).toBe(450 + 12);
 });
