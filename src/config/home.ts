@@ -10,7 +10,7 @@ import { CONFIG_FILE } from './findConfig.ts';
  * of one above it, or `.slipway` here. It need not exist.
  */
 export function slipwayHome(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Readonly<Record<string, string | undefined>>,
   from: string = process.cwd(),
 ): string {
   const configured = environment['SLIPWAY_HOME'];

@@ -29,7 +29,7 @@ const EXAMPLE = `${PAYLOAD_KEYS}="2026-11=file:/run/secrets/payload-key"`;
  * receives the key's id as its argument and prints the key, for example from a KMS. A key is 32 bytes in base64.
  * @returns none if the variable is not set.
  */
-export async function readPayloadKeys(environment: Environment = process.env): Promise<PayloadKey[]> {
+export async function readPayloadKeys(environment: Environment): Promise<PayloadKey[]> {
   const written = setting(environment, PAYLOAD_KEYS);
   if (written === undefined) return [];
   const entries = written.split(',').map((entry) => readEntry(entry.trim()));

@@ -55,7 +55,7 @@ export function secretFor(
 }
 
 /** Resolves a secret that will be sent to some allowed address. @throws as {@link secretFor}. */
-export function secretForSome(reference: SecretReference, environment: Environment = process.env): string {
+export function secretForSome(reference: SecretReference, environment: Environment): string {
   const origins = readSecretOrigins(environment);
   if (origins !== undefined && !Object.hasOwn(origins, reference.from)) {
     throw refused(reference, 'any address');

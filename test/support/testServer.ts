@@ -6,7 +6,7 @@ import { startTestServer, type TestServer } from '../../src/temporal/server/test
 /** A time-skipping test server, or why there is none on this machine. The caller stops it. */
 export async function openTestServer(): Promise<TestServer | string> {
   try {
-    const { path: executable } = await installTestServer();
+    const { path: executable } = await installTestServer({});
     const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
     return await startTestServer({ executable, port });
   } catch (error) {

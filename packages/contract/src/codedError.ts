@@ -23,7 +23,7 @@ export class CodedError<Code extends string = string> extends Error {
   readonly place: string | undefined;
   readonly hint: string | undefined;
 
-  constructor(code: Code, exitCode: number, message: string, options: CodedErrorOptions = {}) {
+  constructor(code: Code, exitCode: number, message: string, options: CodedErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'CodedError';
     this.code = code;

@@ -21,7 +21,7 @@ export class AccessRefusal extends SlipwayError {
     status: ContentfulStatusCode,
     code: ErrorCode,
     message: string,
-    { signIn, written, retryAfterSeconds, ...options }: AccessRefusalOptions = {},
+    { signIn, written, retryAfterSeconds, ...options }: AccessRefusalOptions,
   ) {
     super(code, message, options);
     this.name = 'AccessRefusal';

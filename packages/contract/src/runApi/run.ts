@@ -217,7 +217,7 @@ export type FollowQuery = z.infer<typeof FollowQuery>;
 /** What a client's disconnect does to the run. Decision: the query overrides the body; default `continue`. */
 export function disconnectMode(
   query: { on_disconnect?: boolean | undefined; cancel_on_disconnect?: boolean | undefined },
-  body: Pick<RunCreate, 'on_disconnect'> = {},
+  body: Pick<RunCreate, 'on_disconnect'>,
 ): DisconnectMode {
   const asked = query.on_disconnect ?? query.cancel_on_disconnect;
   if (asked !== undefined) return asked ? 'cancel' : 'continue';

@@ -43,7 +43,7 @@ interface Installable<Origin extends string> extends Program {
  */
 export async function installOnce<Origin extends string>(
   installable: Installable<Origin>,
-  options: InstallOptions = {},
+  options: InstallOptions,
 ): Promise<Found<Origin | 'path' | 'cache'>> {
   const { onProgress = () => undefined, signal, env = process.env } = options;
   const { name, destination } = installable;

@@ -29,7 +29,7 @@ function temporalIn(env: NodeJS.ProcessEnv): Program {
  * @throws SlipwayError `SLIPWAY_TEMPORAL_NOT_INSTALLED`, which lists each attempt and why it failed.
  * @throws the signal's reason if `signal` is aborted.
  */
-export function installTemporal(options: InstallOptions = {}): Promise<TemporalExecutable> {
+export function installTemporal(options: InstallOptions): Promise<TemporalExecutable> {
   const program = temporalIn(options.env ?? process.env);
   return installOnce({ name: 'Temporal', ...program, ways: WAYS, failure: NOT_INSTALLED }, options);
 }

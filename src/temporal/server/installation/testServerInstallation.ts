@@ -18,7 +18,7 @@ type TestServer = Found<'path' | 'cache' | 'download' | 'maven'>;
  * @throws SlipwayError `SLIPWAY_TEST_SERVER_UNAVAILABLE`, which lists each attempt and why it failed.
  * @throws the signal's reason if `signal` is aborted.
  */
-export function installTestServer(options: InstallOptions = {}): Promise<TestServer> {
+export function installTestServer(options: InstallOptions): Promise<TestServer> {
   const program: Program = {
     fileName: testServerFileName(),
     destination: cachedTestServerPath(options.env ?? process.env, TEST_SERVER_VERSION),
