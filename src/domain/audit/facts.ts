@@ -185,9 +185,9 @@ export function named(activities: readonly ActivityFact[], name: string): readon
   return activities.filter((activity) => activity.name === name);
 }
 
-/** The activities from the first one with a name on; empty if there is none. */
-export function fromFirst(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
-  const first = activities.findIndex((activity) => activity.name === name);
+/** The activities from the first redeploy on, which begins a restore; empty if there is none. */
+export function fromFirstRedeploy(activities: readonly ActivityFact[]): readonly ActivityFact[] {
+  const first = activities.findIndex(({ name }) => name === 'redeployRevision');
   return first === -1 ? [] : activities.slice(first);
 }
 

@@ -6,7 +6,7 @@ import { isQuarantined, restoreCandidates } from '../restore/restoreDecision.ts'
 import {
   type ActivityFact,
   type Breach,
-  fromFirst,
+  fromFirstRedeploy,
   type MessageFact,
   named,
   perWork,
@@ -82,7 +82,7 @@ export const ownChecks = perWork((work, { target }, index) => [
 
 /** Own checks were stored, or passed earlier: in the same release before any change, or by the same revision. */
 function ranOtherChecks({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
-  const restoring = fromFirst(activities, 'redeployRevision');
+  const restoring = fromFirstRedeploy(activities);
   const changed = activities.findIndex(
     ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
   );

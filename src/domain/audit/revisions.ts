@@ -1,6 +1,6 @@
 import {
   type ActivityFact,
-  fromFirst,
+  fromFirstRedeploy,
   named,
   type ObservedRevision,
   perWork,
@@ -28,7 +28,7 @@ function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
   const answered = named(activities, 'patchDeployment').map(latestIn);
   const made = [result?.revisionId, ...answered, ...adopted(activities, seen)];
   // A redeploy may make a new revision. If it goes unanswered, reads show which.
-  const restored = fromFirst(activities, 'redeployRevision').flatMap((activity) => {
+  const restored = fromFirstRedeploy(activities).flatMap((activity) => {
     if (activity.name === 'readDeployment') return [latestIn(activity)];
     return activity.name === 'redeployRevision' ? [revisionOf(activity), latestIn(activity)] : [];
   });
