@@ -19,7 +19,7 @@ import type {
   Undelivered,
 } from '../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/deploymentAccess.ts';
-import type { HookApproval } from '../../temporal/client/hooks/hookClient.ts';
+import type { HookApproval } from '../../temporal/client/hooks/targetHooks.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';
 

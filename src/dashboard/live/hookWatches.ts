@@ -1,13 +1,8 @@
 import type { HookEvents } from '../../domain/hooks/hookState.ts';
 import { hookEventsQuery } from '../../messages/hooks.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import {
-  hookOfTarget,
-  inOrder,
-  type ListedHook,
-  listHooks,
-  type TargetHook,
-} from '../../temporal/client/hooks/hookClient.ts';
+import { type ListedHook, listHooks } from '../../temporal/client/hooks/hookClient.ts';
+import { hookOfTarget, inOrder, type TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 

@@ -12,7 +12,7 @@ import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import type { TargetHook } from '../../temporal/client/hooks/hookClient.ts';
+import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';

@@ -1,5 +1,5 @@
 import { type Frozen, frozenAt } from '../../domain/freeze/freeze.ts';
-import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/hookClient.ts';
+import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
 import type { Tone } from '../page/marks.tsx';
 

@@ -7,7 +7,8 @@ import { renderText } from '../../../src/dashboard/page/layout.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
-import { hookOfTarget, type ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
+import type { ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
+import { hookOfTarget } from '../../../src/temporal/client/hooks/targetHooks.ts';
 import { parseConfig } from '../../config/parseConfig.ts';
 
 const TARGET = 'target:x';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { HookWatches } from '../../../src/dashboard/live/hookWatches.ts';
 import type { ReadContext } from '../../../src/dashboard/live/targetWatch.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
-import type { TargetHook } from '../../../src/temporal/client/hooks/hookClient.ts';
+import type { TargetHook } from '../../../src/temporal/client/hooks/targetHooks.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

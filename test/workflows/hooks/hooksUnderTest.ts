@@ -8,12 +8,8 @@ import type { HookAnswer } from '../../../src/domain/hooks/takeDelivery.ts';
 import { hookRoutes } from '../../../src/hooks/hookRoutes.ts';
 import { answerHookUpdate, hookQuery } from '../../../src/messages/hooks.ts';
 import { createClient, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import {
-  hookWorkflowId,
-  type ListeningHook,
-  type TargetHook,
-  viewTargetHooks,
-} from '../../../src/temporal/client/hooks/hookClient.ts';
+import { hookWorkflowId, type ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
+import { type TargetHook, viewTargetHooks } from '../../../src/temporal/client/hooks/targetHooks.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
 import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';

@@ -7,7 +7,7 @@ import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import { EMPTY_TARGET, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/deploymentAccess.ts';
-import { approvalsOf } from '../../../temporal/client/hooks/hookClient.ts';
+import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';

@@ -14,7 +14,7 @@ import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import { type TargetState, waitingRollbacks } from '../../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/deploymentAccess.ts';
-import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/hookClient.ts';
+import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { outcomeCell } from '../../ui/endingText.ts';

@@ -9,7 +9,7 @@ import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployme
 import type { TargetView } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { seeGuard } from '../../../temporal/client/guard/guardClient.ts';
-import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/hookClient.ts';
+import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { whyNoAnswer } from '../../../temporal/client/workerPresence.ts';
