@@ -1,15 +1,12 @@
-import { BlockList, isIPv4 } from 'node:net';
-import { unescape } from 'node:querystring';
-
 import { errorText } from '@slipway/contract/codedError';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
-import type { NativeConnectionOptions } from '@temporalio/worker';
 
-import { type Environment, isLoopback, setting } from '../../config/environment.ts';
+import { type Environment, setting } from '../../config/environment.ts';
 import { readPayloadKeys } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';
 import { readDevState } from '../server/devState.ts';
+import { proxyFor } from './proxy.ts';
 
 export interface TemporalSettings {
   /** `host:port`. */
@@ -45,10 +42,7 @@ const CLOUD_UI = 'https://cloud.temporal.io';
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
  * if a profile or its file cannot be read, if a variable is empty, or if the address or the proxy's is invalid.
  */
-export async function temporalSettings(
-  home: string,
-  environment: Environment = process.env,
-): Promise<TemporalSettings> {
+export async function temporalSettings(home: string, environment: Environment): Promise<TemporalSettings> {
   requireNoneEmpty(environment);
   const { connectionOptions, namespace } = load(environment);
   if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
@@ -127,46 +121,4 @@ function requireHostAndPort(address: string): void {
 /** Whether the address, `host:port`, is one of Temporal Cloud. It is not if a proxy stands between. */
 export function isTemporalCloud(address: string): boolean {
   return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address);
-}
-
-const VARIABLES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
-const HTTP_PORT = '80';
-const NETWORK_BITS = /^(?:[12]?\d|3[0-2])$/;
-
-/**
- * The HTTP proxy through which to reach Temporal, by the variables that gRPC's own client reads: the first of
- * `grpc_proxy`, `https_proxy` and `http_proxy`, unless `no_grpc_proxy` or `no_proxy` names the host (the end of its
- * name, or a network such as `10.0.0.0/8`) or it is this machine.
- * @param address - Temporal's `host:port`.
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID if the variable does not name an HTTP proxy.
- */
-export function proxyFor(address: string, environment: Environment): NativeConnectionOptions['proxy'] {
-  const { hostname } = new URL(`tcp://${address}`);
-  const variable = VARIABLES.find((name) => setting(environment, name) !== undefined);
-  const excepted = setting(environment, 'no_grpc_proxy') ?? setting(environment, 'no_proxy') ?? '';
-  const rules = excepted.split(',').map((rule) => rule.trim());
-  const isExcepted = rules.some((rule) => rule !== '' && names(rule, hostname));
-  if (variable === undefined || isExcepted || isLoopback(hostname)) return undefined;
-  const url = setting(environment, variable) ?? '';
-  const proxy = URL.canParse(url) ? new URL(url) : undefined;
-  if (proxy?.protocol !== 'http:') {
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${variable} does not name an HTTP proxy`, {
-      place: variable,
-      hint: `write it as http://HOST:PORT, or name Temporal's host in no_grpc_proxy: ${hostname}`,
-    });
-  }
-  const [username, password] = [proxy.username, proxy.password].map((part) => unescape(part));
-  return {
-    type: 'http-connect',
-    targetHost: `${proxy.hostname}:${proxy.port === '' ? HTTP_PORT : proxy.port}`,
-    basicAuth: username ? { username, password: password ?? '' } : undefined,
-  };
-}
-
-function names(rule: string, host: string): boolean {
-  const [network = '', bits] = rule.split('/');
-  if (!NETWORK_BITS.test(bits ?? '') || !isIPv4(network) || !isIPv4(host)) return host.endsWith(rule);
-  const within = new BlockList();
-  within.addSubnet(network, Number(bits));
-  return within.check(host);
 }
