@@ -171,24 +171,22 @@ export async function requireWorker(
   for (;;) {
     const workers = await pollingWorkers(temporal, version);
     if (workers.length > 0) return workers;
-    if (Date.now() >= deadline) {
-      const [current, ramping] = await routedVersions(temporal);
-      const wanted = version ?? current;
-      const gets = wanted === current ? ', which is current,' : wanted === ramping ? ', which ramps,' : '';
-      const of = wanted === undefined ? '' : ` of version ${wanted}${gets}`;
-      const what = `no worker${of} polls the task queue "${temporal.settings.taskQueue}"`;
-      const at = await lastPoll(temporal, version);
-      const agoMs = at === 0 ? 0 : (await temporalTime(temporal)) - at;
-      const last = agoMs < SEEN_WITHIN_MS ? '' : `; one did ${formatDuration(agoMs)} ago`;
-      throw noWorker(
-        temporal.settings,
-        `${what}${last}`,
-        undefined,
-        wanted === undefined ? START : START_VERSION,
-      );
-    }
+    if (Date.now() >= deadline) throw await workerMissing(temporal, version);
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+}
+
+/** Says which workers are missing, and when one last polled. */
+async function workerMissing(temporal: TemporalConnection, version?: string): Promise<SlipwayError> {
+  const [current, ramping] = await routedVersions(temporal);
+  const wanted = version ?? current;
+  const gets = wanted === current ? ', which is current,' : wanted === ramping ? ', which ramps,' : '';
+  const of = wanted === undefined ? '' : ` of version ${wanted}${gets}`;
+  const at = await lastPoll(temporal, version);
+  const agoMs = at === 0 ? 0 : (await temporalTime(temporal)) - at;
+  const last = agoMs < SEEN_WITHIN_MS ? '' : `; one did ${formatDuration(agoMs)} ago`;
+  const what = `no worker${of} polls the task queue "${temporal.settings.taskQueue}"${last}`;
+  return noWorker(temporal.settings, what, undefined, wanted === undefined ? START : START_VERSION);
 }
 
 /** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls that could answer for a workflow, which may not exist yet. */
