@@ -2,17 +2,11 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { type ControlPlaneClient, isNewestFirst, momentOf } from '../../clients/controlPlane.ts';
+import { isNewestFirst, momentOf } from '../../clients/controlPlane.ts';
 import { isDeploymentGone, notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
-import { cutText } from '../../domain/bounds.ts';
-import {
-  artifactFields,
-  type DeploymentSnapshot,
-  patchedFields,
-  type RevisionSnapshot,
-} from '../../domain/deployment/revision.ts';
+import { artifactFields, type DeploymentSnapshot, patchedFields } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { PARKED_RESOURCES } from '../../domain/preview/preview.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
@@ -22,6 +16,7 @@ import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
+import { type Deployment, deploymentSnapshot, type Revision, revisionSnapshot } from './snapshots.ts';
 
 /** The size of the newest page, and the most revisions to read back to an earlier one. */
 const NEWEST_PAGE = 50;
@@ -126,6 +121,10 @@ export function deploymentActivities(outside: Outside) {
   } satisfies Partial<Untracked<Activities>>;
 }
 
+async function snapshotOf(answer: Promise<Deployment>): Promise<{ readonly deployment: DeploymentSnapshot }> {
+  return { deployment: deploymentSnapshot(await answer) };
+}
+
 /**
  * An idempotency key that is the same for all attempts of a release, and different for other releases. If the control
  * plane supports `Idempotency-Key`, an unanswered request is safe to repeat.
@@ -161,43 +160,6 @@ async function requireArtifact(outside: Outside, artifact: Artifact): Promise<vo
   if (artifact.kind !== 'tarball') return;
   const { stream } = await outside.openStore(artifact.store).open(artifact.digest);
   stream.destroy();
-}
-
-/** The longest reason from a control plane, as JSON: some send the whole log of a build. */
-const REASON_MAX_BYTES = 4_000;
-
-type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
-type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
-
-async function snapshotOf(answer: Promise<Deployment>): Promise<{ readonly deployment: DeploymentSnapshot }> {
-  return { deployment: deploymentSnapshot(await answer) };
-}
-
-/** The fields of a deployment that the pipeline uses (contract 000); others, such as secrets, are dropped. */
-function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
-  const { source_config: config, source_revision_config: latest } = deployment;
-  return {
-    deploymentId: deployment.id,
-    activeRevisionId: deployment.active_revision_id,
-    latestRevisionId: deployment.latest_revision_id,
-    latestTarballPath: latest.source_tarball_path ?? null,
-    latestImageUri: latest.image_uri ?? null,
-    latestRepoRef: latest.repo_ref ?? null,
-    agentUrl: config.custom_url ?? null,
-  };
-}
-
-/** The fields of a revision that the pipeline uses (contract 000, "Other resources"). */
-export function revisionSnapshot(revision: Revision): RevisionSnapshot {
-  const source = revision.source_revision_config;
-  return {
-    revisionId: revision.id,
-    status: revision.status,
-    tarballPath: source?.source_tarball_path ?? null,
-    imageUri: source?.image_uri ?? null,
-    repoRef: source?.repo_ref ?? null,
-    reason: revision.status_message == null ? null : cutText(revision.status_message, REASON_MAX_BYTES),
-  };
 }
 
 /** Streams the artifact from the store to the control plane. */

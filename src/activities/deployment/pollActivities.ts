@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
 
-import { type ControlPlaneClient, isSameSource } from '../../clients/controlPlane.ts';
+import { isSameSource } from '../../clients/controlPlane.ts';
 import { isAgentAway, ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -15,9 +15,10 @@ import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import { attemptClock, type Clock, temporalTime } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
-import { despiteReadLag, revisionSnapshot } from './deploymentActivities.ts';
+import { despiteReadLag } from './deploymentActivities.ts';
 import type { RequestRates } from './requestRates.ts';
 import { leaveToPoller } from './revisionPoller.ts';
+import { type Deployment, revisionSnapshot } from './snapshots.ts';
 
 /** The poller to which a release hands over a revision that takes long. */
 export interface Poller {
@@ -61,33 +62,9 @@ export function pollActivities(
       return { revision };
     },
 
-    confirmServing: async ({ target, deploymentId, revisionId, overtakers = [], latestBefore }) => {
-      const client = outside.controlPlane(target);
-      const isCopy = async (deployment: Deployment): Promise<boolean> => {
-        const { latest_revision_id: latest, source_revision_config: source } = deployment;
-        if (latestBefore === undefined || latest === latestBefore) return false;
-        if (latest === null || latest !== deployment.active_revision_id) return false;
-        const original = await client.getRevision(deploymentId, revisionId, callOptions());
-        return isSameSource(source, original.source_revision_config);
-      };
-      return pollUntil<{ agentUrl: string; copyId?: string }>('SLIPWAY_NOT_SERVING', async () => {
-        const deployment = await client.getDeployment(deploymentId, callOptions());
-        const active = deployment.active_revision_id;
-        if (active !== null && overtakers.includes(active)) {
-          throw new SlipwayError(
-            'SLIPWAY_REVISION_REPLACED',
-            `revision ${active} became active after ${revisionId}`,
-          );
-        }
-        const copyId = active !== null && (await isCopy(deployment)) ? active : undefined;
-        if (active !== revisionId && copyId === undefined) {
-          return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
-        }
-        const url = target.agentUrl ?? deployment.source_config.custom_url;
-        if (url == null) throw noAgentUrl(target);
-        const silent = await whySilent(outside, target, url);
-        return silent === undefined ? { found: { agentUrl: url, copyId } } : { insteadOf: silent };
-      });
+    confirmServing: async (input) => {
+      const client = outside.controlPlane(input.target);
+      return pollUntil('SLIPWAY_NOT_SERVING', () => lookForServing(outside, client, input));
     },
 
     askAgent: async ({ target, agentUrl }) => {
@@ -116,6 +93,46 @@ export function pollActivities(
       return { cameUp };
     },
   };
+}
+
+/** One look of `confirmServing`: whether the revision, or its copy, is active and its agent answers. */
+async function lookForServing(
+  outside: Outside,
+  client: Client,
+  input: Serving,
+): Promise<{ found: { agentUrl: string; copyId?: string } } | { insteadOf: string }> {
+  const { target, deploymentId, revisionId, overtakers = [] } = input;
+  const deployment = await client.getDeployment(deploymentId, callOptions());
+  const active = deployment.active_revision_id;
+  if (active !== null && overtakers.includes(active)) {
+    throw new SlipwayError(
+      'SLIPWAY_REVISION_REPLACED',
+      `revision ${active} became active after ${revisionId}`,
+    );
+  }
+  const copyId = active !== null && (await isCopy(client, input, deployment)) ? active : undefined;
+  if (active !== revisionId && copyId === undefined) {
+    return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
+  }
+  const url = target.agentUrl ?? deployment.source_config.custom_url;
+  if (url == null) throw noAgentUrl(target);
+  const silent = await whySilent(outside, target, url);
+  return silent === undefined ? { found: { agentUrl: url, copyId } } : { insteadOf: silent };
+}
+
+type Serving = Parameters<Activities['confirmServing']>[0];
+type Client = ReturnType<Outside['controlPlane']>;
+
+/** Whether the active revision is a copy that a redeploy made although its answer named none. */
+async function isCopy(
+  client: Client,
+  { deploymentId, revisionId, latestBefore }: Serving,
+  { latest_revision_id: latest, active_revision_id: active, source_revision_config: source }: Deployment,
+): Promise<boolean> {
+  if (latestBefore === undefined || latest === latestBefore) return false;
+  if (latest === null || latest !== active) return false;
+  const original = await client.getRevision(deploymentId, revisionId, callOptions());
+  return isSameSource(source, original.source_revision_config);
 }
 
 /** How long a poll waits for its turn; then the next attempt calls. */
@@ -154,8 +171,6 @@ async function whySilent(
     return isAgentAway(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
 }
-
-type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 function noAgentUrl(target: TargetSpec): SlipwayError {
   return new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the control plane gives no address of the agent', {

@@ -4,6 +4,7 @@ import { LONGEST_CALL_MS } from '../../domain/stepTable.ts';
 import { UNREADABLE } from '../../messages/revisionPoller.ts';
 import { isRetryable } from '../activityFailure.ts';
 import type { RequestRates } from './requestRates.ts';
+import type { Deployment } from './snapshots.ts';
 
 /** The calls to a control plane. Some control planes do not list deployments. */
 export type WatchedClient = Pick<ControlPlaneClient, 'getRevision'> &
@@ -15,8 +16,6 @@ export interface WatchedRevision {
   /** When a workflow began to wait for it, in milliseconds since 1970. The longer ago, the less often it is read. */
   readonly since: number;
 }
-
-type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 /** Called after each read with the status, or {@link UNREADABLE}. */
 type OnStatus = (status: string) => void;
