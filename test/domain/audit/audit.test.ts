@@ -7,11 +7,20 @@ import type {
   TargetFacts,
   WorkFact,
 } from '../../../src/domain/audit/facts.ts';
-import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request, verified } from '../target/targets.ts';
-import { activity, targetFacts, workFact } from './activityFact.ts';
-
-const PATH = 'uploads/ours';
+import { activity } from './activityFact.ts';
+import {
+  awaited,
+  broken,
+  patch,
+  PATH,
+  putBack,
+  redeploy,
+  released,
+  target,
+  unanswered,
+  work,
+} from './auditedWorks.ts';
 
 describe('an audit', () => {
   it('finds nothing wrong with a normal release', () => {
@@ -161,76 +170,6 @@ describe('an audit', () => {
     expect(broken(target([{ ...leftCopy, known: [verified('old'), copy] }]))).toEqual([]);
   });
 
-  const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
-  const watching = activity('awaitLateSuccess', { revisionId: 'new' }, 20);
-
-  it('allows an abandoned revision that is watched, or while the target is busy', () => {
-    expect(broken({ ...target([left]), activities: [watching] })).toEqual([]);
-    expect(broken({ ...target([left]), idle: false })).toEqual([]);
-  });
-
-  it('finds an abandoned revision that the target dropped without a read at its deadline', () => {
-    const within = request('a', { steps: { watch: { scheduleToCloseMs: 10 } } });
-    expect(broken(target([{ ...left, request: within }]))).toEqual([6]);
-    const ending = (change: Partial<ActivityFact>) =>
-      broken({ ...target([left]), activities: [{ ...watching, ...change }] });
-    expect(ending({ outcome: 'timed_out' })).toEqual([6]);
-    expect(ending({ outcome: 'failed', abandonedAt: 25 })).toEqual([6]);
-    expect(ending({ outcome: 'failed' })).toEqual([]);
-    expect(ending({ outcome: 'completed', result: { cameUp: false } })).toEqual([]);
-  });
-
-  it('finds an abandoned revision that became active and was not countered', () => {
-    const activities = [{ ...watching, result: { cameUp: true } }];
-    expect(broken({ ...target([left]), activities })).toEqual([6]);
-    const countered = putBack({ workflowId: 't/release-2', shift: 100 });
-    expect(broken({ ...target([left, countered]), activities })).toEqual([]);
-  });
-
-  it('finds an abandoned revision that was not watched beside a release', () => {
-    const later = putBack({ workflowId: 't/release-2', shift: 100 });
-    const at = (scheduledAt: number) => activity('awaitLateSuccess', { revisionId: 'new' }, scheduledAt);
-    const abandoned: ActivityFact = { ...at(20), endedAt: 101, outcome: 'failed', abandonedAt: 99 };
-    const works = target([left, later]);
-    const after = (later.endedAt ?? 0) + 1;
-    expect(broken({ ...works, activities: [abandoned, at(after)] })).toEqual([6]);
-    expect(broken({ ...works, activities: [abandoned, at(99)] })).toEqual([]);
-    expect(broken({ ...works, activities: [at(20)] })).toEqual([]);
-  });
-
-  it('allows a reset to end a watch that had its answer, or of a revision restored since', () => {
-    const serving = { servingRevisionId: 'new' };
-    const chosen = { ...putBack({ workflowId: 't/rollback-2', shift: 50, result: serving }), endedAt: 98 };
-    const later = putBack({ workflowId: 't/release-3', shift: 100, result: serving });
-    const again: ActivityFact = { ...watching, endedAt: 99, outcome: 'canceled', abandonedAt: 99 };
-    const ended = (works: WorkFact[], before: Partial<ActivityFact>) =>
-      broken({ ...target(works), activities: [again, { ...watching, ...before }] });
-    const pending = { endedAt: null, outcome: 'open' } as const;
-    expect(ended([left, later], pending)).toEqual([6]);
-    expect(ended([left, later], { result: { cameUp: false } })).toEqual([]);
-    expect(ended([left, chosen, later], pending)).toEqual([]);
-  });
-
-  it('finds a release whose baseline was an abandoned revision', () => {
-    const baseline = { revisionId: 'new', verified: true };
-    const later = putBack({ workflowId: 't/release-2', shift: 100, result: { baseline } });
-    const watchedUntil = (endedAt: number) =>
-      broken({ ...target([left, later]), activities: [{ ...watching, result: { cameUp: false }, endedAt }] });
-    expect(watchedUntil(102)).toEqual([6]);
-    expect(watchedUntil(90)).toEqual([]);
-  });
-
-  it('finds an upload with an unanswered PATCH and without a watch, unless a restore has failed since', () => {
-    const unsure = putBack({ result: { unansweredUpload: PATH } });
-    expect(broken(target([unsure]))).toEqual([6]);
-    const activities = [activity('awaitLateUpload', { objectPath: PATH }, 20)];
-    expect(broken({ ...target([unsure]), activities })).toEqual([]);
-    const failed = putBack({ workflowId: 't/release-2', shift: 100, result: { outcome: 'rollback_failed' } });
-    expect(broken(target([unsure, failed]))).toEqual([]);
-    const stopped = { ...failed, ended: 'terminated', result: null } as const;
-    expect(broken(target([unsure, stopped]))).not.toContain(6);
-  });
-
   it('reports no extra revision that the target itself detected as late', () => {
     const observed = ['new', 'late'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
     const found = activity('awaitLateUpload', { objectPath: PATH }, 20, { revisionId: 'late' });
@@ -309,51 +248,6 @@ function theirs(count: number): readonly object[] {
   }));
 }
 
-function broken(facts: TargetFacts): number[] {
-  return audit({ target: facts, observed: null, secrets: [] }).map(({ rule }) => rule);
-}
-
-function target(works: WorkFact[]): TargetFacts {
-  return targetFacts({ works });
-}
-
-/** How a history differs from a correct one. `insert`: before the activity at an index. */
-interface Changes {
-  readonly workflowId?: string;
-  readonly shift?: number;
-  readonly insert?: readonly [number, ...ActivityFact[]];
-  readonly replace?: readonly [number, ActivityFact];
-  readonly remove?: number;
-  /** Removes the activity at an index and all after it. */
-  readonly cut?: number;
-  readonly result?: Partial<ReleaseResult>;
-}
-
-function released(changes: Changes = {}): WorkFact {
-  const serving = activity('confirmServing', { revisionId: 'new' }, 6);
-  const check = activity('runCheck', { revisionId: 'new' }, 7);
-  return work(changes, {}, [...SHIPPED, awaited('new', 5), serving, check]);
-}
-
-function putBack(changes: Changes = {}): WorkFact {
-  const ending = {
-    outcome: 'rolled_back',
-    code: 'SLIPWAY_CHECK_FAILED',
-    servingRevisionId: 'old',
-    baseline: { revisionId: 'old', verified: true },
-  } as const;
-  return work(changes, ending, [
-    ...SHIPPED,
-    awaited('new', 5),
-    activity('confirmServing', { revisionId: 'new' }, 6),
-    activity('runCheck', { revisionId: 'new' }, 7),
-    redeploy('old', 8),
-    awaited('old', 11),
-    activity('confirmServing', { revisionId: 'old' }, 12),
-    activity('runCheck', { revisionId: 'old' }, 13),
-  ]);
-}
-
 function image(): WorkFact {
   const sent = { ...patch(2), input: { objectPath: null } };
   const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
@@ -362,45 +256,6 @@ function image(): WorkFact {
   return work({}, {}, [unanswered(sent), look, again, ...rest]);
 }
 
-function work(changes: Changes, ending: Partial<ReleaseResult>, steps: readonly ActivityFact[]): WorkFact {
-  const { workflowId = 't/release-1', shift = 0, insert, replace, remove, cut } = changes;
-  const activities = steps.slice(0, cut);
-  if (replace !== undefined) activities[replace[0]] = replace[1];
-  if (remove !== undefined) activities.splice(remove, 1);
-  if (insert !== undefined) activities.splice(insert[0], 0, ...(insert.slice(1) as ActivityFact[]));
-  const shifted = activities.map((fact) => ({
-    ...fact,
-    scheduledAt: fact.scheduledAt + shift,
-    endedAt: (fact.endedAt ?? 0) + shift,
-  }));
-  const facts = { workflowId, startedAt: shift, known: [verified('old')], activities: shifted };
-  const endedAt = new Date(90).toISOString();
-  return workFact('release-1', facts, { revisionId: 'new', endedAt, ...ending, ...changes.result });
-}
-
-const SHIPPED = [
-  activity('findDeployment', {}, 0),
-  activity('runCheck', { revisionId: 'old' }, 1),
-  activity('uploadArtifact', {}, 1.5),
-  patch(3),
-];
-
-function patch(at: number): ActivityFact {
-  return activity('patchDeployment', { objectPath: PATH }, at, { deployment: { latestRevisionId: 'new' } });
-}
-
-function redeploy(revisionId: string, at: number): ActivityFact {
-  return activity('redeployRevision', { revisionId }, at);
-}
-
 function asks(name: string, passed: boolean): ActivityFact {
   return activity('runCheck', { revisionId: 'old', check: { name } }, 13, { verdict: { passed } });
-}
-
-function awaited(revisionId: string, at: number, status = 'DEPLOYED'): ActivityFact {
-  return activity('awaitDeployed', { revisionId }, at, { revision: { revisionId, status } });
-}
-
-function unanswered(fact: ActivityFact): ActivityFact {
-  return { ...fact, outcome: 'failed', result: null, mayHaveBeenTaken: true };
 }
