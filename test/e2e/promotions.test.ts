@@ -2,7 +2,6 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
 
 import {
   type InterventionOptions,
@@ -24,18 +23,14 @@ import type { StepRecord } from '../../src/domain/release/release.ts';
 import { Observer } from './observer.ts';
 import { Person, type Said } from './person.ts';
 import { type Process, slipway } from './processes.ts';
-import { Project, QUICK_STEPS } from './project.ts';
+import { Project } from './project.ts';
+import { EVERY_MS, writePromotions } from './promotionFiles.ts';
 import type { SmallAgent } from './smallAgent.ts';
 import { eventually } from './stack.ts';
 import { useAuditedStack } from './useStack.ts';
 
 /** Promotions with real services and agents. Only `npm run test:promotions` runs the slow tests. */
 const WITH_OUTAGES = process.env['SLIPWAY_E2E_OUTAGES'] !== undefined;
-
-const EVERY_MS = 2_000;
-const INPUTS = 100;
-/** The candidate fails on so many of a hundred inputs. */
-const BREAKING = 5;
 
 const stack = useAuditedStack();
 let project: Project;
@@ -46,7 +41,7 @@ let bo: Person;
 
 beforeAll(async () => {
   project = await Project.create(stack, { example: agent('A'), deployment: 'canary' });
-  await writeInputs();
+  await writePromotions(project, stack.controlPlane);
   canary = new Observer(stack, 'canary');
   production = new Observer(stack, 'production');
   ada = new Person(stack, project, 'ada');
@@ -62,82 +57,10 @@ function agent(name: string, traits: Partial<SmallAgent> = {}): SmallAgent {
   return { says: `Hello Ada, this is ${name}`, takesMs: 20, badWhileThereIs: flagOf(name), ...traits };
 }
 
-function config(): object {
-  const target = (deployment: string) => ({
-    controlPlane: stack.controlPlane,
-    apiKey: { from: 'env:SLIPWAY_API_KEY' },
-    deployment,
-  });
-  const promotion = { from: 'canary', to: 'production', checkEvery: '1s' };
-  const always = { name: 'always', from: '2020-01-01', until: '2999-01-01' };
-  const judge = { assistant: 'greeter', concurrency: 8, warmUpRuns: 1, onInconclusive: 'fail' };
-  return {
-    targets: { canary: target('canary'), production: target('production') },
-    checks: [
-      {
-        name: 'greets',
-        assistant: 'greeter',
-        input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
-        expect: { contains: 'Ada' },
-        timeout: '20s',
-      },
-    ],
-    steps: QUICK_STEPS,
-    promotions: {
-      plain: { ...promotion, soak: '2s', bake: '1s' },
-      long: { ...promotion, soak: '1h' },
-      baked: { ...promotion, bake: '1h' },
-      guarded: { ...promotion, approval: { within: '2m' }, freezes: [{ ...always, then: 'wait' }] },
-      frozen: { ...promotion, soak: '1s', freezes: [{ ...always, then: 'refuse' }] },
-      slower: {
-        ...promotion,
-        judge: {
-          ...judge,
-          inputs: 'slow.jsonl',
-          repetitions: 1,
-          concurrency: 12,
-          metrics: { latency: 0.05 },
-        },
-      },
-      worse: {
-        ...promotion,
-        judge: { ...judge, inputs: 'all.jsonl', repetitions: 1, metrics: { success: 0.03 } },
-      },
-      unsure: {
-        ...promotion,
-        judge: { ...judge, inputs: 'few.jsonl', repetitions: 1, onInconclusive: 'ask' },
-      },
-      scheduled: {
-        ...promotion,
-        schedule: { every: `${EVERY_MS / 1_000}s`, jitter: '0s', overlap: 'skip', catchUp: '10s' },
-      },
-      triggered: { ...promotion, approval: { within: '2m' }, schedule: { every: '30d', jitter: '0s' } },
-    },
-  };
-}
-
-async function writeInputs(): Promise<void> {
-  const file = (count: number, text: (index: number) => string): string =>
-    Array.from({ length: count }, (_, index) =>
-      JSON.stringify({ input: { messages: [{ role: 'user', content: text(index) }] } }),
-    ).join('\n');
-  await writeFile(join(project.folder, 'slipway.yaml'), stringify(config()));
-  const breaks = (index: number): string => (index < BREAKING ? `break ${index}` : `hello ${index}`);
-  await writeFile(join(project.folder, 'all.jsonl'), file(INPUTS, breaks));
-  await writeFile(
-    join(project.folder, 'few.jsonl'),
-    file(BREAKING, (index) => `hello ${index}`),
-  );
-  await writeFile(
-    join(project.folder, 'slow.jsonl'),
-    file(60, (index) => `slowly ${index}`),
-  );
-}
-
 /** Releases another agent on the canary. */
 async function releaseOnCanary(example: SmallAgent): Promise<void> {
   await project.use(example);
-  await writeInputs();
+  await writePromotions(project, stack.controlPlane);
   const { code, text } = await ada.did((context, file) =>
     runReleaseCommand(context, 'canary', { config: file, wait: true, timeout: 120_000 }),
   );
