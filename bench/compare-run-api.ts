@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { type Row, ServerUnderTest } from '../packages/platform/test/agentServer/conformance/row.ts';
 import { ROWS } from '../packages/platform/test/agentServer/conformance/rows.ts';
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
-import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
+import { freePort } from '../test/support/listen.ts';
+import { type PublicServer, startPublicServer, untilAnswering } from './publicServer.ts';
+import { say } from './statistics.ts';
 
 // Checks two servers against the conformance table, with the same graphs: this one, and the public JS server
 // (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits with 1 if
@@ -18,8 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const agent = join(root, 'packages/platform/test/agentServer/fixtures/agent');
 const GRAPHS = ['echo', 'chat', 'parent', 'ask', 'askAndWait', 'steps', 'odd', 'made'];
 
-/** The limits for a server's start and for one row, in milliseconds. */
-const START_MS = 120_000;
+/** The limit for one row, in milliseconds. */
 const ROW_MS = 30_000;
 
 const home = await mkdtemp(join(tmpdir(), 'slipway-compare-'));
@@ -33,12 +34,12 @@ try {
     judged.push({ row, ours: one, theirs: other });
   }
   const passed = (who: 'ours' | 'theirs') => judged.filter((each) => each[who] === undefined).length;
-  print(`${ROWS.length} rows: this server holds ${passed('ours')}, the public one ${passed('theirs')}.\n`);
+  say(`${ROWS.length} rows: this server holds ${passed('ours')}, the public one ${passed('theirs')}.\n`);
   for (const { row, ours: one, theirs: other } of judged) {
     if (one === undefined && other === undefined) continue;
-    print(`${row.section}: ${row.row}`);
-    print(`  this server:   ${one ?? 'holds'}`);
-    print(`  public server: ${other ?? 'holds'}`);
+    say(`${row.section}: ${row.row}`);
+    say(`  this server:   ${one ?? 'holds'}`);
+    say(`  public server: ${other ?? 'holds'}`);
   }
   process.exitCode = passed('ours') === ROWS.length ? 0 : 1;
 } finally {
@@ -67,11 +68,13 @@ async function judge(row: Row, server: ServerUnderTest): Promise<string | undefi
 
 async function startOurs(): Promise<ServerUnderTest> {
   const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
   const cli = [...FROM_SOURCE, join(root, 'src/cli/main.ts')];
   run(process.execPath, [...cli, 'agent', agent, '--port', String(port)], {
     SLIPWAY_HOME: join(home, 'ours'),
   });
-  return answering(`http://127.0.0.1:${port}`);
+  await untilAnswering(url);
+  return new ServerUnderTest(url);
 }
 
 async function startPublic(): Promise<ServerUnderTest> {
@@ -85,21 +88,4 @@ async function startPublic(): Promise<ServerUnderTest> {
 function run(command: string, args: string[], env: Record<string, string>): void {
   const options = { env: { ...process.env, ...env }, detached: true, stdio: 'ignore' } as const;
   children.push(spawn(command, args, options));
-}
-
-async function answering(url: string): Promise<ServerUnderTest> {
-  const end = Date.now() + START_MS;
-  while (Date.now() < end) {
-    const ok = await fetch(`${url}/ok`).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ok) return new ServerUnderTest(url);
-    await delay(200);
-  }
-  throw new Error(`Nothing answers at ${url}.`);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

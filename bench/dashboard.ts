@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import type { Browser, Page } from 'playwright-core';
 
@@ -24,7 +23,7 @@ import { FROM_SOURCE } from '../test/support/fromSource.ts';
 import type { Counted, DashboardProcessSettings, Started } from './dashboardProcess.ts';
 import { startTemporal } from './engine.ts';
 import { kill } from './peers/processes.ts';
-import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from './release.ts';
 import { type StandInDeployment, startStandIn } from './standIn.ts';
 import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { startSlipway, startWorker } from './workerProcess.ts';
@@ -190,21 +189,9 @@ async function release(
 ): Promise<ReleaseResult> {
   const asked = { ...request, requestKey: `sha256:${randomUUID()}`, ...differing };
   const { releaseId } = await submitRelease(temporal, asked);
-  const result = await resultOf(`${workflowId}/${releaseId}`);
+  const result = await releaseResult(temporal, `${workflowId}/${releaseId}`);
   if (result.outcome !== 'released') throw new Error(`${releaseId} ended ${result.outcome}`);
   return result;
-}
-
-/** The result of a queued release. */
-async function resultOf(workflowId: string): Promise<ReleaseResult> {
-  for (;;) {
-    try {
-      return (await temporal.client.workflow.getHandle(workflowId).result()) as ReleaseResult;
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      await delay(LOOK_EVERY_MS);
-    }
-  }
 }
 
 /** The load times of one page, in milliseconds since the request. */

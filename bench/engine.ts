@@ -1,18 +1,15 @@
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 
 import { connectTemporal, type TemporalConnection } from '../src/temporal/client/connection.ts';
 import { startDevServer } from '../src/temporal/server/devServer.ts';
 import { installTemporal } from '../src/temporal/server/installation/installation.ts';
-import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
-import { bundleModules } from '../scripts/build/workflowBundle.mjs';
-import { bundleSources } from '../test/support/fromSource.ts';
+import { runWorker } from '../src/worker.ts';
+import { workflowCode } from '../test/support/workflowCode.ts';
+import { freePorts } from './peers/processes.ts';
 
 /** A real Temporal, started in the same way as by `slipway dev`. */
 export interface Engine {
@@ -33,7 +30,7 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
     const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
     const { path: executable } = await installTemporal({ onProgress: say });
-    const [port, uiPort] = await freePorts();
+    const [port = 0, uiPort = 0] = await freePorts(2);
     const databaseFile = join(folder, 'temporal.db');
     const server = await startDevServer({ executable, databaseFile, port, uiPort });
     undo.push(() => server.stop());
@@ -55,12 +52,8 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
 /**
  * Starts Temporal, bundles the current workflows, and runs a worker in this process.
  * @param say - called with progress, one line each.
- * @param worker - the differences from the worker that `slipway worker` runs.
  */
-export async function startEngine(
-  say: (line: string) => void,
-  worker: Pick<RunWorkerOptions, 'slots'> = {},
-): Promise<Engine> {
+export async function startEngine(say: (line: string) => void): Promise<Engine> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     // The worker would warn about the terminated targets of finished measurements.
@@ -78,14 +71,7 @@ export async function startEngine(
     const stop = new AbortController();
     let running: Promise<void> | undefined;
     await new Promise<void>((resolve, reject) => {
-      const options = {
-        connection,
-        namespace,
-        taskQueue: TASK_QUEUE,
-        identity: 'bench',
-        bundlePath,
-        ...worker,
-      };
+      const options = { connection, namespace, taskQueue: TASK_QUEUE, identity: 'bench', bundlePath };
       running = runWorker({ ...options, signal: stop.signal, onReady: resolve });
       running.catch(reject);
     });
@@ -119,27 +105,7 @@ async function undoable<T>(
  * @returns the bundle's path.
  */
 export async function bundleWorkflows(folder: string): Promise<string> {
-  const workflows = fileURLToPath(new URL('../src/workflows', import.meta.url));
-  const code = await bundleModules(workflows, '.ts', {
-    logger: new DefaultLogger('ERROR'),
-    webpackConfigHook: bundleSources,
-  });
   const path = join(folder, 'workflow-bundle.cjs');
-  await writeFile(path, code);
+  await writeFile(path, await workflowCode());
   return path;
-}
-
-async function freePorts(): Promise<readonly [number, number]> {
-  const servers = [createServer(), createServer()] as const;
-  for (const server of servers) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  }
-  const [port, uiPort] = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) {
-    server.close();
-    await once(server, 'close');
-  }
-  if (port === undefined || uiPort === undefined) throw new Error('there is no free port');
-  return [port, uiPort];
 }

@@ -3,16 +3,14 @@
 //
 //   npm run bench -- gaps [--count 20]
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startEngine } from './engine.ts';
-import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from './release.ts';
 import { startStandIn } from './standIn.ts';
 import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
 
@@ -64,7 +62,7 @@ async function gapsOfRelease(artifact: TarballArtifact): Promise<readonly Gap[]>
   const { releaseId } = await submitRelease(engine.temporal, request);
   const targetId = targetWorkflowId(request.target);
   const release = workflow.getHandle(`${targetId}/${releaseId}`);
-  while (!(await hasEnded(() => release.result()))) await delay(5);
+  await releaseResult(engine.temporal, release.workflowId);
   const histories = [await workflow.getHandle(targetId).fetchHistory(), await release.fetchHistory()];
   await workflow.getHandle(targetId).terminate('measured');
   const [ofTarget = [], ofRelease = []] = histories.map(
@@ -72,17 +70,6 @@ async function gapsOfRelease(artifact: TarballArtifact): Promise<readonly Gap[]>
   );
   const before = timeOf(ofRelease[0]) - timeOf(ofTarget[0]);
   return [{ name: 'target: until it starts the release', ms: before }, ...gapsOf(ofRelease)];
-}
-
-/** The release's workflow starts a moment after the request was accepted. */
-async function hasEnded(result: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await result();
-    return true;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
-  }
 }
 
 /** Names each gap after the event that ends it and the last activity. */

@@ -19,7 +19,7 @@ import { costOf } from './peers/measured.ts';
 import { usageOf } from './peers/usage.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type StandInDeployment, startStandIn } from './standIn.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 10;
@@ -101,24 +101,20 @@ try {
   const cpu = `${cost.worker.cpuMs} + ${cost.server.cpuMs} ms of CPU a second`;
   say(`worker ${cost.worker.memoryMiB} MiB, Temporal ${cost.server.memoryMiB} MiB; ${cpu}`);
   if (came !== undefined) say(`all of them done at ${came.perSecond} a second`);
-  say(
-    JSON.stringify({
-      benchmark: 'parked',
-      waiting,
-      lists,
-      parkedMs,
-      alone,
-      beside,
-      rollback,
-      ofParked,
-      silences,
-      requests,
-      seconds,
-      cost,
-      ...came,
-      machine: machine(),
-    }),
-  );
+  sayResult('parked', {
+    waiting,
+    lists,
+    parkedMs,
+    alone,
+    beside,
+    rollback,
+    ofParked,
+    silences,
+    requests,
+    seconds,
+    cost,
+    ...came,
+  });
 } finally {
   worker.kill('SIGKILL');
   await engine.close();
@@ -237,8 +233,4 @@ async function inLanes<T>(times: number, once: () => Promise<T>): Promise<T[]> {
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   return made;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

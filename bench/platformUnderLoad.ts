@@ -36,13 +36,10 @@ export interface BenchedDeployment {
 }
 
 /** Starts a platform in an empty home, with the embedded database or that of `DATABASE_URL`. */
-export async function startPlatformUnderLoad(
-  options: { buildSlots?: number } = {},
-): Promise<PlatformUnderLoad> {
+export async function startPlatformUnderLoad(): Promise<PlatformUnderLoad> {
   const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
   const script = fileURLToPath(new URL('./platformProcess.ts', import.meta.url));
-  const args = options.buildSlots === undefined ? [] : [String(options.buildSlots)];
-  const child = spawn(process.execPath, [...FROM_SOURCE, script, home, ...args], {
+  const child = spawn(process.execPath, [...FROM_SOURCE, script, home], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+
+import { freePort } from '../test/support/listen.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMMAND = join(ROOT, 'node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs');
@@ -63,7 +64,8 @@ export async function startPublicServer(options: {
   return { url, group, close };
 }
 
-async function untilAnswering(url: string): Promise<void> {
+/** Waits until a server answers `GET /ok`. */
+export async function untilAnswering(url: string): Promise<void> {
   for (const end = Date.now() + START_MS; Date.now() < end;) {
     const ok = await fetch(`${url}/ok`).then(
       (response) => response.ok,
@@ -73,15 +75,4 @@ async function untilAnswering(url: string): Promise<void> {
     await delay(200);
   }
   throw new Error(`Nothing answers at ${url}.`);
-}
-
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  return port;
 }

@@ -9,22 +9,17 @@ import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { WorkflowNotFoundError } from '@temporalio/client';
-
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
-import type { ReleaseResult } from '../src/domain/release/release.ts';
 import type { StepName } from '../src/domain/step.ts';
 import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
-import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startTemporal } from './engine.ts';
 import { say, sayResult, summarize, type Summary, table } from './statistics.ts';
-import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from './release.ts';
 import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
 import { startWorker } from './workerProcess.ts';
 
@@ -133,25 +128,13 @@ async function measure(artifact: TarballArtifact, step: Step | undefined, killin
   const from = performance.now();
   const { releaseId } = await submitRelease(temporal, shipped);
   const targetId = targetWorkflowId(shipped.target);
-  const result = await resultOf(`${targetId}/${releaseId}`);
+  const result = await releaseResult(temporal, `${targetId}/${releaseId}`);
   const tookMs = performance.now() - from;
   await interrupted;
   const expected = behavior === 'answers rightly' ? 'released' : 'rolled_back';
   if (result.outcome !== expected) throw new Error(`the release ended ${result.outcome}: ${result.reason}`);
   await temporal.client.workflow.getHandle(targetId).terminate('measured');
   return tookMs;
-}
-
-/** The result of a release. Its workflow starts a moment after the request was accepted. */
-async function resultOf(workflowId: string): Promise<ReleaseResult> {
-  for (;;) {
-    try {
-      return await workflowResult<ReleaseResult>(engine.temporal.client.workflow.getHandle(workflowId));
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      await delay(5);
-    }
-  }
 }
 
 /** Kills the worker during the step, and at once starts it again, or another one. */

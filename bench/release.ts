@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { WorkflowNotFoundError } from '@temporalio/client';
 
 import { digestFile } from '../src/artifact/digest.ts';
 import { openArtifactStore } from '../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
-import type { ReleaseRequest } from '../src/domain/release/release.ts';
+import type { ReleaseRequest, ReleaseResult } from '../src/domain/release/release.ts';
+import { workflowResult } from '../src/domain/workflowResult.ts';
+import type { TemporalConnection } from '../src/temporal/client/connection.ts';
 import { RIGHT_ANSWER } from './standIn.ts';
 
 /** The environment variable that holds the stand-in's API key: any text. */
@@ -59,4 +64,21 @@ export async function putArtifact(folder: string): Promise<TarballArtifact> {
   const digest = await digestFile(file);
   await store.put(file, digest);
   return { kind: 'tarball', digest, sizeBytes: content.length, store: store.url };
+}
+
+const LOOK_EVERY_MS = 5;
+
+/** The result of a release. Its workflow starts a moment after the request was accepted. */
+export async function releaseResult(
+  { client }: Pick<TemporalConnection, 'client'>,
+  workflowId: string,
+): Promise<ReleaseResult> {
+  for (;;) {
+    try {
+      return await workflowResult<ReleaseResult>(client.workflow.getHandle(workflowId));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      await delay(LOOK_EVERY_MS);
+    }
+  }
 }

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { startPublicServer } from './publicServer.ts';
 import { createRunApi, type RunApi } from './runApi.ts';
 import { memoryOf, memoryOfGroup, startRunsAgent } from './runsAgentProcess.ts';
-import { machine, summarize, table } from './statistics.ts';
+import { machine, rounded, summarize, table } from './statistics.ts';
 
 /** The first runs open connections and warm up the JIT compiler. */
 const WARM_UP = 5;
@@ -79,10 +79,6 @@ async function waitingRuns(
   }
   const mib = idle === undefined || after === undefined ? undefined : rounded((after - idle) / 1_048_576);
   return { runs: count, mib };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 10) / 10;
 }
 
 const { values: options } = parseArgs({

@@ -40,8 +40,9 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
+/** Rounds to a tenth. */
+export function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 /** The machine of the measurement and its load, which are necessary to interpret the figures. */

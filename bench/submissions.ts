@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { bundleWorkflows, startTemporal } from './engine.ts';
@@ -14,10 +13,9 @@ import { startScript } from './peers/processes.ts';
 import { usageOf } from './peers/usage.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type StandInDeployment, startStandIn } from './standIn.ts';
-import { machine, summarize } from './statistics.ts';
+import { numbersOf, say, sayResult, summarize } from './statistics.ts';
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '200' } } });
-const count = Number(values.count);
+const { count } = numbersOf({ count: 200 });
 /** For what a target does after a release, in milliseconds. */
 const REST_MS = 2_000;
 
@@ -36,7 +34,7 @@ try {
   const first = await atOnce(deployments, 2);
   await delay(REST_MS);
   const again = await atOnce(deployments, 1);
-  say(JSON.stringify({ benchmark: 'submissions', count, first, again, machine: machine() }));
+  sayResult('submissions', { count, first, again });
 
   /** Requests a release on each deployment. @param checks - how many checks each release makes. */
   async function atOnce(on: readonly StandInDeployment[], checks: number) {
@@ -73,8 +71,4 @@ try {
   worker.kill('SIGKILL');
   await engine.close();
   await services.close();
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,4 +1,4 @@
-import type { Summary } from '../statistics.ts';
+import { rounded, type Summary } from '../statistics.ts';
 import { type SystemUsage, usedBetween } from './usage.ts';
 
 /** The resources that a system's worker or servers used in a scenario. */
@@ -75,9 +75,4 @@ export function costOf(
     };
   };
   return { worker: cost('worker'), server: cost('server') };
-}
-
-/** Rounds to a tenth. */
-export function rounded(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -6,12 +6,11 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 
-import { bundleModules } from '../../scripts/build/workflowBundle.mjs';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { TUNING } from '../../src/temporal/server/devServer.ts';
 import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
 import type { WorkerMode } from '../workflows/harness.ts';
-import { bundleSources } from './fromSource.ts';
+import { workflowCode } from './workflowCode.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -68,14 +67,9 @@ export async function startTemporalServer(): Promise<{ address: string; close: (
 
 /** Bundles the current workflows. @returns the bundle's path. */
 export async function bundleWorkflows(): Promise<string> {
-  const workflows = fileURLToPath(new URL('../../src/workflows', import.meta.url));
-  const code = await bundleModules(workflows, '.ts', {
-    logger: new DefaultLogger('ERROR'),
-    webpackConfigHook: bundleSources,
-  });
   const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));
   await mkdir(folder, { recursive: true });
   const bundle = `${folder}workflow-bundle-${process.pid}.js`;
-  await writeFile(bundle, code);
+  await writeFile(bundle, await workflowCode());
   return bundle;
 }

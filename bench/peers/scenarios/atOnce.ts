@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { summarize } from '../../statistics.ts';
-import { costOf, rounded } from '../measured.ts';
+import { rounded, summarize } from '../../statistics.ts';
+import { costOf } from '../measured.ts';
 import { orderOn, placeOrder } from '../orders.ts';
 import type { Order } from '../peer.ts';
 import type { Findings, Scenario, Stage } from './scenario.ts';

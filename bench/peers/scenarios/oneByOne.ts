@@ -1,6 +1,6 @@
-import { summarize } from '../../statistics.ts';
+import { rounded, summarize } from '../../statistics.ts';
 import type { HostedPeer } from '../hosted.ts';
-import { costOf, rounded } from '../measured.ts';
+import { costOf } from '../measured.ts';
 import { orderOn, placeOrder } from '../orders.ts';
 import type { Order } from '../peer.ts';
 import type { Findings, Scenario, Stage } from './scenario.ts';
