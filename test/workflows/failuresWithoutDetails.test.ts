@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
-import { type Fault, Gate } from './world.ts';
+import type { Fault } from './world.ts';
+import { Gate } from './waits.ts';
 
 /** The call takes effect; then its attempt fails without any details. */
 const takenThen =

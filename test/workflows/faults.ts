@@ -2,7 +2,8 @@ import { Context } from '@temporalio/activity';
 
 import type { DeploymentSnapshot } from '../../src/domain/deployment/revision.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
-import { failure, type Fault, type World } from './world.ts';
+import type { Fault, World } from './world.ts';
+import { failure } from './failures.ts';
 
 /** The service refuses permanently: the call certainly had no effect. */
 export const refused =

@@ -17,6 +17,7 @@ import { track } from '../../src/activities/track.ts';
 import { memoryStore } from '../../src/artifact/memoryStore.ts';
 import { shortArtifact } from '../../src/domain/artifact/artifact.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
+import type { KnownRevision } from '../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { addHistory, EMPTY_TARGET, type TargetState } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
@@ -28,7 +29,8 @@ import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS, identity } from './requests.ts';
 import { openSlowLine } from './slowLine.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
-import { type ActivityName, World } from './world.ts';
+import { World } from './world.ts';
+import { type ActivityName, WORLD_ACTIVITIES } from './worldActivities.ts';
 
 /** Workers whose activities use each test's own world. */
 export interface Harness {
@@ -96,13 +98,7 @@ export async function openHarness(
       connection,
       taskQueue,
       identity: IDENTITY,
-      ...(workflowBundle === null
-        ? {}
-        : {
-            workflowBundle: {
-              codePath: workflowBundle,
-            },
-          }),
+      ...(workflowBundle === null ? {} : { workflowBundle: { codePath: workflowBundle } }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
       interceptors: { client: { workflow: [askAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
@@ -139,49 +135,9 @@ export async function openHarness(
       return { target: add(world, { state, ...input }), good, world };
     },
     newReleasedTarget: (async (...artifacts: readonly string[]) => {
-      const world = newWorld();
-      const target = add(world, {});
-      world.controlPlane.addDeployment('agent');
-      const checks = world.keep([GREETS]);
-      const [commit, at] = ['c0ffee1', new Date().toISOString()];
-      let state: TargetState = EMPTY_TARGET;
-      for (const name of artifacts) {
-        const request = target.request(name);
-        const artifact = identity(name);
-        const revisionId = world.patchElsewhere(artifact);
-        world.bringUp(revisionId);
-        const release = `release-${state.nextNumber}`;
-        const replaced = state.activeRevisionId ?? undefined;
-        const upload = `uploads/${artifact}`;
-        state = addHistory(
-          {
-            ...state,
-            spec: request.target,
-            lastGood: request.target,
-            lastRequest: request,
-            nextNumber: state.nextNumber + 1,
-            known: [
-              ...state.known,
-              { revisionId, verified: true, artifact, release, commit, replaced, upload, checks, at },
-            ],
-            activeRevisionId: revisionId,
-          },
-          {
-            releaseId: release,
-            kind: 'release',
-            artifact: shortArtifact(artifact),
-            commit,
-            outcome: 'released',
-            reason: '',
-            revisionId,
-            servingRevisionId: revisionId,
-            requestedBy: request.requestedBy,
-            requestKey: request.requestKey,
-            endedAt: at,
-            rollbackRequestIds: [],
-          },
-        );
-      }
+      const target = add(newWorld(), {});
+      target.world.controlPlane.addDeployment('agent');
+      const state = artifacts.reduce((before, name) => afterRelease(target, before, name), EMPTY_TARGET);
       target.startWith({ state });
       await target.startOnly();
       await target.idle();
@@ -196,6 +152,50 @@ export async function openHarness(
       line?.close();
     },
   };
+}
+
+/** The state of a target that has just released an artifact, whose revision serves in its world. */
+function afterRelease(target: TargetUnderTest, before: TargetState, name: string): TargetState {
+  const { world } = target;
+  const request = target.request(name);
+  const artifact = identity(name);
+  const revisionId = world.patchElsewhere(artifact);
+  world.bringUp(revisionId);
+  const [commit, at] = ['c0ffee1', new Date().toISOString()];
+  const known: KnownRevision = {
+    revisionId,
+    verified: true,
+    artifact,
+    release: `release-${before.nextNumber}`,
+    commit,
+    replaced: before.activeRevisionId ?? undefined,
+    upload: `uploads/${artifact}`,
+    checks: world.keep([GREETS]),
+    at,
+  };
+  const released: TargetState = {
+    ...before,
+    spec: request.target,
+    lastGood: request.target,
+    lastRequest: request,
+    nextNumber: before.nextNumber + 1,
+    known: [...before.known, known],
+    activeRevisionId: revisionId,
+  };
+  return addHistory(released, {
+    releaseId: `release-${before.nextNumber}`,
+    kind: 'release',
+    artifact: shortArtifact(artifact),
+    commit,
+    outcome: 'released',
+    reason: '',
+    revisionId,
+    servingRevisionId: revisionId,
+    requestedBy: request.requestedBy,
+    requestKey: request.requestKey,
+    endedAt: at,
+    rollbackRequestIds: [],
+  });
 }
 
 /** Picks the histories to replay: of reset runs, and one in an odd number, because targets and releases alternate. */
@@ -241,33 +241,6 @@ function installRuntime(): void {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
 }
 
-const ACTIVITIES: readonly ActivityName[] = [
-  'findDeployment',
-  'createDeployment',
-  'readDeployment',
-  'readRevision',
-  'listRevisions',
-  'uploadArtifact',
-  'patchDeployment',
-  'redeployRevision',
-  'awaitDeployed',
-  'confirmServing',
-  'findDatasets',
-  'runCheck',
-  'askAgent',
-  'lookAtFreezes',
-  'awaitLateSuccess',
-  'awaitLateUpload',
-  'recordRelease',
-  'readChecks',
-  'proveIdentity',
-  'sendNotice',
-  'deleteDeployment',
-  'parkDeployment',
-  'writeComment',
-  'guardRevision',
-];
-
 /** Activities that find the world of each call by the addresses in it, else in the calling workflow's id. */
 function dispatch(
   targets: readonly TargetUnderTest[],
@@ -287,13 +260,16 @@ function dispatch(
     const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
     return worldAt(place ?? callingTarget()).call(activity, input);
   };
-  const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
+  const inWorlds = Object.fromEntries(WORLD_ACTIVITIES.map((name) => [name, call(name)])) as unknown as Pick<
+    Activities,
+    ActivityName
+  >;
   return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, placesOf(places, taskQueue)) };
 }
 
 /** A promotion's real activities, except for calls to control planes and agents. */
 function betweenWorlds(
-  inWorlds: Activities,
+  inWorlds: Pick<Activities, ActivityName>,
   worldAt: (place: string) => World,
   judge: ScriptedJudge,
   place: Place,

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { ReleaseRequest, Waiting } from '../../src/domain/release/release.ts';
 import { identity, QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
-import type { ActivityName } from './world.ts';
+import type { ActivityName } from './worldActivities.ts';
 
 /** Submits a release, and waits until it polls its revision, which stays `BUILDING`. */
 export async function polling(target: TargetUnderTest, artifact = 'b'): Promise<string> {

@@ -15,7 +15,8 @@ import { waitingFor } from './moments.ts';
 import { openOwnHarness } from './projectHarness.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
-import type { ActivityName, Fault } from './world.ts';
+import type { Fault } from './world.ts';
+import type { ActivityName } from './worldActivities.ts';
 
 const TRIED = [
   'findDeployment',

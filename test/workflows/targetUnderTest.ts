@@ -33,7 +33,8 @@ import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { continuedRunId, historiesOf, type RecordedHistory } from './recordedHistory.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
-import type { ActivityName, World } from './world.ts';
+import type { World } from './world.ts';
+import type { ActivityName } from './worldActivities.ts';
 
 /** The client identity of all test messages: the same on every machine, because stored histories contain it. */
 export const IDENTITY = 'slipway-test';

@@ -1,5 +1,5 @@
 import { identity } from '../requests.ts';
-import { failure } from '../world.ts';
+import { failure } from '../failures.ts';
 import type { Life } from './life.ts';
 
 /** Lives of previews, and of their targets. */

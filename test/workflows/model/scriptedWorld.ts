@@ -11,7 +11,9 @@ import {
   unansweredButTaken,
 } from '../faults.ts';
 import { identity } from '../requests.ts';
-import { type ActivityName, type Fault, Gate, World } from '../world.ts';
+import { type Fault, World } from '../world.ts';
+import type { ActivityName } from '../worldActivities.ts';
+import { Gate } from '../waits.ts';
 import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
 import type { Situation } from './situations.ts';
 

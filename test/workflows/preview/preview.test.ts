@@ -6,7 +6,8 @@ import { holdSignal } from '../../../src/messages/target.ts';
 import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { identity, QUICK } from '../requests.ts';
 import { judgedBy } from '../promotion/promotionsUnderTest.ts';
-import { failure, type World } from '../world.ts';
+import type { World } from '../world.ts';
+import { failure } from '../failures.ts';
 import { describePreviews } from './describePreviews.ts';
 import { LONG_MS, type PreviewUnderTest } from './previewUnderTest.ts';
 

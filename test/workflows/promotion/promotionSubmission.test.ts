@@ -9,7 +9,7 @@ import { followedBy, refused } from '../faults.ts';
 import { polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import { failure } from '../world.ts';
+import { failure } from '../failures.ts';
 import { describePromotions } from './describePromotions.ts';
 import { promotionRequest } from './promotionsUnderTest.ts';
 

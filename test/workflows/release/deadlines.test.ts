@@ -7,7 +7,8 @@ import { expect, it } from 'vitest';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { GREETS, QUICK } from '../requests.ts';
-import { failure, World } from '../world.ts';
+import { World } from '../world.ts';
+import { failure } from '../failures.ts';
 
 const SAYS = 'the artifact store answered SlowDown: reduce your request rate';
 const DEADLINE_MS = 2_000;

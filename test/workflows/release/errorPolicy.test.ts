@@ -8,7 +8,8 @@ import type { Harness } from '../harness.ts';
 import { waitingFor } from '../moments.ts';
 import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
-import type { ActivityName, Fault } from '../world.ts';
+import type { Fault } from '../world.ts';
+import type { ActivityName } from '../worldActivities.ts';
 
 /** Gives up early on a service that is down: on a call after few attempts, on a poll at its deadline. */
 const IMPATIENT: StepOverrides = {
