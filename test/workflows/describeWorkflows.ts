@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/history/readFacts.ts';
 import { type Harness, replayedEachTime, replayFailures } from './harness.ts';
-import { openProjectHarness } from './projectHarness.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
+import { useHarness } from './projectHarness.ts';
 import type { Call, World } from './world.ts';
 
 /** For the checks after the tests. */
@@ -19,41 +19,14 @@ const IN_TURN = { concurrent: false };
 export function describeWorkflows(name: string, tests: (harness: Harness) => void): void {
   describe.concurrent(name, () => {
     const workerMode = inject('workerMode');
-    let opened: Harness | undefined;
+    const harness = useHarness();
     let made: readonly Life[] = [];
-    const open = (): Harness => {
-      if (opened === undefined) throw new Error('the harness is used before it is up');
-      return opened;
-    };
 
-    beforeAll(async () => {
-      opened = (await openProjectHarness()).harness;
-    });
-
-    afterAll(() => opened?.close());
-
-    describe.concurrent('tests', () =>
-      tests({
-        get targets() {
-          return open().targets;
-        },
-        get judge() {
-          return open().judge;
-        },
-        newTarget: (input) => open().newTarget(input),
-        newTargetIn: (world, input, spelling) => open().newTargetIn(world, input, spelling),
-        forget: (target) => open().forget(target),
-        newServingTarget: (input) => open().newServingTarget(input),
-        get newReleasedTarget() {
-          return open().newReleasedTarget;
-        },
-        close: () => open().close(),
-      }),
-    );
+    describe.concurrent('tests', () => tests(harness));
 
     test('runs of these tests replay, and left no child', IN_TURN, async () => {
       made = await Promise.all(
-        open().targets.map(async (target) => ({ target, histories: await target.histories() })),
+        harness.targets.map(async (target) => ({ target, histories: await target.histories() })),
       );
       const histories = made.flatMap((life) => life.histories);
       expect(histories.length).toBeGreaterThan(0);
@@ -82,7 +55,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
     });
 
     test('no two releases or rollbacks ever ran on one target at the same time', IN_TURN, async () => {
-      const { targets } = open();
+      const { targets } = harness;
       expect(targets.flatMap(({ world }) => interleavings(world))).toEqual([]);
       await Promise.all(targets.map((target) => target.terminate()));
     });

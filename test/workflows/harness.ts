@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { Connection } from '@temporalio/client';
+import { type Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
@@ -34,6 +34,9 @@ import { type ActivityName, WORLD_ACTIVITIES } from './worldActivities.ts';
 
 /** Workers whose activities use each test's own world. */
 export interface Harness {
+  /** A client of the Temporal of its workers. */
+  readonly client: Client;
+  readonly taskQueue: string;
   readonly targets: readonly TargetUnderTest[];
   readonly judge: ScriptedJudge;
   /** A new target in a new world, with nothing deployed. */
@@ -118,6 +121,8 @@ export async function openHarness(
   let worlds = 0;
   const newWorld = (): World => new World(nameWorld(++worlds));
   return {
+    client,
+    taskQueue,
     targets,
     judge,
     newTarget: (input = {}) => add(newWorld(), input),

@@ -1,21 +1,32 @@
 import { randomUUID } from 'node:crypto';
 
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import { type Harness, openHarness } from './harness.ts';
 
+/**
+ * Starts the workers of the project (`workerMode` in `vitest.config.ts`) for the tests of a `describe`. What it returns
+ * stands for the harness while the tests are defined, before it is opened.
+ * @param places - how many promotions run at once. Default: all.
+ */
+export function useHarness(places?: PlaceRules): Harness {
+  let opened: Harness | undefined;
+  beforeAll(async () => {
+    opened = (await openOwnHarness({ places, ...inject('workerMode') })).harness;
+  });
+  afterAll(() => opened?.close());
+  return new Proxy({} as Harness, {
+    get(_, name) {
+      if (opened === undefined) throw new Error('the harness is used before the tests run');
+      return Reflect.get(opened, name) as unknown;
+    },
+  });
+}
+
 interface OpenedHarness {
   readonly harness: Harness;
   readonly taskQueue: string;
-}
-
-/**
- * Starts the workers of the project (`workerMode` in `vitest.config.ts`) on a task queue of their own.
- * @param places - how many promotions run at once. Default: all.
- */
-export function openProjectHarness(places?: PlaceRules): Promise<OpenedHarness> {
-  return openOwnHarness({ places, ...inject('workerMode') });
 }
 
 /** Starts a worker of its own mode on a task queue of its own. */

@@ -38,9 +38,9 @@ try {
       taskQueue: 'slipway-histories',
       nameWorld: (number) => (number === 1 ? life : `${life}-${number}`),
     });
-    const promotions = await PromotionsUnderTest.open(server.address, 'slipway-histories');
-    const hooks = await HooksUnderTest.open(server.address, 'slipway-histories');
-    const previews = await PreviewsUnderTest.open(server.address, 'slipway-histories');
+    const promotions = new PromotionsUnderTest(harness);
+    const hooks = new HooksUnderTest(harness);
+    const previews = new PreviewsUnderTest(harness);
     const target = await live(harness, promotions, hooks, previews);
     const histories = [
       ...((await target?.histories()) ?? []),
@@ -54,9 +54,7 @@ try {
       await writeFile(`${FOLDER}${life}.${index}.${kind}.json`, `${JSON.stringify(json)}\n`);
     }
     for (const lived of harness.targets) await lived.terminate();
-    await previews.close();
-    await promotions.close();
-    await hooks.close();
+    await hooks.terminate();
     await harness.close();
   }
 } finally {

@@ -32,8 +32,8 @@ export async function openStage(signIn?: SignIn): Promise<Stage> {
     taskQueue,
     nameWorld: (number) => `world-${id.slice(0, 8)}-${number}`,
   });
-  const promotions = await PromotionsUnderTest.open(address, taskQueue);
-  const hooks = await HooksUnderTest.open(address, taskQueue);
+  const promotions = new PromotionsUnderTest(harness);
+  const hooks = new HooksUnderTest(harness);
   const dashboard = await DashboardUnderTest.open(address, taskQueue, signIn);
   return {
     harness,
@@ -42,8 +42,7 @@ export async function openStage(signIn?: SignIn): Promise<Stage> {
     dashboard,
     close: async () => {
       await dashboard.close();
-      await hooks.close();
-      await promotions.close();
+      await hooks.terminate();
       await harness.close();
       await server.close();
     },

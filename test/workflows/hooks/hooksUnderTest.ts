@@ -1,4 +1,4 @@
-import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Hono } from 'hono';
 
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
@@ -7,12 +7,13 @@ import type { HookDecision, HookState } from '../../../src/domain/hooks/hookStat
 import type { HookAnswer } from '../../../src/domain/hooks/takeDelivery.ts';
 import { hookRoutes } from '../../../src/hooks/hookRoutes.ts';
 import { answerHookUpdate, hookQuery } from '../../../src/messages/hooks.ts';
-import { createClient, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { hookWorkflowId, type ListeningHook } from '../../../src/temporal/client/hooks/hookClient.ts';
 import { type TargetHook, viewTargetHooks } from '../../../src/temporal/client/hooks/targetHooks.ts';
+import type { Harness } from '../harness.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
-import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { parseConfig } from '../../config/parseConfig.ts';
 
 const TOKEN = 'a-token-of-alertmanager';
@@ -143,28 +144,18 @@ function isDecided({ state }: HookDecision): boolean {
 }
 
 export class HooksUnderTest {
-  readonly #connection: Connection;
-  readonly #taskQueue: string;
+  readonly #harness: Harness;
   readonly #made: HookUnderTest[] = [];
 
-  private constructor(connection: Connection, taskQueue: string) {
-    this.#connection = connection;
-    this.#taskQueue = taskQueue;
-  }
-
-  static async open(address: string, taskQueue: string): Promise<HooksUnderTest> {
-    return new HooksUnderTest(await Connection.connect({ address }), taskQueue);
+  constructor(harness: Harness) {
+    this.#harness = harness;
   }
 
   make(options: HookOptions): HookUnderTest {
-    const client = createClient(this.#connection, 'default', { identity: IDENTITY });
-    const settings = {
-      taskQueue: this.#taskQueue,
-      address: 'test',
-      namespace: 'default',
-      origin: 'environment',
-    };
-    const temporal = { client, connection: this.#connection, settings } as unknown as TemporalConnection;
+    const { client, taskQueue } = this.#harness;
+    const settings = { taskQueue, address: 'test', namespace: 'default', origin: 'environment' };
+    const { connection } = client;
+    const temporal = { client, connection, settings } as unknown as TemporalConnection;
     const hook = new HookUnderTest(client, temporal, options);
     this.#made.push(hook);
     return hook;
@@ -174,9 +165,8 @@ export class HooksUnderTest {
     return (await Promise.all(this.#made.map((hook) => hook.histories()))).flat();
   }
 
-  async close(): Promise<void> {
+  async terminate(): Promise<void> {
     await Promise.all(this.#made.map((hook) => hook.handle.terminate()));
-    await this.#connection.close();
   }
 }
 

@@ -9,11 +9,11 @@ import { keep } from './keep.ts';
 
 const approval = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
 
-describePromotions('a promotion to a target that requires proofs', (under) => {
+describePromotions('a promotion to a target that requires proofs', ({ promotions, line }) => {
   it('continues after another person’s verified approval, and records that person', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const changes = { approval, ...asked(production, 'cy') };
-    const promotion = await waiting(await under.promotions.start(canary, production, changes));
+    const promotion = await waiting(await promotions.start(canary, production, changes));
     const own = promotion.say('approve', approvedBy(production, 'cy'));
     await expect(own).rejects.toMatchObject({
       cause: { message: 'the person who asked for it cannot approve it' },
@@ -38,14 +38,14 @@ describePromotions('a promotion to a target that requires proofs', (under) => {
   });
 
   it('ends before it soaks if a person requested it without a proof', async () => {
-    const { canary, production } = await under.line();
-    const result = await under.promotions.promote(canary, production, { approval, soakMs: 3_600_000 });
+    const { canary, production } = await line();
+    const result = await promotions.promote(canary, production, { approval, soakMs: 3_600_000 });
     expect(result).toMatchObject({ outcome: 'aborted', reason: expect.stringContaining('cannot be proved') });
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
   it('requires no proof of its schedule', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const schedule = {
       jitterMs: 0,
       overlap: 'skip',
@@ -53,7 +53,7 @@ describePromotions('a promotion to a target that requires proofs', (under) => {
       timeZone: 'UTC',
       cron: '0 9 * * *',
     } as const;
-    const promotion = await waiting(await under.promotions.start(canary, production, { approval }, schedule));
+    const promotion = await waiting(await promotions.start(canary, production, { approval }, schedule));
     await promotion.say('approve', approvedBy(production, 'bo'));
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'released', requestedBy: { who: 'cy' } });
@@ -62,7 +62,7 @@ describePromotions('a promotion to a target that requires proofs', (under) => {
 });
 
 async function waiting(promotion: PromotionUnderTest): Promise<PromotionUnderTest> {
-  await promotion.progressOnce((progress) => progress.waiting?.for === 'approval');
+  await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
   return promotion;
 }
 

@@ -10,21 +10,21 @@ const DAY_MS = 86_400_000;
 
 /** Waits until the promotion waits for a person. */
 async function asked(promotion: PromotionUnderTest): Promise<string> {
-  const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+  const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
   return waiting?.note ?? '';
 }
 
-describePromotions('a promotion with a judge', (under) => {
+describePromotions('a promotion with a judge', ({ harness, promotions, line }) => {
   it('continues if the candidate is no worse, and keeps the verdict with the report’s name', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, {
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, {
       judge: judgedBy('ask'),
       soakMs: 20,
       bakeMs: 20,
     });
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
-    const [input, ...more] = under.harness.judge.askedFor(production.world);
+    const [input, ...more] = harness.judge.askedFor(production.world);
     expect(more).toEqual([]);
     expect(result.judgement).toMatchObject({
       baselineRevisionId: input?.sides.baseline.revisionId,
@@ -45,9 +45,9 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('ends if it is worse, and nothing is changed', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'failed');
-    const result = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'failed');
+    const result = await promotions.promote(canary, production, { judge: judgedBy('ask') });
     expect(result).toMatchObject({
       outcome: 'failed',
       code: 'SLIPWAY_CANDIDATE_WORSE',
@@ -58,24 +58,24 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('is errored, not failed, if a side is unavailable; or waits for a person, who may repeat the judgement', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
-    const errored = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
+    const errored = await promotions.promote(canary, production, { judge: judgedBy('ask') });
     expect(errored).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_JUDGE_ERRORED' });
-    under.harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
+    harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
     const { checks, graphConfigPath } = production.request('any');
     const onError = { then: 'wait', waitMs: DAY_MS } as const;
     const release = { checks, graphConfigPath, steps: QUICK, soakMs: 0, onError };
-    const waits = await under.promotions.start(canary, production, { judge: judgedBy('ask'), release });
+    const waits = await promotions.start(canary, production, { judge: judgedBy('ask'), release });
     expect(await asked(waits)).toContain('SLIPWAY_UNREACHABLE');
     await waits.say('retry', BO);
     expect(await waits.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
   });
 
   it('that is inconclusive never continues by itself: a person repeats the judgement, or continues without it', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
-    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive', 'inconclusive');
+    const promotion = await promotions.start(canary, production, { judge: judgedBy('ask') });
     expect(await asked(promotion)).toContain('it was made to be inconclusive');
     expect(production.world.count('patchDeployment')).toBe(0);
     await promotion.say('retry', BO);
@@ -91,32 +91,32 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('that is inconclusive ends it if that is the policy', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive');
-    const result = await under.promotions.promote(canary, production, { judge: judgedBy('fail') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive');
+    const result = await promotions.promote(canary, production, { judge: judgedBy('fail') });
     expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_JUDGE_INCONCLUSIVE' });
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
   it('that is inconclusive is repeated later up to a limit, with the error of a single judgement', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
-    const later = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive', 'inconclusive');
+    const later = await promotions.promote(canary, production, { judge: judgedBy('wait') });
     expect(later).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
-    const inputs = under.harness.judge.askedFor(production.world);
+    const inputs = harness.judge.askedFor(production.world);
     const errors = inputs.map(({ settings }) => 1 - settings.policy.confidence);
     expect(errors.reduce((sum, error) => sum + error)).toBeCloseTo(1 - DEFAULT_POLICY.confidence);
     expect(new Set(inputs.map(({ judgementId }) => judgementId)).size).toBe(3);
     await canary.release('c');
-    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive', 'inconclusive');
-    const never = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });
+    harness.judge.says(production.world, 'inconclusive', 'inconclusive', 'inconclusive');
+    const never = await promotions.promote(canary, production, { judge: judgedBy('wait') });
     expect(never).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_JUDGE_INCONCLUSIVE' });
   });
 
   it('continues without the judge on a person’s request during the judgement', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'never');
-    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'never');
+    const promotion = await promotions.start(canary, production, { judge: judgedBy('ask') });
     await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'judge');
     expect(await promotion.say('skip', { ...BO, what: 'judge' })).toMatchObject({
       note: 'the promotion continues without the judge',
@@ -125,9 +125,9 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('ends superseded if the candidate no longer serves', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
-    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await promotions.start(canary, production, { judge: judgedBy('ask') });
     await asked(promotion);
     await canary.release('c');
     await promotion.say('retry', BO);
@@ -138,10 +138,10 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('asks if production was changed by hand, and then compares with what serves now', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     await production.release('a');
-    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
-    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await promotions.start(canary, production, { judge: judgedBy('ask') });
     await asked(promotion);
     const byHand = production.world.patchElsewhere();
     production.world.bringUp(byHand);
@@ -153,9 +153,9 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('ends superseded if another release serves on production before it is verified', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
-    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await promotions.start(canary, production, { judge: judgedBy('ask') });
     await asked(promotion);
     const { releaseId } = await production.submit('c', { soakMs: DAY_MS });
     await production.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'soak'));
@@ -168,23 +168,23 @@ describePromotions('a promotion with a judge', (under) => {
   });
 
   it('that is repeated later does not begin while the promotion is paused', async () => {
-    const { canary, production } = await under.line();
-    under.harness.judge.says(production.world, 'inconclusive');
+    const { canary, production } = await line();
+    harness.judge.says(production.world, 'inconclusive');
     const judge = { ...judgedBy('wait'), again: { afterMs: 1_000, times: 1 } };
-    const promotion = await under.promotions.start(canary, production, { judge });
+    const promotion = await promotions.start(canary, production, { judge });
     await asked(promotion);
     await promotion.say('pause', BO);
-    const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'resume');
+    const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'resume');
     expect(waiting?.note).toContain('no further step begins');
-    expect(under.harness.judge.askedFor(production.world)).toHaveLength(1);
+    expect(harness.judge.askedFor(production.world)).toHaveLength(1);
     await promotion.say('resume', BO);
     expect(await promotion.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
   });
 
   it('is skipped with a reason if nothing serves to compare with', async () => {
-    const [canary] = await under.harness.newReleasedTarget('b');
-    const fresh = under.harness.newTarget();
-    const result = await under.promotions.promote(canary, fresh, { judge: judgedBy('ask') });
+    const [canary] = await harness.newReleasedTarget('b');
+    const fresh = harness.newTarget();
+    const result = await promotions.promote(canary, fresh, { judge: judgedBy('ask') });
     expect(result).toMatchObject({ outcome: 'released', judgement: null });
     const step = result.steps.find(({ step: name }) => name === 'judge');
     expect(step).toMatchObject({

@@ -20,11 +20,11 @@ async function told({ world }: TargetUnderTest, times: number): Promise<string[]
   return world.noticed.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();
 }
 
-describePromotions('notices of promotions', (under) => {
+describePromotions('notices of promotions', ({ harness, promotions, line }) => {
   it('report that one waits for approval, its release, and its end', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await under.promotions.start(canary, production, {
+    const promotion = await promotions.start(canary, production, {
       release: telling(production),
       approval,
     });
@@ -48,9 +48,9 @@ describePromotions('notices of promotions', (under) => {
   });
 
   it('report why one has stopped, and nothing if there was nothing to promote', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.bad.add(identity('b'));
-    const stopped = await under.promotions.promote(canary, production, { release: telling(production) });
+    const stopped = await promotions.promote(canary, production, { release: telling(production) });
     expect(stopped.outcome).toBe('rolled_back');
     expect(await told(production, 4)).toEqual([
       'hold_set ',
@@ -58,9 +58,9 @@ describePromotions('notices of promotions', (under) => {
       'release_started release-1',
       'rolled_back release-1',
     ]);
-    const { target: other } = under.harness.newServingTarget();
+    const { target: other } = harness.newServingTarget();
     await other.release('b');
-    const nothing = await under.promotions.promote(canary, other, { release: telling(other) });
+    const nothing = await promotions.promote(canary, other, { release: telling(other) });
     expect(nothing.nothingToDo).toBe(true);
     expect(other.world.noticed).toEqual([]);
   });

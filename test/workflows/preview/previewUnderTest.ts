@@ -1,4 +1,4 @@
-import { type Client, Connection, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
+import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
 
 import {
   type PreviewAnswer,
@@ -18,10 +18,10 @@ import {
   removePreviewSignal,
 } from '../../../src/messages/preview.ts';
 import type { PreviewInput } from '../../../src/messages/workflowTypes.ts';
-import { createClient } from '../../../src/temporal/client/connection.ts';
+import type { Harness } from '../harness.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
-import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /** A preview's deadline that no test reaches. */
 export const LONG_MS = 3_600_000;
@@ -34,34 +34,22 @@ const COMMENT = {
 } as const;
 
 export class PreviewsUnderTest {
-  readonly #connection: Connection;
-  readonly #client: Client;
-  readonly #taskQueue: string;
+  readonly #harness: Harness;
   readonly #previews: PreviewUnderTest[] = [];
 
-  private constructor(connection: Connection, taskQueue: string) {
-    this.#connection = connection;
-    this.#client = createClient(connection, 'default', { identity: IDENTITY });
-    this.#taskQueue = taskQueue;
-  }
-
-  static async open(address: string, taskQueue: string): Promise<PreviewsUnderTest> {
-    return new PreviewsUnderTest(await Connection.connect({ address }), taskQueue);
+  constructor(harness: Harness) {
+    this.#harness = harness;
   }
 
   /** The preview whose deployment is that of a target. */
   of(target: TargetUnderTest, input: Partial<PreviewInput> = {}): PreviewUnderTest {
-    const preview = new PreviewUnderTest(this.#client, this.#taskQueue, target, input);
+    const preview = new PreviewUnderTest(this.#harness, target, input);
     this.#previews.push(preview);
     return preview;
   }
 
   async histories(): Promise<RecordedHistory[]> {
     return (await Promise.all(this.#previews.map((preview) => preview.histories()))).flat();
-  }
-
-  close(): Promise<void> {
-    return this.#connection.close();
   }
 }
 
@@ -73,7 +61,7 @@ export class PreviewUnderTest {
   readonly #taskQueue: string;
   readonly #input: Partial<PreviewInput>;
 
-  constructor(client: Client, taskQueue: string, target: TargetUnderTest, input: Partial<PreviewInput>) {
+  constructor({ client, taskQueue }: Harness, target: TargetUnderTest, input: Partial<PreviewInput>) {
     this.#client = client;
     this.#taskQueue = taskQueue;
     this.target = target;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { refused } from '../faults.ts';
 import { describePreviews } from './describePreviews.ts';
 
-describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }) => {
+describePreviews('the removal of a preview', ({ harness, newPreview, previews }) => {
   test('ends a push that waits for an earlier removal, if it is requested after the push', async () => {
     const { preview, world } = newPreview();
     await preview.release('a');
@@ -39,7 +39,7 @@ describePreviews('the removal of a preview', ({ harness, newPreview, previewOf }
   ])('leaves a deployment that a target %s owns, and says so', async (_, spelling) => {
     const owner = harness.newTarget();
     await owner.release('a');
-    const preview = previewOf(
+    const preview = previews.of(
       spelling === undefined ? owner : harness.newTargetIn(owner.world, {}, spelling),
     );
     // The file of the preview knows that its target is one.

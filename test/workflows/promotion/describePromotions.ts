@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 
 import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { type Harness, replayedEachTime, replayFailures } from '../harness.ts';
-import { openProjectHarness } from '../projectHarness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import { useHarness } from '../projectHarness.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-/** The environment of promotions' tests, from the start of the first test. */
-export interface PromotionTests {
+/** What tests of promotions use. */
+interface PromotionTests {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;
   /** A canary on which Ada has released `b`, and a production that serves another artifact. */
-  line(): Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
+  readonly line: () => Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
 }
 
 /**
@@ -21,35 +21,14 @@ export interface PromotionTests {
  */
 export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
   describe(name, () => {
-    let harness: Harness;
-    let promotions: PromotionsUnderTest;
+    const harness = useHarness();
+    const promotions = new PromotionsUnderTest(harness);
+    const line: PromotionTests['line'] = async () => {
+      const [canary] = await harness.newReleasedTarget('x', 'b');
+      return { canary, production: harness.newServingTarget().target };
+    };
 
-    beforeAll(async () => {
-      const opened = await openProjectHarness();
-      harness = opened.harness;
-      promotions = await PromotionsUnderTest.open(inject('temporalAddress'), opened.taskQueue);
-    });
-
-    afterAll(async () => {
-      await promotions.close();
-      await harness.close();
-    });
-
-    describe.concurrent('tests', () =>
-      tests({
-        get harness() {
-          return harness;
-        },
-        get promotions() {
-          return promotions;
-        },
-        line: async () => {
-          const [canary] = await harness.newReleasedTarget('x', 'b');
-          const { target: production } = harness.newServingTarget();
-          return { canary, production };
-        },
-      }),
-    );
+    describe.concurrent('tests', () => tests({ harness, promotions, line }));
 
     test('runs of these tests replay, and no promotion makes a false claim', async () => {
       const started = harness.targets.filter(

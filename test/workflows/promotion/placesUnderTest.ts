@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { PlaceRules, PlaceStanding } from '../../../src/domain/promotion/places.ts';
 import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../../src/messages/promotion.ts';
 import { WORKFLOW_TYPES } from '../../../src/messages/workflowTypes.ts';
+import type { Harness } from '../harness.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 
 /** One at a time. */
@@ -14,7 +15,7 @@ export class PlacesUnderTest {
   readonly #taskQueue: string;
   readonly workflowId: string;
 
-  constructor(client: Client, taskQueue: string) {
+  constructor({ client, taskQueue }: Pick<Harness, 'client' | 'taskQueue'>) {
     this.#client = client;
     this.#taskQueue = taskQueue;
     this.workflowId = `promotion-places:${taskQueue}`;

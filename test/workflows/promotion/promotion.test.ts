@@ -14,10 +14,10 @@ const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ];
 
-describePromotions('a promotion', (under) => {
+describePromotions('a promotion', ({ harness, promotions, line }) => {
   it('releases on one target the exact artifact that is verified on the other', async () => {
-    const { canary, production } = await under.line();
-    const result = await under.promotions.promote(canary, production, { soakMs: 1, bakeMs: 50 });
+    const { canary, production } = await line();
+    const result = await promotions.promote(canary, production, { soakMs: 1, bakeMs: 50 });
     expect(result).toMatchObject({
       outcome: 'released',
       nothingToDo: false,
@@ -49,28 +49,28 @@ describePromotions('a promotion', (under) => {
   });
 
   it('ends with a reason if the other target runs the artifact already', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     await production.release('b');
-    const result = await under.promotions.promote(canary, production, { soakMs: DAY_MS });
+    const result = await promotions.promote(canary, production, { soakMs: DAY_MS });
     expect(result).toMatchObject({ outcome: 'released', nothingToDo: true, releaseId: null });
     expect(result.reason).toContain('already');
   });
 
   it('promotes from a target whose runs Temporal has deleted, by its state in the artifact store', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     await canary.release('c');
     await canary.terminate();
     await canary.forget();
     const store = `file:///${canary.world.id}`;
-    const result = await under.promotions.promote(canary, production, { store });
+    const result = await promotions.promote(canary, production, { store });
     expect(result).toMatchObject({ outcome: 'released', artifact: identity('c') });
-    under.harness.forget(canary);
+    harness.forget(canary);
   });
 
   it('is rejected if there is no verified artifact', async () => {
-    const fresh = under.harness.newTarget();
-    const { canary, production } = await under.line();
-    expect(await under.promotions.promote(fresh, production)).toMatchObject({
+    const fresh = harness.newTarget();
+    const { canary, production } = await line();
+    expect(await promotions.promote(fresh, production)).toMatchObject({
       outcome: 'rejected',
       reason: '"canary" has never taken a release',
     });
@@ -82,14 +82,14 @@ describePromotions('a promotion', (under) => {
     await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'check'));
     await canary.say(releaseId, 'skip', { ...BO, what: 'soak' });
     await canary.result(releaseId);
-    const result = await under.promotions.promote(canary, production);
+    const result = await promotions.promote(canary, production);
     expect(result.outcome).toBe('rejected');
     expect(result.reason).toContain('is not verified');
   });
 
   it('ends at the first check that fails in the soak, and does not touch the other target', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 2);
     canary.world.bad.add(identity('b'));
     const result = await promotion.result();
@@ -99,8 +99,8 @@ describePromotions('a promotion', (under) => {
   });
 
   it('costs under 60 history events with any number of soak rounds', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS, checkEveryMs: 1 });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { soakMs: DAY_MS, checkEveryMs: 1 });
     await canary.world.called('runCheck', 7);
     await promotion.say('skip', { ...BO, what: 'soak' });
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
@@ -109,8 +109,8 @@ describePromotions('a promotion', (under) => {
   });
 
   it('ends superseded if a person rolls the candidate back in the soak, with the reason', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck');
     await canary.rollback(BO);
     const result = await promotion.result();
@@ -121,7 +121,7 @@ describePromotions('a promotion', (under) => {
   });
 
   it('takes no rollback for a change by hand whose target was terminated before it ended', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     await production.release('c');
     const gate = production.world.gate('redeployRevision');
     await production.rollback({ ...BO, hold: false });
@@ -129,13 +129,13 @@ describePromotions('a promotion', (under) => {
     await production.terminate();
     gate.open();
     await production.child('rollback-2').result();
-    expect(await under.promotions.promote(canary, production)).toMatchObject({ outcome: 'released' });
+    expect(await promotions.promote(canary, production)).toMatchObject({ outcome: 'released' });
   });
 
   it('waits for the required approvals, and accepts none from the releaser or the promoter', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await under.promotions.start(canary, production, { approval });
+    const promotion = await promotions.start(canary, production, { approval });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     for (const who of ['ada', 'cy']) {
       await expect(promotion.say('approve', { who })).rejects.toMatchObject({
@@ -148,21 +148,21 @@ describePromotions('a promotion', (under) => {
   });
 
   it('continues without its approvals at their deadline, if that is the default', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: 20, otherwise: 'approve' } as const;
-    const result = await under.promotions.promote(canary, production, { approval });
+    const result = await promotions.promote(canary, production, { approval });
     expect(result).toMatchObject({ outcome: 'released' });
   });
 
   it('waits for the end of a freeze, ends if one rejects, and continues on a person’s override', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const frozen = { name: 'weekend', timeZone: 'UTC', until: Date.now() + DAY_MS };
     production.world.frozen = { ...frozen, then: 'refuse' };
-    const refused = await under.promotions.promote(canary, production, { freezes: FREEZES });
+    const refused = await promotions.promote(canary, production, { freezes: FREEZES });
     expect(refused).toMatchObject({ outcome: 'aborted' });
     expect(refused.reason).toContain('frozen by "weekend"');
     production.world.frozen = { ...frozen, then: 'wait' };
-    const promotion = await under.promotions.start(canary, production, { freezes: FREEZES });
+    const promotion = await promotions.start(canary, production, { freezes: FREEZES });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'freeze');
     await promotion.say('skip', { ...BO, what: 'freeze' });
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
@@ -170,13 +170,13 @@ describePromotions('a promotion', (under) => {
   });
 
   it('stops and asks if the other target was changed by hand meanwhile', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await under.promotions.start(canary, production, { approval });
+    const promotion = await promotions.start(canary, production, { approval });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     production.world.bringUp(production.world.patchElsewhere());
     await promotion.say('approve', BO);
-    const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+    const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
     expect(waiting?.note).toContain('was changed by hand');
     expect(production.world.count('patchDeployment')).toBe(0);
     await promotion.say('retry', BO);
@@ -184,13 +184,13 @@ describePromotions('a promotion', (under) => {
   });
 
   it('reads again after a person’s decision, and ends superseded if its candidate was rolled back meanwhile', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await under.promotions.start(canary, production, { approval });
+    const promotion = await promotions.start(canary, production, { approval });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     production.world.bringUp(production.world.patchElsewhere());
     await promotion.say('approve', BO);
-    await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
     await canary.rollback(BO);
     await promotion.say('retry', BO);
     expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: null });
@@ -198,13 +198,13 @@ describePromotions('a promotion', (under) => {
   });
 
   it('never replaces a release that ran on the other target at its final check', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.slow.add(identity('c'));
     const { releaseId } = await production.submit('c');
     const { revisionId } = await production.world
       .called('awaitDeployed')
       .then(() => production.progressOnce(releaseId, (progress) => progress.revisionId !== null));
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-2'));
     production.world.bringUp(revisionId ?? '');
     expect(await production.result(releaseId)).toMatchObject({ outcome: 'released' });
@@ -215,8 +215,8 @@ describePromotions('a promotion', (under) => {
   });
 
   it('whose revision is rolled back during its bake reports by whom', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { bakeMs: DAY_MS });
     await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
     await production.rollback(BO);
     const result = await promotion.result();
@@ -227,8 +227,8 @@ describePromotions('a promotion', (under) => {
   });
 
   it('whose deployment is deleted during its bake needs a person: nothing has replaced its revision', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { bakeMs: DAY_MS });
     await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
     production.world.controlPlane.deployments.length = 0;
     const result = await promotion.result();
@@ -237,18 +237,18 @@ describePromotions('a promotion', (under) => {
   });
 
   it('bakes its release even if its source target cannot be read any more', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const promoted = (perform: () => Promise<unknown>): Promise<unknown> => perform();
     const gone = Array.from({ length: 4 }, () => refused('SLIPWAY_UNAUTHORIZED', 401));
     // The candidate is chosen, and confirmed. Then the key of its target is revoked.
     canary.world.next('findDeployment', promoted, promoted, ...gone);
-    const result = await under.promotions.promote(canary, production, { bakeMs: 50 });
+    const result = await promotions.promote(canary, production, { bakeMs: 50 });
     expect(result).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
     expect((await production.view()).state.hold).toBeNull();
   });
 
   it('whose revision is rolled back before its bake reports by whom', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const plain = (perform: () => Promise<unknown>): Promise<unknown> => perform();
     // The candidate is chosen and confirmed, and the release finds its deployment.
     production.world.next('findDeployment', plain, plain, plain, async (perform) => {
@@ -256,7 +256,7 @@ describePromotions('a promotion', (under) => {
       await production.ended(requestId);
       return perform();
     });
-    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
+    const result = await promotions.promote(canary, production, { bakeMs: DAY_MS });
     expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
     expect(result.reason).toMatch(
       /serves on "production" instead of the promoted one: rollback-2 by bo: a reason$/u,
@@ -264,8 +264,8 @@ describePromotions('a promotion', (under) => {
   });
 
   it('that is stopped in its bake leaves a later release in place', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, {
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, {
       bakeMs: DAY_MS,
       checkEveryMs: DAY_MS,
     });
@@ -279,34 +279,34 @@ describePromotions('a promotion', (under) => {
   });
 
   it('rolls back through the target what fails in the bake, and blocks the target', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     // After the baseline's check and the release's own.
     const turnsBad = followedBy(({ bad }) => bad.add(identity('b')));
     production.world.next('runCheck', (perform) => perform(), turnsBad);
-    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
+    const result = await promotions.promote(canary, production, { bakeMs: DAY_MS });
     expect(result).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
     expect(production.world.active).toBe(good);
     expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
-    const next = await under.promotions.promote(canary, production);
+    const next = await promotions.promote(canary, production);
     expect(next).toMatchObject({ outcome: 'rejected' });
     expect(next.reason).toContain('the line is stopped: "production" is on hold');
   });
 
   it('blocks the target if the release itself is bad', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.bad.add(identity('b'));
-    const result = await under.promotions.promote(canary, production);
+    const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     const { state } = await production.viewOnce((view) => view.state.hold !== null);
     expect(state.hold?.by.from).toBe('promotion canary-to-production');
   });
 
   it('that needs a person ends Failed in Temporal, with its result in its failure', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.bad.add(identity('b'));
     production.world.next('redeployRevision', ...NO_REDEPLOY);
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'rollback_failed', releaseId: 'release-1' });
     const ended = await promotion.history();
@@ -314,33 +314,32 @@ describePromotions('a promotion', (under) => {
       message: result.reason,
       applicationFailureInfo: { type: 'rollback_failed', nonRetryable: true },
     });
-    const { promotions } = readTargetFacts(production.workflowId, [ended]);
-    expect(promotions).toMatchObject([{ result }]);
+    expect(readTargetFacts(production.workflowId, [ended]).promotions).toMatchObject([{ result }]);
   });
 
   it('that needs a person fails the scheduled run that started it', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.bad.add(identity('b'));
     production.world.next('redeployRevision', ...NO_REDEPLOY);
-    const turn = await under.promotions.turn(canary, production).catch((error: unknown) => error);
+    const turn = await promotions.turn(canary, production).catch((error: unknown) => error);
     expect(turn).toMatchObject({ cause: { cause: { type: 'rollback_failed' } } });
   });
 
   it('does not start if a later target of the chain is on hold', async () => {
-    const { canary, production } = await under.line();
-    const [last] = await under.harness.newReleasedTarget('a');
+    const { canary, production } = await line();
+    const [last] = await harness.newReleasedTarget('a');
     await last.handle.executeUpdate('hold', { args: [BO] });
     const downstream = [{ ...last.request('any').target, name: 'last' }];
-    const result = await under.promotions.promote(canary, production, { downstream });
+    const result = await promotions.promote(canary, production, { downstream });
     expect(result).toMatchObject({ outcome: 'rejected' });
     expect(result.reason).toContain('"last" is on hold');
   });
 
   it('that is stopped while the release runs makes the target restore the earlier revision', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     production.world.slow.add(identity('b'));
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await production.world.called('awaitDeployed');
     await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-1'));
     await promotion.say('abort', BO);
@@ -352,7 +351,7 @@ describePromotions('a promotion', (under) => {
   });
 
   it('does not start if no worker ran until it was too late for its schedule', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const schedule = {
       everyMs: DAY_MS,
       timeZone: 'UTC',
@@ -360,18 +359,18 @@ describePromotions('a promotion', (under) => {
       overlap: 'skip',
       catchUpMs: 10,
     } as const;
-    const turn = await under.promotions.turn(canary, production, { schedule, startDelay: 50 });
+    const turn = await promotions.turn(canary, production, { schedule, startDelay: 50 });
     expect(turn).toContain('missed: no worker ran for');
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
   it('of one name runs once at a time, even if its time comes again', async () => {
-    const { canary, production } = await under.line();
-    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    const { canary, production } = await line();
+    const promotion = await promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck');
-    expect(await under.promotions.turn(canary, production)).toContain('already running');
+    expect(await promotions.turn(canary, production)).toContain('already running');
     await promotion.say('skip', { ...BO, what: 'soak' });
     await promotion.result();
-    expect(await under.promotions.turn(canary, production)).toContain('runs');
+    expect(await promotions.turn(canary, production)).toContain('runs');
   });
 });

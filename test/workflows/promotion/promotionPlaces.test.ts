@@ -1,37 +1,21 @@
-import { Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 
-import { createClient } from '../../../src/temporal/client/connection.ts';
 import { openTestServer } from '../../support/testServer.ts';
-import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import { openHarness, replayFailures } from '../harness.ts';
 import { identity } from '../requests.ts';
-import { openProjectHarness } from '../projectHarness.ts';
-import { IDENTITY } from '../targetUnderTest.ts';
+import { useHarness } from '../projectHarness.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, promotionRequest, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
 describe('promotions whose slots become free at the same time', () => {
-  let harness: Harness;
-  let promotions: PromotionsUnderTest;
-  let connection: Connection;
-  let places: PlacesUnderTest;
-
-  beforeAll(async () => {
-    const opened = await openProjectHarness({ atOnce: 1, apartMs: 0 });
-    harness = opened.harness;
-    connection = await Connection.connect({ address: inject('temporalAddress') });
-    places = new PlacesUnderTest(createClient(connection), opened.taskQueue);
-    promotions = await PromotionsUnderTest.open(inject('temporalAddress'), opened.taskQueue);
-  });
+  const harness = useHarness({ atOnce: 1, apartMs: 0 });
+  const promotions = new PromotionsUnderTest(harness);
 
   afterAll(async () => {
     // On a busy machine they have ended: nobody has used them for a minute.
-    const slots = createClient(connection).workflow.getHandle(places.workflowId);
+    const slots = harness.client.workflow.getHandle(promotions.places.workflowId);
     await slots.terminate().catch(() => undefined);
     for (const target of harness.targets) await target.terminate();
-    await connection.close();
-    await promotions.close();
-    await harness.close();
   });
 
   /** The second promotion waits for the first, whose release waits for its revision. */
@@ -53,8 +37,8 @@ describe('promotions whose slots become free at the same time', () => {
 
   it('release one after the other, without history events, and invalid messages to their slots change nothing', async () => {
     const { first, second, two, endFirst } = await twoPromotions({ judge: judgedBy('ask') });
-    await places.signal('enterPlace', { not: 'an id' }, null);
-    await places.signal('leavePlace');
+    await promotions.places.signal('enterPlace', { not: 'an id' }, null);
+    await promotions.places.signal('leavePlace');
     expect(second.world.count('patchDeployment')).toBe(0);
     await endFirst();
     expect(await two.result()).toMatchObject({ outcome: 'released' });
@@ -62,7 +46,7 @@ describe('promotions whose slots become free at the same time', () => {
       world.calls.find(({ activity }) => activity === 'patchDeployment')?.startedAt ?? 0;
     const brought = first.world.calls.find(({ activity }) => activity === 'recordRelease')?.startedAt ?? 0;
     expect(patched(second.world)).toBeGreaterThan(brought);
-    const histories = [...(await promotions.histories()), ...(await places.histories())];
+    const histories = await promotions.histories();
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
   });
 
@@ -121,11 +105,7 @@ it.concurrent(
     const taskQueue = 'places';
     const own = { address, workflowBundle, taskQueue, nameWorld: String };
     const harness = await openHarness(own);
-    const connection = await Connection.connect({ address });
-    const places = new PlacesUnderTest(
-      createClient(connection, 'default', { identity: IDENTITY }),
-      taskQueue,
-    );
+    const places = new PlacesUnderTest(harness);
     const aMinutePasses = async () => time.until((await time.now()) + 61_000);
     try {
       await places.enter('one');
@@ -146,7 +126,6 @@ it.concurrent(
       expect(await replayFailures(workflowBundle, await places.histories())).toEqual([]);
     } finally {
       await harness.close();
-      await connection.close();
       await server.stop();
     }
   },

@@ -16,46 +16,46 @@ import { promotionRequest } from './promotionsUnderTest.ts';
 const BO = { who: 'bo', reason: 'a reason' };
 const DAY_MS = 86_400_000;
 
-describePromotions('a promotion’s submission', (under) => {
+describePromotions('a promotion’s submission', ({ harness, promotions, line }) => {
   it('whose answer is lost while its release fails is answered again: the release is made once', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.bad.add(identity('b'));
     loseAnswer(production, () => production.ended('release-1'));
-    const result = await under.promotions.promote(canary, production);
+    const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
   });
 
   it('is answered again even if the source target cannot be read any more', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     loseAnswer(production, async () => {
       await production.ended('release-1');
       canary.world.next('findDeployment', () =>
         Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 })),
       );
     });
-    const result = await under.promotions.promote(canary, production);
+    const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
   });
 
   it('is answered again by the target’s next run, too', async () => {
-    const { canary } = await under.line();
-    const { target: production } = under.harness.newServingTarget({ continueAsNewAfterEvents: 20 });
+    const { canary } = await line();
+    const { target: production } = harness.newServingTarget({ continueAsNewAfterEvents: 20 });
     await production.startOnly();
     production.world.bad.add(identity('b'));
     loseAnswer(production, async () => {
       await production.ended('release-1');
       await production.carriedOn(BO);
     });
-    const result = await under.promotions.promote(canary, production);
+    const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
   });
 
   it('is followed to its end even if the target is terminated meanwhile', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const gate = production.world.gate('runCheck');
-    const promotion = await under.promotions.start(canary, production, shortAttempts(production));
+    const promotion = await promotions.start(canary, production, shortAttempts(production));
     await production.world.called('runCheck');
     await production.terminate();
     gate.open();
@@ -65,10 +65,10 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('is withdrawn by a promotion that was reset after it was sent', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     const gate = production.world.gate('runCheck');
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await promotion.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-1');
     await production.world.called('runCheck');
     await promotion.reset();
@@ -81,10 +81,10 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('is withdrawn by a promotion that was reset before it was sent, and again after it', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     const gate = production.world.gate('runCheck');
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await production.world.called('runCheck');
     for (const called of ['submitToTarget', 'awaitRelease']) {
       await promotion.reset(called);
@@ -103,9 +103,9 @@ describePromotions('a promotion’s submission', (under) => {
   it.each(['released', 'aborted'] as const)(
     'is joined by a promotion that was reset to before it was sent: %s',
     async (outcome) => {
-      const { canary, production } = await under.line();
+      const { canary, production } = await line();
       const gate = production.world.gate('runCheck');
-      const promotion = await under.promotions.start(canary, production);
+      const promotion = await promotions.start(canary, production);
       await production.world.called('runCheck');
       await promotion.reset('submitToTarget');
       await promotion.progressOnce(({ steps }) => steps.at(-1)?.subject?.startsWith('release-') === true);
@@ -118,10 +118,10 @@ describePromotions('a promotion’s submission', (under) => {
   );
 
   it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     const answer = holdAnswer(production);
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     expect(await production.ended('release-1')).toMatchObject({ outcome: 'released' });
     await promotion.say('abort', BO);
     const result = await promotion.result();
@@ -132,10 +132,10 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('that is taken back in its bake is taken back also if an aborted release restores the earlier revision', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     const bake = { bakeMs: 86_400_000, checkEveryMs: 86_400_000 };
-    const promotion = await under.promotions.start(canary, production, bake);
+    const promotion = await promotions.start(canary, production, bake);
     await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
     const releaseId = await polling(production, 'c');
     let ask = (): void => undefined;
@@ -154,11 +154,11 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('aborted while its release runs stops it, even if its answer has not arrived', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     production.world.slow.add(identity('b'));
     const answer = holdAnswer(production);
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await production.world.called('awaitDeployed');
     await promotion.say('abort', BO);
     const result = await promotion.result();
@@ -169,7 +169,7 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('aborted before it reaches the target never becomes a release', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const arrival = hold();
     const arrived = hold();
     production.world.next('submitToTarget', async (perform) => {
@@ -178,7 +178,7 @@ describePromotions('a promotion’s submission', (under) => {
       arrived.open();
       return answered;
     });
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
     await promotion.say('abort', BO);
     const result = await promotion.result();
@@ -193,14 +193,14 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('aborted, ends like its release if that needs a person', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     production.world.slow.add(identity('b'));
     for (let calls = 0; calls < 10; calls++) {
       production.world.next('redeployRevision', () =>
         Promise.reject(failure('SLIPWAY_REFUSED', { taken: false, final: true, status: 422 })),
       );
     }
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await production.world.called('awaitDeployed');
     await promotion.say('abort', BO);
     const result = await promotion.result();
@@ -211,9 +211,9 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('is not taken back for a check that a person skipped in its release', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const gate = production.world.gate('uploadArtifact');
-    const promotion = await under.promotions.start(canary, production, { bakeMs: 50 });
+    const promotion = await promotions.start(canary, production, { bakeMs: 50 });
     await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-1'));
     await production.progressOnce('release-1', ({ steps }) => steps.some(({ step }) => step === 'upload'));
     await production.say('release-1', 'skip', { ...BO, what: 'greets' });
@@ -223,10 +223,10 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('waits for its turn behind a release that serves already and soaks, and takes back no more than its own', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await under.promotions.start(canary, production, { approval, bakeMs: DAY_MS });
+    const promotion = await promotions.start(canary, production, { approval, bakeMs: DAY_MS });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     const { releaseId } = await production.submit('c', { soakMs: DAY_MS });
     await production.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'soak'));
@@ -244,19 +244,19 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('that fails in its bake blocks a target that has no revision to go back to', async () => {
-    const { canary } = await under.line();
-    const production = under.harness.newTarget();
+    const { canary } = await line();
+    const production = harness.newTarget();
     const turnsBad = followedBy(({ bad }) => bad.add(identity('b')));
     production.world.next('runCheck', turnsBad);
-    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
+    const result = await promotions.promote(canary, production, { bakeMs: DAY_MS });
     expect(result).toMatchObject({ outcome: 'rollback_failed', code: 'SLIPWAY_CHECK_FAILED' });
     expect((await production.view()).state.hold?.by.from).toBe('promotion canary-to-production');
   });
 
   it('that fails in its bake is taken back on a target whose runs Temporal has deleted', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const good = production.world.active;
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    const promotion = await promotions.start(canary, production, { bakeMs: DAY_MS });
     await promotion.progressOnce(({ steps }) => steps.some(({ step }) => step === 'bake'));
     await production.terminate();
     await production.forget();
@@ -267,11 +267,11 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('leaves the hold to who rolls its release back', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     // After the baseline's check.
     production.world.next('runCheck', (perform) => perform());
     const gate = production.world.gate('runCheck');
-    const promotion = await under.promotions.start(canary, production);
+    const promotion = await promotions.start(canary, production);
     await production.world.called('runCheck', 2);
     await production.rollback({ ...BO, hold: false });
     const result = await promotion.result();
@@ -281,10 +281,10 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('is withdrawn if its candidate is rolled back while its release waits for its turn', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const approval = { required: 1, withinMs: DAY_MS };
     const releaseId = await waitingFor('approval', production, 'c', { approval });
-    const promotion = await under.promotions.start(canary, production, shortAttempts(production));
+    const promotion = await promotions.start(canary, production, shortAttempts(production));
     await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-2'));
     await canary.rollback(BO);
     const result = await promotion.result();
@@ -296,7 +296,7 @@ describePromotions('a promotion’s submission', (under) => {
   });
 
   it('is withdrawn if its candidate is rolled back during a freeze that began after the promotion had looked', async () => {
-    const { canary, production } = await under.line();
+    const { canary, production } = await line();
     const freeze = { name: 'weekend', timeZone: 'UTC', until: Date.now() + DAY_MS, then: 'wait' } as const;
     const begins = followedBy((world) => (world.frozen = freeze));
     production.world.next('lookAtFreezes', begins);
@@ -304,7 +304,7 @@ describePromotions('a promotion’s submission', (under) => {
       ...shortAttempts(production),
       freezes: [{ ...freeze, from: 'Fri 16:00', until: 'Mon 08:00' }],
     };
-    const promotion = await under.promotions.start(canary, production, changes);
+    const promotion = await promotions.start(canary, production, changes);
     await production.progressOnce('release-1', ({ waiting }) => waiting?.for === 'freeze');
     await canary.rollback(BO);
     expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 
 import type { InterventionAnswer, InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type OnInconclusive } from '../../../src/domain/judge/settings.ts';
@@ -18,28 +18,20 @@ import {
   type InterventionMessage,
   progressQuery,
 } from '../../../src/messages/release.ts';
-import { createClient } from '../../../src/temporal/client/connection.ts';
+import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../recordedHistory.ts';
 import { QUICK } from '../requests.ts';
 import { seen } from '../seen.ts';
-import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 
 export class PromotionsUnderTest {
-  readonly #connection: Connection;
-  readonly #client: Client;
-  readonly #taskQueue: string;
+  readonly #harness: Harness;
   readonly #started: PromotionUnderTest[] = [];
   #places: PlacesUnderTest | undefined;
 
-  private constructor(connection: Connection, taskQueue: string) {
-    this.#connection = connection;
-    this.#client = createClient(connection, 'default', { identity: IDENTITY });
-    this.#taskQueue = taskQueue;
-  }
-
-  static async open(address: string, taskQueue: string): Promise<PromotionsUnderTest> {
-    return new PromotionsUnderTest(await Connection.connect({ address }), taskQueue);
+  constructor(harness: Harness) {
+    this.#harness = harness;
   }
 
   /**
@@ -53,9 +45,9 @@ export class PromotionsUnderTest {
     schedule?: PromotionSchedule,
   ): Promise<PromotionUnderTest> {
     const request = promotionRequest(from, to, changes);
-    const handle = await this.#client.workflow.start('promotion', {
+    const handle = await this.#harness.client.workflow.start('promotion', {
       workflowId: promotionWorkflowId(request),
-      taskQueue: this.#taskQueue,
+      taskQueue: this.#harness.taskQueue,
       args: [{ request, schedule }],
     });
     const started = new PromotionUnderTest(handle);
@@ -81,9 +73,9 @@ export class PromotionsUnderTest {
     to: TargetUnderTest,
     late: { readonly schedule?: PromotionSchedule; readonly startDelay?: number } = {},
   ): Promise<string> {
-    const handle = await this.#client.workflow.start('promotionTurn', {
+    const handle = await this.#harness.client.workflow.start('promotionTurn', {
       workflowId: `turn-${randomUUID()}`,
-      taskQueue: this.#taskQueue,
+      taskQueue: this.#harness.taskQueue,
       args: [{ request: promotionRequest(from, to), schedule: late.schedule }],
       startDelay: late.startDelay,
     });
@@ -93,16 +85,12 @@ export class PromotionsUnderTest {
 
   /** The places that limit how many promotions run at once. */
   get places(): PlacesUnderTest {
-    return (this.#places ??= new PlacesUnderTest(this.#client, this.#taskQueue));
+    return (this.#places ??= new PlacesUnderTest(this.#harness));
   }
 
   async histories(): Promise<RecordedHistory[]> {
     const own = await Promise.all(this.#started.map((promotion) => promotion.history()));
     return [...own, ...((await this.#places?.histories()) ?? [])];
-  }
-
-  close(): Promise<void> {
-    return this.#connection.close();
   }
 }
 
