@@ -14,6 +14,7 @@ import type {
   ReleaseRequest,
   ReleaseResult,
   StepRecord,
+  Waiting,
 } from '../../src/domain/release/release.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/target/targetState.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
@@ -154,6 +155,11 @@ export class TargetUnderTest {
       const progress = await release.query(progressQuery);
       return shows(progress) ? progress : undefined;
     });
+  }
+
+  /** Waits until a release waits for something. */
+  waitsFor(releaseId: string, what: Waiting['for']): Promise<Progress> {
+    return this.progressOnce(releaseId, ({ waiting }) => waiting?.for === what);
   }
 
   signal(name: string, ...args: unknown[]): Promise<void> {

@@ -56,7 +56,7 @@ it('a target whose worker is killed accepts a release after a query that came be
   const second = await openHarness({ ...common, workflowBundle });
   try {
     const inSecond = second.newTargetIn(world, {});
-    await inSecond.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    await inSecond.waitsFor(releaseId, 'approval');
     // Temporal keeps the next query for a worker that polled within the last 10 s, as this one does after its answer.
     await target.view();
     first.kill('SIGKILL');

@@ -93,7 +93,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const approval = { required: 1, withinMs: 3_600_000 };
     const waits = async (artifact: string): Promise<string> => {
       const { releaseId } = await target.submit(artifact, { approval });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+      await target.waitsFor(releaseId, 'approval');
       return releaseId;
     };
     const approved = await waits('b');
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await cy.keyboard.press('Enter');
     await cy.getByText('Pause: no further step begins').waitFor();
     gate.open();
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'resume');
+    await target.waitsFor(releaseId, 'resume');
     await say(cy, target, releaseId, 'resume');
     await press(cy, 'Resume', 'back');
     await cy.getByText('Resume: the release continues.').waitFor();
@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const waits = async (artifact: string): Promise<string> => {
       target.world.next('runCheck', notTaken(), notTaken());
       const { releaseId } = await target.submit(artifact, { onError: { then: 'wait', waitMs: 600_000 } });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      await target.waitsFor(releaseId, 'decision');
       return releaseId;
     };
     const retried = await waits('b');
@@ -219,7 +219,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const approval = { required: 1, withinMs: 3_600_000 };
     const name = `up-${randomUUID().slice(0, 8)}`;
     const promotion = await promotions.start(canary, production, { name, approval });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     const { workflowId } = await promotion.history();
     await bo.goto(dashboard.url + promotionActionAddress(workflowId, 'approve'));
     expect(await bo.textContent('main')).toContain(`Approve the promotion ${name}`);

@@ -108,7 +108,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     });
     const changes = { name, store, approval: APPROVAL, asked: { requestId, identity } };
     const promotion = await stage.promotions.start(canary, production, changes);
-    await promotion.progressOnce((progress) => progress.waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     await ben.goto(stage.dashboard.url + promotionActionAddress(workflowId, 'approve'));
     await press(ben, 'Approve', 'soaked long enough');
     await ben.getByText('Approve: approved by 1 of 1.').waitFor();
@@ -180,7 +180,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     const statement = { action: 'release', workflowId, requestId } as const;
     const identity = await keepProof(people.environmentOf('ada'), openArtifactStore(recordStore), statement);
     const { releaseId } = await target.submit(artifact, { approval: APPROVAL, recordStore, identity });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    await target.waitsFor(releaseId, 'approval');
     return releaseId;
   }
 

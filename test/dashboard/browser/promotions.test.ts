@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const name = `up-${randomUUID().slice(0, 8)}`;
     const approval = { required: 1, approvers: ['grace'], withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, { name, approval, soakMs: 1_000 });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
 
     const { workflowId } = await promotion.history();
     for (const look of LOOKS) {

@@ -43,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
         approval: { required: 1, approvers: ['grace', 'lin'], withinMs: 3_600_000 },
       }),
     );
-    await canary.progressOnce(asked.releaseId, ({ waiting }) => waiting?.for === 'approval');
+    await canary.waitsFor(asked.releaseId, 'approval');
 
     for (const look of LOOKS) {
       const page = await dashboard.page('/', look);

@@ -107,10 +107,10 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     await target.say(releaseId, 'pause');
     target.world.frozen = frozen('wait', 60_000);
     gate.open();
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'resume');
+    await target.waitsFor(releaseId, 'resume');
     await setTimeout(target.world.unfrozenMs);
     await target.say(releaseId, 'resume');
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    await target.waitsFor(releaseId, 'freeze');
     expect(target.world.count('patchDeployment')).toBe(0);
     await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
     expect(stepNames(await target.result(releaseId))).toEqual(
@@ -133,10 +133,10 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     const onError = { then: 'wait', waitMs: 60_000 } as const;
     const { releaseId } = await target.submit('b', { freezes: FREEZES, onError });
     if (decision !== null) {
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      await target.waitsFor(releaseId, 'decision');
       await target.say(releaseId, decision);
     }
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    await target.waitsFor(releaseId, 'freeze');
     expect(target.world.count('patchDeployment')).toBe(1);
     await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', servingVerified: true });
@@ -152,7 +152,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
       return notTaken()(() => Promise.resolve(), world);
     });
     const { releaseId } = await target.submit('b', { ...IMAGE, freezes: FREEZES });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    await target.waitsFor(releaseId, 'freeze');
     expect(target.world.count('createDeployment')).toBe(1);
     await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });

@@ -52,7 +52,7 @@ describeWorkflows('approvals that require proof of identity', (harness) => {
         approval: IDENTITY,
         identity: await keepAs('ada', asked),
       });
-      await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+      await target.waitsFor(releaseId, 'approval');
       const approving = {
         action: 'approve',
         workflowId: `${workflowId}/${releaseId}`,
@@ -287,7 +287,7 @@ async function waiting(target: TargetUnderTest, who: string): Promise<string> {
     requestId: requestKey,
   });
   const { releaseId } = await target.submit('b', { approval: IDENTITY, identity });
-  await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+  await target.waitsFor(releaseId, 'approval');
   return releaseId;
 }
 

@@ -62,7 +62,7 @@ describePromotions('a promotion to a target that requires proofs', ({ promotions
 });
 
 async function waiting(promotion: PromotionUnderTest): Promise<PromotionUnderTest> {
-  await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+  await promotion.waitsFor('approval');
   return promotion;
 }
 

@@ -115,7 +115,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
       artifact,
       approval: { required: 1, withinMs: 60_000 },
     });
-    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    await target.waitsFor(releaseId, 'approval');
     expect(target.world.count('createDeployment')).toBe(0);
     await target.say(releaseId, 'approve', BO);
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 /** Waits until the promotion waits for a person. */
 async function asked(promotion: PromotionUnderTest): Promise<string> {
-  const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
+  const { waiting } = await promotion.waitsFor('decision');
   return waiting?.note ?? '';
 }
 
@@ -174,7 +174,7 @@ describePromotions('a promotion with a judge', ({ harness, promotions, line }) =
     const promotion = await promotions.start(canary, production, { judge });
     await asked(promotion);
     await promotion.say('pause', BO);
-    const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'resume');
+    const { waiting } = await promotion.waitsFor('resume');
     expect(waiting?.note).toContain('no further step begins');
     expect(harness.judge.askedFor(production.world)).toHaveLength(1);
     await promotion.say('resume', BO);

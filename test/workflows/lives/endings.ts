@@ -68,7 +68,7 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     target.world.next('patchDeployment', unansweredButTaken);
     target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    await target.waitsFor(releaseId, 'decision');
     await target.say(releaseId, 'retry', BO);
     await target.result(releaseId);
     target.world.next('runCheck', notTaken(), notTaken());

@@ -43,7 +43,7 @@ export const MESSAGES: Readonly<Record<string, Life>> = {
     const approval = { required: 1, withinMs: 60_000 };
     for (const kind of ['approve', 'reject'] as const) {
       const { releaseId } = await target.submit(kind, { approval });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+      await target.waitsFor(releaseId, 'approval');
       await target.say(releaseId, kind, BO);
       await target.result(releaseId);
     }
@@ -97,13 +97,13 @@ export const MESSAGES: Readonly<Record<string, Life>> = {
     const approval = { required: 1, withinMs: 60_000 };
     for (const said of ['approve', 'reject'] as const) {
       const { releaseId } = await target.submit(said, { approval });
-      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+      await target.waitsFor(releaseId, 'approval');
       await target.signal(said, BO);
       await target.result(releaseId);
     }
     target.world.next('runCheck', notTaken(), notTaken());
     const undecided = await target.submit('c', { onError: { then: 'wait', waitMs: 60_000 } });
-    await target.progressOnce(undecided.releaseId, ({ waiting }) => waiting?.for === 'decision');
+    await target.waitsFor(undecided.releaseId, 'decision');
     await target.signal('retry', BO);
     await target.result(undecided.releaseId);
     const running = await polls(target, 'd');

@@ -14,7 +14,7 @@ export const NOTICES: Readonly<Record<string, Life>> = {
     target.world.next('sendNotice', refused('SLIPWAY_NOT_FOUND', 404));
     const notify = [OPS];
     const { releaseId } = await target.submit('a', { notify, approval: { required: 1, withinMs: 60_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    await target.waitsFor(releaseId, 'approval');
     await target.say(releaseId, 'approve', BO);
     await target.result(releaseId);
     await target.viewOnce(({ state }) => (state.undelivered ?? []).length > 0);

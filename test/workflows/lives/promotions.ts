@@ -16,7 +16,7 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
     await target.release('c', { freezes: FREEZES });
     target.world.frozen = frozen('wait', 3_600_000);
     const { releaseId } = await target.submit('d', { freezes: FREEZES });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'freeze');
+    await target.waitsFor(releaseId, 'freeze');
     await target.say(releaseId, 'skip', { ...BO, what: 'freeze' });
     await target.result(releaseId);
     return target;
@@ -27,7 +27,7 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
     await canary.release('b');
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await promotions.start(canary, production, { soakMs: 50, bakeMs: 50, approval });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     await promotion.say('approve', BO);
     await promotion.result();
     await promotions.promote(canary, production, { name: 'again' });

@@ -28,7 +28,7 @@ describePromotions('notices of promotions', ({ harness, promotions, line }) => {
       release: telling(production),
       approval,
     });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     expect(await told(production, 1)).toEqual(['promotion_waiting canary-to-production']);
     expect(production.world.noticed[0]?.notice).toMatchObject({
       kind: 'promotion',

@@ -136,7 +136,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await promotions.start(canary, production, { approval });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     for (const who of ['ada', 'cy']) {
       await expect(promotion.say('approve', { who })).rejects.toMatchObject({
         cause: { message: expect.stringContaining('cannot approve it') as string },
@@ -163,7 +163,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     expect(refused.reason).toContain('frozen by "weekend"');
     production.world.frozen = { ...frozen, then: 'wait' };
     const promotion = await promotions.start(canary, production, { freezes: FREEZES });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'freeze');
+    await promotion.waitsFor('freeze');
     await promotion.say('skip', { ...BO, what: 'freeze' });
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
     expect(JSON.stringify(await production.steps('release-1'))).toContain(', overridden by bo"');
@@ -173,10 +173,10 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await promotions.start(canary, production, { approval });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     production.world.bringUp(production.world.patchElsewhere());
     await promotion.say('approve', BO);
-    const { waiting } = await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
+    const { waiting } = await promotion.waitsFor('decision');
     expect(waiting?.note).toContain('was changed by hand');
     expect(production.world.count('patchDeployment')).toBe(0);
     await promotion.say('retry', BO);
@@ -187,10 +187,10 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     const { canary, production } = await line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await promotions.start(canary, production, { approval });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     production.world.bringUp(production.world.patchElsewhere());
     await promotion.say('approve', BO);
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'decision');
+    await promotion.waitsFor('decision');
     await canary.rollback(BO);
     await promotion.say('retry', BO);
     expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: null });

@@ -55,7 +55,7 @@ describe('promotions whose slots become free at the same time', () => {
     const [busy, soaking, free] = [1, 2, 3].map(() => harness.newServingTarget().target);
     const approval = { required: 1, withinMs: 60_000 };
     const { releaseId } = await busy!.submit('c', { approval });
-    await busy!.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    await busy!.waitsFor(releaseId, 'approval');
     const queued = await promotions.start(canary, busy!);
     await queued.progressOnce(({ steps }) => steps.at(-1)?.subject === 'release-2');
     const { release } = promotionRequest(canary, soaking!);

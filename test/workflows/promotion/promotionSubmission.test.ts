@@ -227,7 +227,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     const good = production.world.active;
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await promotions.start(canary, production, { approval, bakeMs: DAY_MS });
-    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await promotion.waitsFor('approval');
     const { releaseId } = await production.submit('c', { soakMs: DAY_MS });
     await production.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'soak'));
     await promotion.say('approve', BO);
@@ -305,7 +305,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
       freezes: [{ ...freeze, from: 'Fri 16:00', until: 'Mon 08:00' }],
     };
     const promotion = await promotions.start(canary, production, changes);
-    await production.progressOnce('release-1', ({ waiting }) => waiting?.for === 'freeze');
+    await production.waitsFor('release-1', 'freeze');
     await canary.rollback(BO);
     expect(await promotion.result()).toMatchObject({ outcome: 'superseded', releaseId: 'release-1' });
     expect(production.world.count('patchDeployment')).toBe(0);

@@ -10,7 +10,7 @@ import {
   type PromotionResult,
   promotionWorkflowId,
 } from '../../../src/domain/promotion/promotion.ts';
-import type { Progress } from '../../../src/domain/release/release.ts';
+import type { Progress, Waiting } from '../../../src/domain/release/release.ts';
 import type { PromotionSchedule } from '../../../src/domain/schedule/schedule.ts';
 import { workflowResult } from '../../../src/domain/workflowResult.ts';
 import {
@@ -115,6 +115,10 @@ export class PromotionUnderTest {
       const progress = await this.#handle.query(progressQuery);
       return shows(progress) ? progress : undefined;
     });
+  }
+
+  waitsFor(what: Waiting['for']): Promise<Progress> {
+    return this.progressOnce(({ waiting }) => waiting?.for === what);
   }
 
   /**
