@@ -5,7 +5,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { ServiceError } from '../clients/serviceError.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Spent } from '../domain/check/budget.ts';
-import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import { type ErrorCode, SlipwayError, withHint } from '../domain/errors.ts';
 import { type FailureDetail, PASSING } from '../domain/failure.ts';
 import { backoffMs, grantedPauseMs } from '../domain/step.ts';
 
@@ -78,10 +78,6 @@ function retryDelayMs(askedMs: number): number {
     backoffMs({ ...own, backoffCoefficient }, attempt),
     grantedPauseMs(askedMs, from + deadlineMs - due, deadlineMs),
   );
-}
-
-function withHint({ message, hint }: SlipwayError): string {
-  return hint === undefined ? message : `${message} (${hint})`;
 }
 
 /** The longest failure message, as JSON, because a service may answer with any text. */

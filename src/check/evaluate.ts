@@ -12,7 +12,7 @@ import {
   withScore,
 } from '../domain/check/evaluator.ts';
 import { trajectoryOf } from '../domain/check/trajectory.ts';
-import { SlipwayError } from '../domain/errors.ts';
+import { SlipwayError, withHint } from '../domain/errors.ts';
 import type { Answered } from './askAgent.ts';
 
 /** What calling evaluators needs. */
@@ -73,7 +73,7 @@ export async function evaluate(
   return {
     answered: { ...answered, judgement: { ...judgement, passed: reasons.length === 0, reasons } },
     scores: asked.map(({ evaluator, said }) =>
-      withScore(evaluator, scores ?? [], said instanceof SlipwayError ? whyNone(said) : said),
+      withScore(evaluator, scores ?? [], said instanceof SlipwayError ? withHint(said) : said),
     ),
   };
 }
@@ -94,10 +94,6 @@ async function ask(
     if (!(error instanceof SlipwayError)) throw error;
     return error.code === 'SLIPWAY_EVALUATOR_FAILED' ? error : noScore(evaluator, error.message, error);
   }
-}
-
-function whyNone({ message, hint }: SlipwayError): string {
-  return hint === undefined ? message : `${message} (${hint})`;
 }
 
 function requestOf(

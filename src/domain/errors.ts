@@ -140,6 +140,11 @@ export class SlipwayError extends CodedError<ErrorCode> {
   }
 }
 
+/** An error in one line: its message, and its hint in parentheses. */
+export function withHint({ message, hint }: SlipwayError): string {
+  return hint === undefined ? message : `${message} (${hint})`;
+}
+
 /** For a `catch`: handles the errors that Slipway reports on purpose, or those with one code, and throws the others. */
 export function onSlipwayError<T>(
   handle: (error: SlipwayError) => T,
