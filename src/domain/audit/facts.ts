@@ -191,6 +191,11 @@ export function fromFirstRedeploy(activities: readonly ActivityFact[]): readonly
   return first === -1 ? [] : activities.slice(first);
 }
 
+/** The index of the first request that changes what serves; -1 if there is none. */
+export function firstChange(activities: readonly ActivityFact[]): number {
+  return activities.findIndex(({ name }) => name === 'patchDeployment' || name === 'redeployRevision');
+}
+
 const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
 
 /** The requests of a release or a rollback that may have changed the deployment. */

@@ -6,6 +6,7 @@ import { isQuarantined, restoreCandidates } from '../restore/restoreDecision.ts'
 import {
   type ActivityFact,
   type Breach,
+  firstChange,
   fromFirstRedeploy,
   type MessageFact,
   named,
@@ -83,9 +84,7 @@ export const ownChecks = perWork((work, { target }, index) => [
 /** Own checks were stored, or passed earlier: in the same release before any change, or by the same revision. */
 function ranOtherChecks({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
   const restoring = fromFirstRedeploy(activities);
-  const changed = activities.findIndex(
-    ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
-  );
+  const changed = firstChange(activities);
   const own = new Set([
     ...activities.flatMap(({ result }) => (result?.['checks'] ?? []) as readonly unknown[]).map(identity),
     ...activities.slice(0, Math.max(changed, 0)).flatMap(checkOf),

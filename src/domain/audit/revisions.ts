@@ -1,5 +1,6 @@
 import {
   type ActivityFact,
+  firstChange,
   fromFirstRedeploy,
   named,
   type ObservedRevision,
@@ -58,9 +59,7 @@ function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>)
 
 /** Rule 4: a check counts only if the followed revision is active. */
 export const servedWhenChecked = perWork(({ activities }) => {
-  const changed = activities.findIndex(
-    ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
-  );
+  const changed = firstChange(activities);
   const isCounted = ({ name, outcome }: ActivityFact, index: number): boolean =>
     changed !== -1 && index >= changed && name === 'runCheck' && outcome === 'completed';
   return activities.flatMap((check, index) => {
