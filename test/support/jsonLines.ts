@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+import { isRecord } from '../../src/domain/scalars.ts';
+
 interface Schema {
   readonly $id: string;
   readonly anyOf: readonly { readonly title: string }[];
@@ -12,7 +14,7 @@ interface Schema {
 const SCHEMA = JSON.parse(
   readFileSync(new URL('../../docs/json-events.schema.json', import.meta.url), 'utf8'),
   (_name, value: unknown) =>
-    isObject(value) && isObject(value['properties']) ? { additionalProperties: false, ...value } : value,
+    isRecord(value) && isRecord(value['properties']) ? { additionalProperties: false, ...value } : value,
 ) as Schema;
 const TOLD_CHARACTERS = 200;
 
@@ -42,8 +44,4 @@ function errorText({ instancePath, message = '', params }: ErrorObject): string 
     .filter((part) => typeof part === 'string' && part !== '')
     .join('/');
   return `${field}: ${message}`.slice(0, TOLD_CHARACTERS);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
