@@ -11,6 +11,9 @@ export const refused =
   () =>
     Promise.reject(failure(code, { taken: false, final: true, status }));
 
+/** One refusal for each redeploy that a restore attempts. */
+export const NO_REDEPLOY: readonly Fault[] = Array.from({ length: 10 }, () => refused());
+
 /** The call did not reach the service, or was refused temporarily: it certainly had no effect. */
 export const notTaken =
   (code: ErrorCode = 'SLIPWAY_UNREACHABLE', retryAfterMs?: number): Fault =>

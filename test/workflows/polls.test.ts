@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { describeWorkflows } from './describeWorkflows.ts';
-import type { Harness } from './harness.ts';
-import { openOwnHarness } from './projectHarness.ts';
+import { useHarness } from './projectHarness.ts';
 import { identity, QUICK } from './requests.ts';
 
 const SLOTS = 2;
 
 describe('a worker whose slots are all occupied by waits', () => {
-  let harness: Harness;
-
-  beforeAll(async () => {
-    ({ harness } = await openOwnHarness({ slots: SLOTS }));
-  });
+  const harness = useHarness({ slots: SLOTS });
 
   afterAll(async () => {
     for (const target of harness.targets) await target.terminate();
-    await harness.close();
   });
 
   it('rolls another target back, and sends one more PATCH, while all of them still wait', async () => {

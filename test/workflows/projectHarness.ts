@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, inject } from 'vitest';
 
-import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import { type Harness, openHarness } from './harness.ts';
 
 /**
- * Starts the workers of the project (`workerMode` in `vitest.config.ts`) for the tests of a `describe`. What it returns
- * stands for the harness while the tests are defined, before it is opened.
- * @param places - how many promotions run at once. Default: all.
+ * Starts workers for the tests of a `describe`. What it returns stands for the harness while the tests are defined, before
+ * it is opened.
+ * @param mode - default: that of the project (`workerMode` in `vitest.config.ts`).
  */
-export function useHarness(places?: PlaceRules): Harness {
+export function useHarness(mode: Mode = inject('workerMode')): Harness {
   let opened: Harness | undefined;
   beforeAll(async () => {
-    opened = (await openOwnHarness({ places, ...inject('workerMode') })).harness;
+    opened = (await openOwnHarness(mode)).harness;
   });
   afterAll(() => opened?.close());
   return new Proxy({} as Harness, {
@@ -24,15 +23,15 @@ export function useHarness(places?: PlaceRules): Harness {
   });
 }
 
+type Mode = Partial<Parameters<typeof openHarness>[0]>;
+
 interface OpenedHarness {
   readonly harness: Harness;
   readonly taskQueue: string;
 }
 
 /** Starts a worker of its own mode on a task queue of its own. */
-export async function openOwnHarness(
-  mode: Partial<Parameters<typeof openHarness>[0]> = {},
-): Promise<OpenedHarness> {
+export async function openOwnHarness(mode: Mode = {}): Promise<OpenedHarness> {
   const id = randomUUID();
   const options = {
     address: inject('temporalAddress'),

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, progressQuery } from '../../src/messages/release.ts';
@@ -9,10 +9,10 @@ import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import { holdSignal, unholdUpdate, viewQuery } from '../../src/messages/target.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused, unansweredAndLost } from './faults.ts';
-import { type Harness, replayFailures } from './harness.ts';
+import { replayFailures } from './harness.ts';
 import { BO } from './lives/life.ts';
 import { waitingFor } from './moments.ts';
-import { openOwnHarness } from './projectHarness.ts';
+import { useHarness } from './projectHarness.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
@@ -73,13 +73,7 @@ describe.concurrent('a release in which an activity ends while another one runs 
   const rounds = Array.from({ length: 20 }, (_, round) => round);
   /** How long the server waits for the end of each task: time for all that it then delivers with the next one. */
   const delayMs = 50;
-  let harness: Harness;
-
-  beforeAll(async () => {
-    ({ harness } = await openOwnHarness({ delayMs }));
-  });
-
-  afterAll(() => harness.close());
+  const harness = useHarness({ delayMs });
 
   it.each(rounds)('replays: round %i', async () => {
     const target = harness.newTarget();

@@ -2,14 +2,12 @@ import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { followedBy, refused } from '../faults.ts';
+import { followedBy, NO_REDEPLOY, refused } from '../faults.ts';
 import { identity, stepNames } from '../requests.ts';
 import { describePromotions } from './describePromotions.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 const DAY_MS = 86_400_000;
-/** One refusal for each redeploy that a restore attempts. */
-const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ];

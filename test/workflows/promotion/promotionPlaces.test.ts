@@ -8,7 +8,7 @@ import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, promotionRequest, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
 describe('promotions whose slots become free at the same time', () => {
-  const harness = useHarness({ atOnce: 1, apartMs: 0 });
+  const harness = useHarness({ places: { atOnce: 1, apartMs: 0 }, ...inject('workerMode') });
   const promotions = new PromotionsUnderTest(harness);
 
   afterAll(async () => {

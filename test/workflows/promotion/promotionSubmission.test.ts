@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { followedBy, refused } from '../faults.ts';
+import { followedBy, NO_REDEPLOY, refused } from '../faults.ts';
 import { polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -30,9 +30,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     const { canary, production } = await line();
     loseAnswer(production, async () => {
       await production.ended('release-1');
-      canary.world.next('findDeployment', () =>
-        Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 })),
-      );
+      canary.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     });
     const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
@@ -195,11 +193,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
   it('aborted, ends like its release if that needs a person', async () => {
     const { canary, production } = await line();
     production.world.slow.add(identity('b'));
-    for (let calls = 0; calls < 10; calls++) {
-      production.world.next('redeployRevision', () =>
-        Promise.reject(failure('SLIPWAY_REFUSED', { taken: false, final: true, status: 422 })),
-      );
-    }
+    production.world.next('redeployRevision', ...NO_REDEPLOY);
     const promotion = await promotions.start(canary, production);
     await production.world.called('awaitDeployed');
     await promotion.say('abort', BO);

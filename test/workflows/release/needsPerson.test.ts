@@ -3,13 +3,11 @@ import { expect, it } from 'vitest';
 
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
-import { notTaken, refused } from '../faults.ts';
+import { NO_REDEPLOY, notTaken, refused } from '../faults.ts';
 import { polling } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** One refusal for each redeploy that a restore attempts. */
-const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const STOP = { onError: { then: 'stop', waitMs: 0 } } as const;
 
 describeWorkflows('a workflow that needs a person', (harness) => {
