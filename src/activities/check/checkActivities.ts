@@ -14,7 +14,7 @@ import { cutText } from '../../domain/bounds.ts';
 import type { Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { repetitionsOf, repetitionsText } from '../../domain/check/repetition.ts';
-import type { ShownRun } from '../../domain/check/dataset.ts';
+import type { Dataset, ShownRun } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { toActivityFailure } from '../activityFailure.ts';
@@ -36,48 +36,45 @@ export function checkActivities(
       const { restoring = false, ...revision } = input;
       await awaitActive(outside, pollUntil, revision);
       noteProgress(`check "${check.name}" runs`, knownSoFar());
-      const agent = outside.agent(revision.target, agentUrl);
       const { revisionId } = revision;
-      const evaluating = { pool: outside.evaluators(), revisionId, passesWithoutScore: restoring };
       let spent: Spent | undefined;
-      const onSpent = (taken: Spent): void => {
-        if (budget !== undefined) spent = taken;
+      const asked = {
+        agent: outside.agent(revision.target, agentUrl),
+        check,
+        budget,
+        evaluating: { pool: outside.evaluators(), revisionId, passesWithoutScore: restoring },
+        onSpent: (taken: Spent): void => {
+          if (budget !== undefined) spent = taken;
+        },
       };
-      try {
-        if (check.dataset !== undefined) {
-          const verdict = await runDatasetCheck({
-            agent,
-            check,
-            budget,
-            evaluating,
-            dataset: restoring ? { ...check.dataset, undecided: 'pass' } : check.dataset,
-            store: outside.openStore(store),
-            resultsId: resumes()
-              ? executionUuid(begunAt ?? Context.current().info.activityId, check.name)
-              : null,
-            confirm: () => requireActive(outside, revision),
-            onAnswered: (answered) => shownRun(outside, store, check, answered),
-            onSpent,
-          });
-          return { verdict: { check: check.name, revisionId, ...verdict }, spent };
-        }
+      const overDataset = (dataset: Dataset) =>
+        runDatasetCheck({
+          ...asked,
+          dataset: restoring ? { ...dataset, undecided: 'pass' } : dataset,
+          store: outside.openStore(store),
+          resultsId: resumes()
+            ? executionUuid(begunAt ?? Context.current().info.activityId, check.name)
+            : null,
+          confirm: () => requireActive(outside, revision),
+          onAnswered: (answered) => shownRun(outside, store, check, answered),
+        });
+      const repeatedly = async () => {
         const begun = progressSoFar(before);
-        await removeLeftThreads(agent, check, begun);
-        const verdict = await carryOut({
-          agent,
-          check,
+        await removeLeftThreads(asked.agent, check, begun);
+        return carryOut({
+          ...asked,
           begun,
-          budget,
-          evaluating,
           thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
           onAnswered: async (answered) => {
             await requireActive(outside, revision);
             return shownRun(outside, store, check, answered);
           },
           onProgress: (progress) => reportRepetition(check, progress),
-          onSpent,
           signal: Context.current().cancellationSignal,
         });
+      };
+      try {
+        const verdict = await (check.dataset === undefined ? repeatedly() : overDataset(check.dataset));
         return { verdict: { check: check.name, revisionId, ...verdict }, spent };
       } catch (error) {
         if (spent !== undefined && check.dataset === undefined && resumes())
