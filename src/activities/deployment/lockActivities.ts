@@ -3,7 +3,7 @@ import { type Client, WorkflowClient, WorkflowExecutionAlreadyStartedError } fro
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { ID_PREFIXES, WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
 import { runningWork } from '../target/earlierRuns.ts';
@@ -13,7 +13,7 @@ import type { Untracked } from '../track.ts';
 export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>> {
   return {
     claimDeployment: async ({ target, deploymentId }) => {
-      const workflowId = `deployment:${deploymentId}`;
+      const workflowId = lockId(deploymentId);
       const claimant = targetWorkflowId(target);
       return askTemporal(async (client) => {
         let reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' = 'REJECT_DUPLICATE';
@@ -32,6 +32,10 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
       });
     },
   };
+}
+
+function lockId(deploymentId: string): string {
+  return `${ID_PREFIXES.deployment}${deploymentId}`;
 }
 
 /** The start delay of a lock. Its first workflow task never comes, because it would only occupy a worker's cache. */
@@ -87,7 +91,7 @@ export async function openRun(client: Client, workflowId: string) {
 
 /** Releases the lock of a deployment where that target owns it. */
 export async function releaseLock(client: Client, deploymentId: string, targetId: string): Promise<void> {
-  const workflowId = `deployment:${deploymentId}`;
+  const workflowId = lockId(deploymentId);
   const lock = await openRun(client, workflowId);
   if (lock?.memo?.['owner'] === targetId)
     await end(client, workflowId, lock.runId, 'its deployment was removed');

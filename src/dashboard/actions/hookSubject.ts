@@ -1,6 +1,7 @@
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { HookDecision } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
+import { ID_PREFIXES } from '../../messages/workflowTypes.ts';
 import { answerHook, viewHookEvents } from '../../temporal/client/hooks/hookClient.ts';
 import { momentText } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
@@ -20,7 +21,7 @@ export async function hookSubject(
   { temporal, watches }: PageContext,
   { targetId, hookId, event, answer }: Answered,
 ): Promise<ActionSubject | undefined> {
-  if (!hookId.startsWith('hook:')) return undefined;
+  if (!hookId.startsWith(ID_PREFIXES.hook)) return undefined;
   const target = await watches.target(targetId);
   if (target === undefined) return undefined;
   const row = (await viewHookEvents(temporal, { workflowId: hookId }))?.rows.find(({ id }) => id === event);

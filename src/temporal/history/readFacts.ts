@@ -16,16 +16,17 @@ import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import { changingSignal } from '../../messages/target.ts';
-import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workflowTypes.ts';
+import {
+  type GuardInput,
+  type GuardResult,
+  ID_PREFIXES,
+  type ReleaseInput,
+} from '../../messages/workflowTypes.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readActivities } from './readActivities.ts';
 import { readMessages } from './readMessages.ts';
 
 const { ParentClosePolicy, WorkflowTaskFailedCause: Cause } = protos.temporal.api.enums.v1;
-
-const PROMOTION = 'promotion:';
-
-const GUARD = 'guard:';
 
 export interface AuditedHistory {
   readonly workflowId: string;
@@ -44,8 +45,10 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
   const worksOf = (found: readonly AuditedHistory[]): WorkFact[] =>
     found.map(readWork).sort((one, other) => one.startedAt - other.startedAt);
-  const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
-  const guards = histories.filter(({ workflowId }) => workflowId.startsWith(`${GUARD}${targetId}/`));
+  const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(ID_PREFIXES.promotion));
+  const guards = histories.filter(({ workflowId }) =>
+    workflowId.startsWith(`${ID_PREFIXES.guard}${targetId}/`),
+  );
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),

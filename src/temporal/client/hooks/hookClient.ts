@@ -21,6 +21,7 @@ import {
 } from '../../../messages/hooks.ts';
 import {
   type HookWorkflow,
+  ID_PREFIXES,
   WORKFLOW_TASK_TIMEOUT_MS,
   WORKFLOW_TYPES,
 } from '../../../messages/workflowTypes.ts';
@@ -51,7 +52,7 @@ export interface ListeningHook extends HookPlace {
  */
 export function hookWorkflowId(name: string, targets: readonly string[]): string {
   const identity = [...new Set(targets)].sort().join('\n');
-  return `hook:${name}:${createHash('sha256').update(identity).digest('hex').slice(0, IDENTITY_CHARACTERS)}`;
+  return `${ID_PREFIXES.hook}${name}:${createHash('sha256').update(identity).digest('hex').slice(0, IDENTITY_CHARACTERS)}`;
 }
 
 const IDENTITY_CHARACTERS = 12;

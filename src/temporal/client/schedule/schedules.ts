@@ -9,6 +9,7 @@ import {
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../../../domain/schedule/schedule.ts';
 import {
+  ID_PREFIXES,
   type PromotionInput,
   WORKFLOW_TASK_TIMEOUT_MS,
   WORKFLOW_TYPES,
@@ -26,8 +27,6 @@ export interface ExistingSchedule extends DeclaredSchedule {
   readonly recent: readonly string[];
 }
 
-/** The id of each of Slipway's schedules in the namespace starts with this. */
-const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
 /**
@@ -40,7 +39,8 @@ export async function listSchedules(
   return asking(temporal, async () => {
     const found: ExistingSchedule[] = [];
     for await (const { scheduleId } of temporal.client.schedule.list()) {
-      if (!scheduleId.startsWith(PREFIX)) continue;
+      // The ids of other applications' schedules in the namespace start otherwise.
+      if (!scheduleId.startsWith(ID_PREFIXES.promotion)) continue;
       try {
         const existing = await describe(temporal.client, scheduleId);
         if (existing !== undefined) found.push(existing);
