@@ -208,7 +208,7 @@ const Artifact = z.strictObject({
   path: Text.default('.').describe('The source’s root, relative to this file'),
   ignore: z.array(Text).default([]).describe('More patterns to leave out, as in .gitignore'),
   installCommand: Text.optional().describe(
-    'Runs in the root of the source. Default: detected from the lock file',
+    'Runs in the root of the source. Default: detected from the lock file, else from packageManager in package.json',
   ),
   buildCommand: Text.optional().describe('Runs in the folder of the graph configuration'),
   graphConfig: Text.optional().describe(

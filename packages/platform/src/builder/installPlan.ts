@@ -20,8 +20,14 @@ export interface PlanContext {
 interface PackageManager {
   readonly tool: string;
   readonly lockFiles: readonly string[];
-  /** @throws BuildFailure if the installed tool cannot read the directory's lock file. */
-  readonly command: (directory: string, surroundings: PlanContext) => Promise<string> | string;
+  /** A file that only this one reads, so that it decides without a lock file. */
+  readonly settingsFile?: string;
+  /** @throws BuildFailure if the installed tool is not of the version that the directory needs. */
+  readonly command: (
+    directory: string,
+    surroundings: PlanContext,
+    isLocked: boolean,
+  ) => Promise<string> | string;
 }
 
 /** How long a package manager may take to print its version, in ms. One that is downloaded first takes longer. */
@@ -29,44 +35,52 @@ const VERSION_TIMEOUT_MS = 60_000;
 
 /**
  * In order of precedence, if a source has several lock files and does not name its package manager. Each installs
- * exactly what its lock file has, or fails. pnpm and bun must not link files of their store into the source: an agent
- * that writes to its `node_modules` would change the files of all others. Agents run on plain Node, so imports need a
- * `node_modules`, which Yarn 2 and later create only on request.
+ * exactly what its lock file has, or fails. Without one, pnpm and Yarn must be told that they may write it, because
+ * builds set CI. pnpm and bun must not link files of their store into the source: an agent that writes to its
+ * `node_modules` would change the files of all others. Agents run on plain Node, so imports need a `node_modules`, which
+ * Yarn 2 and later create only on request.
  */
 const PACKAGE_MANAGERS: readonly PackageManager[] = [
   {
     tool: 'npm',
     lockFiles: ['package-lock.json', 'npm-shrinkwrap.json'],
-    command: () => 'npm ci --prefer-offline --no-audit --no-fund',
+    command: (_directory, _surroundings, isLocked) =>
+      `npm ${isLocked ? 'ci' : 'install'} --prefer-offline --no-audit --no-fund`,
   },
   {
     tool: 'pnpm',
     lockFiles: ['pnpm-lock.yaml'],
-    command: () => 'pnpm install --frozen-lockfile --prefer-offline --package-import-method=clone-or-copy',
+    settingsFile: 'pnpm-workspace.yaml',
+    command: (_directory, _surroundings, isLocked) =>
+      `pnpm install ${isLocked ? '--frozen-lockfile' : '--no-frozen-lockfile'} --prefer-offline --package-import-method=clone-or-copy`,
   },
   {
     tool: 'yarn',
     lockFiles: ['yarn.lock'],
-    command: async (directory, surroundings) => {
-      if (!(await isModernYarn(directory)))
-        return 'yarn install --frozen-lockfile --prefer-offline --non-interactive';
-      await requireModernYarn(directory, surroundings);
-      return 'YARN_NODE_LINKER=node-modules yarn install --immutable';
+    settingsFile: '.yarnrc.yml',
+    command: async (directory, surroundings, isLocked) => {
+      const isModern = await needsModernYarn(directory, isLocked);
+      await requireYarn(isModern, isLocked, directory, surroundings);
+      if (isModern)
+        return `YARN_NODE_LINKER=node-modules yarn install ${isLocked ? '--immutable' : '--no-immutable'}`;
+      return `yarn install ${isLocked ? '--frozen-lockfile ' : ''}--prefer-offline --non-interactive`;
     },
   },
   {
     tool: 'bun',
     lockFiles: ['bun.lock', 'bun.lockb'],
-    command: () => 'bun install --frozen-lockfile --backend=copyfile',
+    command: (_directory, _surroundings, isLocked) =>
+      `bun install ${isLocked ? '--frozen-lockfile ' : ''}--backend=copyfile`,
   },
 ];
 
 /**
  * Decides how to install a source. `installCommand`, if set, runs from the source's root. Otherwise the package
- * manager whose lock file is in the root, or else in the graph configuration's directory. Otherwise npm, if there is
- * a `package.json`. Undefined if there is nothing to install.
- * @throws BuildFailure if the package manager is not installed on this machine, or its version cannot read the lock
- * file.
+ * manager whose lock file is in the root, or else in the graph configuration's directory. Without a lock file, the one
+ * that `package.json` names in `packageManager`, or whose settings are there, else npm. Undefined if there is nothing to
+ * install.
+ * @throws BuildFailure if the package manager is not installed on this machine, or not in the version that the source
+ * needs.
  */
 export async function planInstall(
   root: string,
@@ -84,34 +98,45 @@ export async function planInstall(
     };
   }
   const directories = [...new Set([root, configDir])];
-  for (const cwd of directories) {
-    const plan = await byLockFile(cwd, surroundings);
-    if (plan !== undefined) return plan;
-  }
-  for (const cwd of directories) {
-    if (!existsSync(join(cwd, 'package.json'))) continue;
-    const because = 'it has package.json and no lock file';
-    requireTool('npm', because, surroundings);
-    return {
-      command: 'npm install --prefer-offline --no-audit --no-fund',
-      cwd,
-      lockFile: undefined,
-      because,
-    };
+  for (const choose of [byLockFile, withoutLockFile]) {
+    for (const cwd of directories) {
+      const choice = await choose(cwd);
+      if (choice === undefined) continue;
+      const { manager, lockFile, because } = choice;
+      requireTool(manager.tool, because, surroundings);
+      const command = await manager.command(cwd, surroundings, lockFile !== undefined);
+      return { command, cwd, lockFile, because };
+    }
   }
   return undefined;
 }
 
-async function byLockFile(cwd: string, surroundings: PlanContext): Promise<InstallPlan | undefined> {
-  const found = lockFilesIn(cwd);
-  const named = found.length > 1 ? await packageManagerField(cwd) : undefined;
-  const chosen = found.find(({ manager }) => manager.tool === named) ?? found[0];
-  if (chosen === undefined) return undefined;
-  const { manager, lockFile } = chosen;
+interface Choice extends Pick<InstallPlan, 'lockFile' | 'because'> {
+  readonly manager: PackageManager;
+}
+
+async function byLockFile(directory: string): Promise<Choice | undefined> {
+  const found = lockFilesIn(directory);
+  const named = found.length > 1 ? await packageManagerField(directory) : undefined;
+  const chosen = found.find(({ manager }) => manager.tool === named?.tool) ?? found[0];
   const others = found.length > 1 ? `, before ${String(found.length - 1)} other lock file(s)` : '';
-  const because = `it has ${lockFile}${others}`;
-  requireTool(manager.tool, because, surroundings);
-  return { command: await manager.command(cwd, surroundings), cwd, lockFile, because };
+  return chosen && { ...chosen, because: `it has ${chosen.lockFile}${others}` };
+}
+
+async function withoutLockFile(directory: string): Promise<Choice | undefined> {
+  const lockFile = undefined;
+  const named = await packageManagerField(directory);
+  const byName = PACKAGE_MANAGERS.find(({ tool }) => tool === named?.tool);
+  if (byName !== undefined)
+    return { manager: byName, lockFile, because: 'its package.json names it in packageManager' };
+  const bySettings = PACKAGE_MANAGERS.find(
+    ({ settingsFile }) => settingsFile !== undefined && existsSync(join(directory, settingsFile)),
+  );
+  if (bySettings !== undefined)
+    return { manager: bySettings, lockFile, because: `it has ${String(bySettings.settingsFile)}` };
+  const [npm] = PACKAGE_MANAGERS;
+  if (npm === undefined || !existsSync(join(directory, 'package.json'))) return undefined;
+  return { manager: npm, lockFile, because: 'it has package.json and no lock file' };
 }
 
 function lockFilesIn(directory: string): { manager: PackageManager; lockFile: string }[] {
@@ -122,22 +147,31 @@ function lockFilesIn(directory: string): { manager: PackageManager; lockFile: st
   );
 }
 
-/** The name in package.json's `packageManager` (`pnpm@9.1.0`). */
-async function packageManagerField(directory: string): Promise<string | undefined> {
+/** What package.json names in `packageManager` (`pnpm@9.1.0`). */
+async function packageManagerField(directory: string): Promise<{ tool: string; major: number } | undefined> {
   const text = await readIfExists(join(directory, 'package.json'));
-  return /"packageManager"\s*:\s*"([a-z]+)@/.exec(text)?.[1];
+  const [, tool, major] = /"packageManager"\s*:\s*"([a-z]+)@(\d+)/.exec(text) ?? [];
+  return tool === undefined ? undefined : { tool, major: Number(major) };
 }
 
-/** Yarn 2 and later write a `__metadata` section to the lock file. */
-async function isModernYarn(directory: string): Promise<boolean> {
-  return /^__metadata:/m.test(await readIfExists(join(directory, 'yarn.lock')));
+/** Yarn 2 and later write a `__metadata` section to the lock file, and read their settings from `.yarnrc.yml`. */
+async function needsModernYarn(directory: string, isLocked: boolean): Promise<boolean> {
+  if (isLocked) return /^__metadata:/m.test(await readIfExists(join(directory, 'yarn.lock')));
+  const named = await packageManagerField(directory);
+  return named === undefined ? existsSync(join(directory, '.yarnrc.yml')) : named.major > 1;
 }
 
 /**
- * Yarn 1 treats a later Yarn's lock file as empty, and installs the newest versions.
- * @throws BuildFailure if the directory's `yarn` is Yarn 1 or does not run.
+ * Yarn 1 treats a later Yarn's lock file as empty, and installs the newest versions. A later Yarn refuses that of Yarn
+ * 1 without a reason.
+ * @throws BuildFailure if the directory's `yarn` is the other, or does not run.
  */
-async function requireModernYarn(cwd: string, { shell, signal }: PlanContext): Promise<void> {
+async function requireYarn(
+  isModern: boolean,
+  isLocked: boolean,
+  cwd: string,
+  { shell, signal }: PlanContext,
+): Promise<void> {
   const lines: string[] = [];
   const end = await shell.run({
     command: 'yarn --version',
@@ -150,10 +184,21 @@ async function requireModernYarn(cwd: string, { shell, signal }: PlanContext): P
   });
   signal.throwIfAborted();
   const version = lines.findLast((line) => /^\d+\.\d+\.\d+/.test(line));
-  if (end.kind === 'exited' && end.code === 0 && version !== undefined && !version.startsWith('1.')) return;
+  const runs = end.kind === 'exited' && end.code === 0 && version !== undefined;
+  if (runs && version.startsWith('1.') !== isModern) return;
   const there = version === undefined ? `does not run: ${lines.slice(-3).join(' ')}` : `is ${version}`;
+  const [needed, remedy] = isModern
+    ? [
+        'Yarn 2 or later',
+        'Name the release in the source (yarnPath in .yarnrc.yml, with .yarn/releases in the artifact), or install corepack on the machine.',
+      ]
+    : [
+        'Yarn 1',
+        'Install the source with that Yarn and commit the new yarn.lock, or install Yarn 1 on the machine.',
+      ];
+  const form = isLocked ? ' (its yarn.lock is of that form)' : '';
   throw new BuildFailure(
-    `The source needs Yarn 2 or later (its yarn.lock is of that form), and the yarn of this machine ${there}. Name the release in the source (yarnPath in .yarnrc.yml, with .yarn/releases in the artifact), or install corepack on the machine.`,
+    `The source needs ${needed}${form}, and the yarn of this machine ${there}. ${remedy}`,
   );
 }
 
@@ -162,7 +207,9 @@ function requireTool(tool: string, because: string, { shell }: PlanContext): voi
   if (shell.place !== undefined) return;
   const directories = (shell.env['PATH'] ?? '').split(delimiter);
   if (directories.some((directory) => existsSync(join(directory, tool)))) return;
-  throw new BuildFailure(`The source needs ${tool} (${because}), which is not installed on this machine.`);
+  throw new BuildFailure(
+    `The source needs ${tool} (${because}), which is not installed on this machine. Install it: npm install --global ${tool}. Or set install_command, for example to: npx --yes ${tool} install`,
+  );
 }
 
 async function readIfExists(file: string): Promise<string> {

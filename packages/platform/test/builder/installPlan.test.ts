@@ -14,10 +14,12 @@ beforeEach(async () => {
   path = join(home, 'bin');
   await mkdir(root);
   await mkdir(path);
-  for (const tool of ['npm', 'pnpm', 'yarn', 'bun']) {
-    await writeFile(join(path, tool), '#!/bin/sh\necho 4.1.0', { mode: 0o755 });
-  }
+  for (const tool of ['npm', 'pnpm', 'bun']) await writeFile(join(path, tool), '', { mode: 0o755 });
+  await yarnPrints('4.1.0');
 });
+
+const yarnPrints = (version: string) =>
+  writeFile(join(path, 'yarn'), `#!/bin/sh\necho ${version}`, { mode: 0o755 });
 
 async function plan(files: Record<string, string>, installCommand?: string | null, configDir = root) {
   for (const [name, content] of Object.entries(files)) {
@@ -37,13 +39,46 @@ describe('how a source is installed', () => {
       '',
       'pnpm install --frozen-lockfile --prefer-offline --package-import-method=clone-or-copy',
     ],
-    ['yarn.lock', '# yarn lockfile v1', 'yarn install --frozen-lockfile --prefer-offline --non-interactive'],
     ['yarn.lock', '__metadata:\n  version: 8', 'YARN_NODE_LINKER=node-modules yarn install --immutable'],
     ['bun.lock', '', 'bun install --frozen-lockfile --backend=copyfile'],
     ['bun.lockb', '', 'bun install --frozen-lockfile --backend=copyfile'],
     ['package.json', '{}', 'npm install --prefer-offline --no-audit --no-fund'],
   ])('follows from its %s (%j): %s', async (name, content, command) => {
     expect(await plan({ 'package.json': '{}', [name]: content })).toMatchObject({ command, cwd: root });
+  });
+
+  it('follows from the yarn.lock of Yarn 1', async () => {
+    await yarnPrints('1.22.22');
+    expect(await plan({ 'package.json': '{}', 'yarn.lock': '# yarn lockfile v1' })).toMatchObject({
+      command: 'yarn install --frozen-lockfile --prefer-offline --non-interactive',
+    });
+  });
+
+  const PNPM = 'pnpm install --no-frozen-lockfile --prefer-offline --package-import-method=clone-or-copy';
+  const MODERN_YARN = 'YARN_NODE_LINKER=node-modules yarn install --no-immutable';
+
+  it.each([
+    ['pnpm@9.15.9', '4.1.0', PNPM],
+    ['yarn@4.9.2', '4.1.0', MODERN_YARN],
+    ['yarn@1.22.22', '1.22.22', 'yarn install --prefer-offline --non-interactive'],
+    ['bun@1.2.0', '4.1.0', 'bun install --backend=copyfile'],
+    ['npm@11.0.0', '4.1.0', 'npm install --prefer-offline --no-audit --no-fund'],
+    ['other@1.0.0', '4.1.0', 'npm install --prefer-offline --no-audit --no-fund'],
+  ])('without a lock file follows packageManager: %s', async (packageManager, yarn, command) => {
+    await yarnPrints(yarn);
+    expect(await plan({ 'package.json': JSON.stringify({ packageManager }) })).toMatchObject({
+      command,
+      lockFile: undefined,
+    });
+  });
+
+  it.each([
+    ['pnpm-workspace.yaml', PNPM],
+    ['.yarnrc.yml', MODERN_YARN],
+  ])('without a lock file follows the settings of a package manager: %s', async (name, command) => {
+    const configDir = join(root, 'apps/one');
+    const files = { [name]: '', 'apps/one/package.json': '{}' };
+    expect(await plan(files, null, configDir)).toMatchObject({ command, cwd: root });
   });
 
   it('is skipped without a package.json', async () => {
@@ -62,8 +97,8 @@ describe('how a source is installed', () => {
   it('follows packageManager if there are several lock files', async () => {
     const files = {
       'package-lock.json': '{}',
-      'yarn.lock': '',
-      'package.json': '{"packageManager":"yarn@1.22.0"}',
+      'yarn.lock': '__metadata:',
+      'package.json': '{"packageManager":"yarn@4.1.0"}',
     };
     expect(await plan(files)).toMatchObject({ lockFile: 'yarn.lock' });
   });
@@ -91,10 +126,23 @@ describe('how a source is installed', () => {
     );
   });
 
+  it('fails if it needs Yarn 1 and the machine’s is later', async () => {
+    await expect(plan({ 'package.json': '{}', 'yarn.lock': '# yarn lockfile v1' })).rejects.toThrow(
+      'The source needs Yarn 1 (its yarn.lock is of that form), and the yarn of this machine is 4.1.0.',
+    );
+  });
+
+  it('fails without a lock file, too, if packageManager names another Yarn than the machine’s', async () => {
+    await yarnPrints('1.22.22');
+    await expect(plan({ 'package.json': '{"packageManager":"yarn@4.9.2"}' })).rejects.toThrow(
+      'The source needs Yarn 2 or later, and the yarn of this machine is 1.22.22.',
+    );
+  });
+
   it('fails, naming the tool and the file that requires it, if the tool is missing', async () => {
     await rm(join(path, 'pnpm'));
     await expect(plan({ 'package.json': '{}', 'pnpm-lock.yaml': '' })).rejects.toThrow(
-      'The source needs pnpm (it has pnpm-lock.yaml), which is not installed on this machine.',
+      'The source needs pnpm (it has pnpm-lock.yaml), which is not installed on this machine. Install it: npm install --global pnpm.',
     );
   });
 });
