@@ -38,6 +38,7 @@ import { RunFootprint } from './store/runFootprint.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
 import { type AgentSpans, traceRequests } from './traces/agentSpans.ts';
+import { PendingWebhooks } from './store/pendingWebhooks.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
 /** The largest request body, in bytes: inputs are conversations, not files. */
@@ -127,6 +128,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const footprint = new RunFootprint(deployment);
     const events = new EventStore(deployment);
     const threads = new ThreadStore(deployment);
+    const pendingWebhooks = new PendingWebhooks(deployment);
     const lease = new ProcessLease({ processes, leaseMs, onExpired: () => service.stopLostRuns(), log });
     const items = new ItemStore(deployment);
     const stored = withStores(graphs, checkpoints, new GraphStore(items, lease));
@@ -154,12 +156,13 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
           projectName: options.projectName,
         }),
       webhooks,
+      pendingWebhooks,
       limits: options.limits,
       maxAttempts: options.maxAttempts,
       log,
     });
     const parts = { threads, runs, events, checkpoints, service, states, webhooks, assistants, log };
-    const ownership = new RunOwnership({ ...parts, processes, items, lease });
+    const ownership = new RunOwnership({ ...parts, processes, items, pendingWebhooks, lease });
 
     const { spans } = options;
     const app = new Hono();
@@ -209,9 +212,10 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         await ownership.stop();
         await service.drain(0);
         changes.stop();
+        // Before others may claim the webhooks that it ends.
+        await webhooks.close();
         await lease.stop();
         await listening.close();
-        await webhooks.close();
         await spans?.close();
         await closeDatabase();
       },

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 
 import { retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
-import { isActive, type RunRecord } from '../store/agentDatabase.ts';
+import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
 import type { RunEnds } from '../store/runEnds.ts';
 import type { BegunRun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
@@ -137,7 +137,7 @@ export class RunLifecycle {
     }
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
-    const output = live.stateless ? values : undefined;
+    const output = live.stateless || webhookOf(live.record) !== undefined ? values : undefined;
     const endedAt = await this.#retry(() =>
       ends.finish(live.record, { status, thread, error: failure, output }),
     );

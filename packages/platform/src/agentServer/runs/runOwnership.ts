@@ -5,9 +5,10 @@ import { AWAY_MS } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { ItemStore } from '../store/itemStore.ts';
+import type { PendingWebhooks } from '../store/pendingWebhooks.ts';
 import type { ProcessStore } from '../store/processStore.ts';
 import type { RunStore } from '../store/runStore.ts';
-import type { CancelAction, RunService } from './runService.ts';
+import { type CancelAction, recordedEnding, type RunService } from './runService.ts';
 import { jittered } from './changePoller.ts';
 
 const CLAIM_INTERVAL_MS = 1_000;
@@ -24,6 +25,7 @@ interface RunOwnershipParts {
   readonly checkpoints: CheckpointStore;
   readonly events: EventStore;
   readonly items: ItemStore;
+  readonly pendingWebhooks: PendingWebhooks;
   readonly lease: ProcessLease;
   readonly service: RunService;
   readonly log: Logger;
@@ -31,7 +33,7 @@ interface RunOwnershipParts {
 
 /**
  * Connects the processes of one deployment (the serving revision, the draining one, the one after a crash or a
- * rollback). It claims runs that no process executes, and carries out what other processes request for this one's
+ * rollback). It claims runs that no process executes, and webhooks that are due, and carries out what other processes request for this one's
  * runs.
  *
  * Each task is one query for all runs, at jittered times, so that processes that started together do not query
@@ -62,7 +64,7 @@ export class RunOwnership {
   }
 
   async #claim(): Promise<void> {
-    const { lease, processes, runs, service } = this.#parts;
+    const { lease, processes, pendingWebhooks, runs, service } = this.#parts;
     if (this.#stopped || service.closing || !lease.isHeld) return;
     await processes.removeDead();
     const unsettled = service.takeReconciliationRequest();
@@ -75,6 +77,7 @@ export class RunOwnership {
       if (unsettled) service.requestReconciliation();
       throw error;
     }
+    for (const run of await pendingWebhooks.claim()) void service.sendWebhook(run, recordedEnding(run));
   }
 
   async #handleRequests(): Promise<void> {

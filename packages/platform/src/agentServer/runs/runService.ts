@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { isActive, type RunRecord } from '../store/agentDatabase.ts';
+import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
+import type { PendingWebhooks } from '../store/pendingWebhooks.ts';
 import type { AcceptedRun, RunStore } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
@@ -30,6 +31,7 @@ export interface RunServiceParts extends RunParts {
   readonly remoteRunEnds: ChangePoller;
   readonly createFeedbackLinks: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;
+  readonly pendingWebhooks: PendingWebhooks;
   readonly limits?: Partial<RunLimits>;
 }
 
@@ -297,11 +299,45 @@ export class RunService {
     if (moved) this.requestReconciliation();
     else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
-    const { webhook } = live.record.kwargs as { webhook?: string | null };
-    if (webhook != null && !moved)
-      void this.#parts.webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
+    if (!moved) void this.sendWebhook(live.record, ending);
     this.#live.delete(live.runId);
   }
+
+  /**
+   * Reports a run's end to its webhook, at least once: what its receiver does not accept, a process of the deployment
+   * claims and sends again. Never throws.
+   */
+  async sendWebhook(
+    record: RunRecord,
+    ending: Pick<RunEnding, 'status' | 'failure' | 'values'>,
+  ): Promise<void> {
+    const url = webhookOf(record);
+    if (url === undefined) return;
+    const { webhooks, pendingWebhooks } = this.#parts;
+    const runId = record.run_id;
+    try {
+      if (await webhooks.deliver(url, runEndedBody(record, ending), runId))
+        await pendingWebhooks.settle(record);
+    } catch (error) {
+      this.#log.warn(
+        { err: error, runId },
+        'the delivery of a webhook could not be stored: it is sent again',
+      );
+    }
+  }
+}
+
+/** How a run ended that has its values in its record. */
+export function recordedEnding({
+  status,
+  error,
+  output,
+}: RunRecord): Pick<RunEnding, 'status' | 'failure' | 'values'> {
+  return {
+    status: status as RunEnding['status'],
+    failure: error ?? undefined,
+    values: JSON.stringify(output),
+  };
 }
 
 async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<RunEnding> {
@@ -313,8 +349,8 @@ async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<R
 }
 
 /** JSON text: the body of a run's webhook: the ended run without its `kwargs`, with its values. */
-function runEndedBody(live: LiveRun, ending: RunEnding): string {
-  const { kwargs: _kwargs, ...run } = wireRun(live.record);
+function runEndedBody(record: RunRecord, ending: Pick<RunEnding, 'status' | 'failure' | 'values'>): string {
+  const { kwargs: _kwargs, ...run } = wireRun(record);
   const { status, failure } = ending;
   const answer = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
   // The values are already JSON.

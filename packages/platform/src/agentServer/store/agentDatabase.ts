@@ -65,15 +65,22 @@ interface RunsTable {
   /** Its thread's metadata and configuration when it began, for a rollback; null if it made the thread. */
   metadata_before: JSONColumnType<Record<string, unknown>> | null;
   config_before: Json<Record<string, unknown>> | null;
-  /** The final values of a stateless run, which has no thread to read them from. */
+  /** The final values of a stateless run, which has no thread to read them from, or for a webhook. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;
+  /** When to send the webhook again, unless it is delivered before; null: never. */
+  webhook_due: Date | null;
 }
 
 export type RunRecord = Selectable<RunsTable>;
 
 /** The statuses of runs that have not ended. */
 export const ACTIVE = ['pending', 'running'];
+
+/** The address to which a run's end is reported. */
+export function webhookOf({ kwargs }: Pick<RunRecord, 'kwargs'>): string | undefined {
+  return (kwargs as { webhook?: string | null }).webhook ?? undefined;
+}
 
 export function isActive(run: Pick<RunRecord, 'status'>): boolean {
   return ACTIVE.includes(run.status);

@@ -181,4 +181,11 @@ export const AGENT_MIGRATIONS: readonly Migration[] = [
     name: '002 what a rollback restores of a thread',
     sql: ['alter table slipway_agent.runs add column metadata_before jsonb, add column config_before json'],
   },
+  {
+    name: '003 webhooks that are not delivered yet',
+    sql: [
+      'alter table slipway_agent.runs add column webhook_due timestamptz',
+      `create index runs_to_notify on slipway_agent.runs (deployment_id, webhook_due) where webhook_due is not null`,
+    ],
+  },
 ];

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-import { DeploymentStore, type RunFailure, type RunRecord } from './agentDatabase.ts';
+import { DeploymentStore, type RunFailure, type RunRecord, webhookOf } from './agentDatabase.ts';
 
 /** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {
@@ -33,7 +33,7 @@ const STOPPED_STATUSES = ['interrupted', 'timeout'];
 export class RunEnds extends DeploymentStore {
   /**
    * Ends an active run and sets its thread as `thread` says (a stateless run has none), or to `busy` while other runs
-   * wait. Refused if a stored cancel requests another ending. `output`: JSON text, the values of a stateless run.
+   * wait. Refused if a stored cancel requests another ending. `output`: JSON text.
    */
   async finish(
     run: RunRecord,
@@ -51,7 +51,8 @@ export class RunEnds extends DeploymentStore {
       (condition) => sql`
       UPDATE slipway_agent.runs
       SET status = ${status}, updated_at = now(), error = ${error === undefined ? null : JSON.stringify(error)}::json,
-        output = ${output ?? null}::json, expires_at = ${expires}
+        output = ${output ?? null}::json, expires_at = ${expires},
+        webhook_due = now() + ${webhookOf(run) === undefined ? null : FIRST_TRIES}::interval
       WHERE ${condition} AND ${cancelCondition}`,
     );
   }
@@ -110,6 +111,9 @@ export class RunEnds extends DeploymentStore {
     }
   }
 }
+
+/** How long the process that ends a run alone tries to deliver its webhook. */
+const FIRST_TRIES = '1 minute';
 
 /** The record of a stateless run can be read for an hour after its end, because no thread keeps it. */
 const STATELESS_EXPIRY = sql`now() + interval '1 hour'`;

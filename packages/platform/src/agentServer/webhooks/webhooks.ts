@@ -28,9 +28,8 @@ export interface WebhookOptions {
  * Notifies a run's `webhook` that the run has ended (contract 001: delivery "not shown"). The body is the one of the
  * public servers: the run with its `values`, and `error` if it failed.
  *
- * Decisions: three attempts (at once, after 0.5 s, after another 5 s); a failure is only logged. Deliveries are not
- * stored, so a client that must know the end reads the run. Redirects are not followed, because their targets are not
- * checked. With a secret, a delivery has `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over
+ * Decisions: three attempts (at once, after 0.5 s, after another 5 s), again at the times of `pendingWebhooks.ts`; a
+ * failure is only logged. Redirects are not followed, because their targets are not checked. With a secret, a delivery has `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over
  * "<t>.<body>">`.
  */
 export class Webhooks {
@@ -53,17 +52,17 @@ export class Webhooks {
     return this.#addresses.refusal(url);
   }
 
-  /** Delivers a JSON body. Never throws. */
-  async deliver(url: string, body: string, runId: string): Promise<void> {
+  /** Delivers a JSON body. False if no attempt succeeds. Never throws. */
+  async deliver(url: string, body: string, runId: string): Promise<boolean> {
     const { log, retryAfterMs = RETRY_AFTER_MS } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const problem = this.refusal(url) ?? (await this.#post(url, body));
-      if (problem === undefined) return;
+      if (problem === undefined) return true;
       const wait = retryAfterMs[attempt];
       if (wait === undefined) {
         // The path of a webhook often contains a secret, so only the host is logged.
         log.warn({ runId, host: new URL(url).host, problem }, 'a webhook could not be delivered');
-        return;
+        return false;
       }
       await delay(wait, undefined, { ref: false });
     }
