@@ -40,6 +40,8 @@ export function createOrchestrator(options: {
   const { kysely, log, work, fleet } = options;
   const jobs = new Map<string, Job>();
   const removals = new Map<string, Promise<void>>();
+  /** The tenants whose builds have begun, the last one last. */
+  const served = new Set<string>();
   const stopping = new AbortController();
   let currentPasses: Promise<void> | undefined;
   let isPassNeeded = false;
@@ -89,7 +91,7 @@ export function createOrchestrator(options: {
       isPassNeeded = true;
       return;
     }
-    for (const action of planWork(revisions, jobs, options.buildSlots)) {
+    for (const action of planWork(revisions, jobs, options.buildSlots, [...served])) {
       if (stopping.signal.aborted) return;
       await executeAction(action);
     }
@@ -162,6 +164,9 @@ export function createOrchestrator(options: {
       requestPass();
     });
     jobs.set(revision.deploymentId, job);
+    if (!building) return;
+    served.delete(revision.tenantId);
+    served.add(revision.tenantId);
   };
 
   const remove = (deploymentId: string): void => {
@@ -255,6 +260,7 @@ async function unsettledRevisions(kysely: Kysely<Schema>, sources: Sources): Pro
     .select([
       'revisions.id',
       'revisions.deployment_id',
+      'deployments.tenant_id',
       'revisions.status',
       'revisions.requested',
       'revisions.requested_by',
@@ -268,6 +274,7 @@ async function unsettledRevisions(kysely: Kysely<Schema>, sources: Sources): Pro
   return rows.map((row) => ({
     id: row.id,
     deploymentId: row.deployment_id,
+    tenantId: row.tenant_id,
     status: row.status,
     requested: Number(row.requested),
     requestedBy: row.requested_by,

@@ -4,6 +4,7 @@ import { isWaiting, type RevisionStatus } from './revisionStates.ts';
 export interface PlannedRevision {
   readonly id: string;
   readonly deploymentId: string;
+  readonly tenantId: string;
   readonly status: RevisionStatus;
   /** The order of the requests; a redeploy counts as a new request. */
   readonly requested: number;
@@ -38,14 +39,18 @@ export type Action =
  * - A redeploy interrupts the running job. A redeploy usually replaces a bad revision, which a ten-minute build would
  *   keep active for that long.
  * - A revision without a source stays in AWAITING_BUILD and blocks nothing.
- * - `buildSlots` builds run at once over all deployments, in the order of the requests. Deploying needs no slot.
+ * - `buildSlots` builds run at once over all deployments. Tenants take turns, so that one with many requests does not
+ *   delay the others by more than the builds that run. Deploying needs no slot.
+ *
+ * `served`: the tenants whose builds have begun, the last one last.
  */
 export function planWork(
   revisions: readonly PlannedRevision[],
   jobs: ReadonlyMap<string, RunningJob>,
   buildSlots: number,
+  served: readonly string[],
 ): Action[] {
-  let freeSlots = buildSlots - [...jobs.values()].filter((job) => job.building).length;
+  const freeSlots = buildSlots - [...jobs.values()].filter((job) => job.building).length;
   const waiting = revisions.filter(
     ({ id, status, deploymentId }) => isWaiting(status) && jobs.get(deploymentId)?.revisionId !== id,
   );
@@ -59,6 +64,7 @@ export function planWork(
     const replacedBy = newest.get(revision.deploymentId)?.id ?? revision.id;
     return replacedBy === revision.id ? [] : [{ kind: 'skip', revision, replacedBy }];
   });
+  const toBuild: PlannedRevision[] = [];
   for (const revision of newest.values()) {
     const job = jobs.get(revision.deploymentId);
     if (job?.revisionId === revision.id) continue;
@@ -73,10 +79,30 @@ export function planWork(
       actions.push({ kind: 'admit', revision });
     } else if (revision.status === 'AWAITING_DEPLOY') {
       actions.push({ kind: 'run', revision, building: false });
-    } else if (revision.hasSource && freeSlots > 0) {
-      freeSlots -= 1;
-      actions.push({ kind: 'run', revision, building: true });
+    } else if (revision.hasSource) {
+      toBuild.push(revision);
     }
   }
+  for (const revision of nextBuilds(toBuild, freeSlots, served))
+    actions.push({ kind: 'run', revision, building: true });
   return actions;
+}
+
+/** Of each tenant the earliest request first. Tenants take turns: first those whose last build began longest ago. */
+function nextBuilds(
+  waiting: readonly PlannedRevision[],
+  count: number,
+  served: readonly string[],
+): PlannedRevision[] {
+  const turns = [...served];
+  const left = [...waiting];
+  const next: PlannedRevision[] = [];
+  const lastTurn = ({ tenantId }: PlannedRevision) => turns.lastIndexOf(tenantId);
+  while (next.length < count && left.length > 0) {
+    const chosen = left.reduce((best, each) => (lastTurn(each) < lastTurn(best) ? each : best));
+    left.splice(left.indexOf(chosen), 1);
+    next.push(chosen);
+    turns.push(chosen.tenantId);
+  }
+  return next;
 }

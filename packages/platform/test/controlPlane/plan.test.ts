@@ -5,7 +5,13 @@ import type { RevisionStatus } from '../../src/controlPlane/revisionStates.ts';
 
 let requested = 0;
 function revision(id: string, status: RevisionStatus, more: Partial<PlannedRevision> = {}): PlannedRevision {
-  const usual = { deploymentId: 'd', requested: ++requested, requestedBy: 'patch', hasSource: true } as const;
+  const usual = {
+    deploymentId: 'd',
+    tenantId: 't',
+    requested: ++requested,
+    requestedBy: 'patch',
+    hasSource: true,
+  } as const;
   return { id, status, ...usual, ...more };
 }
 
@@ -14,8 +20,12 @@ function job(more: Partial<RunningJob> = {}): RunningJob {
 }
 
 /** The plan with two build slots, in short form; `jobs` by deployment. */
-function plan(revisions: PlannedRevision[], jobs: Record<string, RunningJob> = {}): string[] {
-  return planWork(revisions, new Map(Object.entries(jobs)), 2).map((action) => {
+function plan(
+  revisions: PlannedRevision[],
+  jobs: Record<string, RunningJob> = {},
+  served: string[] = [],
+): string[] {
+  return planWork(revisions, new Map(Object.entries(jobs)), 2, served).map((action) => {
     switch (action.kind) {
       case 'run':
         return `${action.building ? 'build' : 'deploy'} ${action.revision.id}`;
@@ -83,6 +93,16 @@ describe('the plan', () => {
     );
     expect(plan(waiting)).toEqual(['build a', 'build b']);
     expect(plan(waiting, { x: job() })).toEqual(['build a']);
+  });
+
+  it('lets tenants take turns, so that one with many builds does not delay the others', () => {
+    const waiting = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((id) =>
+      revision(id, 'AWAITING_BUILD', { deploymentId: `of ${id}`, tenantId: id.charAt(0) }),
+    );
+    expect(plan(waiting)).toEqual(['build a1', 'build b1']);
+    expect(plan(waiting, { x: job() }, ['b', 'a'])).toEqual(['build c1']);
+    expect(plan(waiting, {}, ['c', 'b', 'a'])).toEqual(['build c1', 'build b1']);
+    expect(plan(waiting.slice(0, 3), {}, ['a'])).toEqual(['build a1', 'build a2']);
   });
 
   it('needs no slot to deploy, so a rollback does not wait for the builds of others', () => {
