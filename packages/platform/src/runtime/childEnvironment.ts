@@ -38,6 +38,9 @@ const PACKAGE_MANAGER_VARIABLES = new Set([
   'npm_config_strict_ssl',
   'pnpm_home',
   'corepack_home',
+  // Corepack and Yarn 2 and later ignore npm's registry.
+  'corepack_npm_registry',
+  'yarn_npm_registry_server',
   'yarn_cache_folder',
   'bun_install',
 ]);
@@ -74,9 +77,9 @@ const WITHOUT_TERMINAL = { CI: '1', NO_COLOR: '1', npm_config_update_notifier: '
 /** The folder in a build's container for caches and temporary files, on the disk. */
 export const CONTAINED_HOME = '/run/slipway-home';
 /** Names no file of this machine. */
-const OF_REGISTRY = /^npm_config_(registry|strict_ssl)$/i;
+const OF_REGISTRY = /^(npm_config_(registry|strict_ssl)|corepack_npm_registry|yarn_npm_registry_server)$/i;
 
-/** The environment of commands in a container: nothing of this machine but the package registry's address. */
+/** The environment of commands in a container: nothing of this machine but the package registries' addresses. */
 export function containedBuildEnvironment(): Record<string, string> {
   const registry = Object.entries(process.env).filter(([name]) => OF_REGISTRY.test(name));
   return {

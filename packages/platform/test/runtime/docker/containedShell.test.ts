@@ -75,10 +75,11 @@ describe('a command of a build', () => {
     expect(calls.at(-1)?.args).toEqual(['rm', '--force', '--volumes', container]);
   });
 
-  it('has of the platform’s environment only the registry’s address', async () => {
+  it('has of the platform’s environment only the registries’ addresses', async () => {
     vi.stubEnv('PLATFORM_MASTER_KEY', 'master-of-all');
     vi.stubEnv('npm_config_userconfig', '/home/operator/.npmrc');
-    vi.stubEnv('npm_config_registry', 'https://registry.example');
+    const registries = ['npm_config_registry', 'COREPACK_NPM_REGISTRY', 'YARN_NPM_REGISTRY_SERVER'];
+    for (const name of registries) vi.stubEnv(name, 'https://registry.example');
     await run();
     const input = calls.find(({ args }) => args[0] === 'run')?.input ?? '';
     const names = input
@@ -88,12 +89,13 @@ describe('a command of a build', () => {
     const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
     expect(new Set(names)).toEqual(
       new Set([
-        ...['npm_config_registry', 'npm_config_update_notifier', 'CI', 'NO_COLOR', 'HOME', 'TMPDIR', 'PORT'],
+        ...registries,
+        ...['npm_config_update_notifier', 'CI', 'NO_COLOR', 'HOME', 'TMPDIR', 'PORT'],
         ...[...proxies, ...proxies.map((name) => name.toLowerCase()), 'NODE_USE_ENV_PROXY'],
         ...['YARN_HTTP_PROXY', 'YARN_HTTPS_PROXY'],
       ]),
     );
-    expect(input).toContain('npm_config_registry=https://registry.example\n');
+    for (const name of registries) expect(input).toContain(`${name}=https://registry.example\n`);
     expect(input).toContain('HTTPS_PROXY=http://127.0.0.1:3128\n');
   });
 
