@@ -23,7 +23,7 @@ import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRout
 import { RunOutcomes } from './runs/runOutcome.ts';
 import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
-import type { RunLimits } from './runs/runSlots.ts';
+import type { RunLimits } from './runs/runLimits.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
 import { pollRunEnds, pollThreadChanges } from './runs/changePoller.ts';
 import { openAgentDatabase } from './store/agentDatabase.ts';

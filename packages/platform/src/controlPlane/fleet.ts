@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
 import { HAND_OVER_MS, type RunningAgent } from '../runtime/agentStart.ts';
+import { Slots } from '../slots.ts';
 import type { StartLimits, GatewaySwitch } from './dependencies.ts';
 
 /** How long a replaced agent may answer its last requests before it is drained, in milliseconds. */
@@ -39,6 +41,7 @@ export function createFleet(options: {
   closeTimeoutMs: number;
 }) {
   const supervisedAgents = new Map<string, SupervisedAgent>();
+  const restartSlots = new Slots(RESTARTS_AT_ONCE);
   /** Work in the background, with the deployment of each. */
   const backgroundTasks = new Map<Promise<void>, string>();
 
@@ -77,6 +80,8 @@ export function createFleet(options: {
       options.gateway.register(supervised.spec.deploymentId, { starting: true });
       // Restart at once after the first end; delay only repeated ones.
       if (!(await pause(restartDelay(failures - 1), signal))) return;
+      const releaseSlot = await restartSlots.acquire(signal);
+      if (releaseSlot === undefined) return;
       try {
         const agent = await start(supervised.spec, signal);
         if (isAborted(signal) || supervisedAgents.get(supervised.spec.deploymentId) !== supervised) {
@@ -93,6 +98,8 @@ export function createFleet(options: {
           { err: error, ...idsOf(supervised.spec), failures },
           'an agent could not be started again',
         );
+      } finally {
+        releaseSlot();
       }
     }
   };
@@ -197,6 +204,12 @@ export function isAborted(signal: AbortSignal): boolean {
 function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal }).catch(() => false);
 }
+
+/**
+ * How many agents are restarted at once. After a restart of the platform all are due: if all started together, none
+ * would answer within the timeout, again and again. The start of a new revision waits for no restart.
+ */
+export const RESTARTS_AT_ONCE = Math.max(4, 2 * availableParallelism());
 
 /** An agent that ran this long counts as having started well, in milliseconds. */
 const STABLE_AFTER_MS = 60_000;

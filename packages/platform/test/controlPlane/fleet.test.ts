@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { HAND_OVER_MS } from '../../src/runtime/agentStart.ts';
-import { type AgentSpec, createFleet, type Fleet, restartDelay } from '../../src/controlPlane/fleet.ts';
+import {
+  type AgentSpec,
+  createFleet,
+  type Fleet,
+  RESTARTS_AT_ONCE,
+  restartDelay,
+} from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 
@@ -165,6 +171,24 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
     await fleet.close();
   });
+});
+
+it('few agents are restored at once, so that each starts within the timeout, and a new revision does not wait', async () => {
+  const ends: (() => void)[] = [];
+  const slow = (index: number): AgentSpec => ({
+    ...spec('a'),
+    deploymentId: `d${index}`,
+    start: () => new Promise((resolve) => ends.push(() => resolve(newAgent()))),
+  });
+  for (let index = 0; index < 3 * RESTARTS_AT_ONCE; index++) fleet.restore(slow(index));
+  for (const wave of [1, 2, 3]) {
+    await vi.waitFor(() => expect(ends).toHaveLength(wave * RESTARTS_AT_ONCE));
+    await serve('new');
+    expect(ends).toHaveLength(wave * RESTARTS_AT_ONCE);
+    for (const end of ends) end();
+  }
+  await vi.waitFor(() => expect(fleet.count()).toEqual({ running: 3 * RESTARTS_AT_ONCE + 1, starting: 0 }));
+  await fleet.close();
 });
 
 it('an agent is restarted immediately, then with growing pauses, up to half a minute', () => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { retryDuringOutage } from '../../store/databaseOutage.ts';
+import type { Slots } from '../../slots.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
 import type { RunEnds } from '../store/runEnds.ts';
@@ -11,7 +12,6 @@ import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
 import { marksOf } from './newRun.ts';
 import { executeRun, type ExecutionParts } from './runExecution.ts';
 import type { ExecutionOutcome } from './runOutcome.ts';
-import type { RunSlots } from './runSlots.ts';
 
 /** The default limit of lost attempts. Without one, a run that kills its process would do so forever. */
 const ATTEMPTS_MAX = 3;
@@ -26,7 +26,7 @@ export interface RunParts extends ExecutionParts {
 }
 
 interface RunLifecycleParts extends RunParts {
-  readonly slots: RunSlots;
+  readonly slots: Slots;
   /** Waits until a run has ended, in this process or another. */
   readonly waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>;
   /** Called when the delay of a run has ended. */

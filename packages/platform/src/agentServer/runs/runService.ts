@@ -7,6 +7,7 @@ import { HttpProblem } from '../../http/problem.ts';
 import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
 import type { PendingWebhooks } from '../store/pendingWebhooks.ts';
 import type { AcceptedRun, RunStore } from '../store/runStore.ts';
+import { Slots } from '../../slots.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
   type FeedbackLinks,
@@ -20,7 +21,7 @@ import {
 import type { RunPlan } from './newRun.ts';
 import type { RunOutcomes } from './runOutcome.ts';
 import { REMOVED_ENDING, LOST_ENDING, RunLifecycle, type RunParts, type StartedRun } from './runLifecycle.ts';
-import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
+import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
 import type { ChangePoller } from './changePoller.ts';
 import { wireRun } from '../http/wire.ts';
 
@@ -49,7 +50,7 @@ export class RunService {
   readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
   readonly #lifecycle: RunLifecycle;
-  readonly #slots: RunSlots;
+  readonly #slots: Slots;
   readonly #log: Logger;
   readonly #live = new Map<string, LiveRun>();
   #closing = false;
@@ -64,7 +65,7 @@ export class RunService {
       pendingRuns: limits.pendingRuns ?? pendingRuns,
       runSeconds: limits.runSeconds ?? runSeconds,
     };
-    this.#slots = new RunSlots(this.limits.concurrentRuns);
+    this.#slots = new Slots(this.limits.concurrentRuns);
     this.#lifecycle = new RunLifecycle({
       ...parts,
       slots: this.#slots,

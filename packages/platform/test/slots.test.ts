@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { RunSlots } from '../../src/agentServer/runs/runSlots.ts';
+import { Slots } from '../src/slots.ts';
 
 const never = new AbortController().signal;
 
-describe('run slots', () => {
-  it('are given in order, each to one run', async () => {
-    const slots = new RunSlots(1);
+describe('slots', () => {
+  it('are given in order, each to one', async () => {
+    const slots = new Slots(1);
     const first = await slots.acquire(never);
     const order: string[] = [];
     const second = slots.acquire(never).then((leave) => (order.push('second'), leave));
@@ -21,7 +21,7 @@ describe('run slots', () => {
   });
 
   it('are not lost to a stopped waiter', async () => {
-    const slots = new RunSlots(1);
+    const slots = new Slots(1);
     const leave = await slots.acquire(never);
     const stopped = new AbortController();
     const waiting = slots.acquire(stopped.signal);
