@@ -43,7 +43,7 @@ export async function runAuditCommand(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const openStore = () => artifactStoreOf({ config, folder }, context);
-  const targets = await chooseTargetSpecs(context, config, wanted);
+  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
   const broken = await withTemporal(context, async (temporal) => {
     const looked: AuditedTarget[] = [];
     for (const { name, spec, workflowId } of targets) {
@@ -62,6 +62,10 @@ export async function runAuditCommand(
     if (wanted === undefined) count += await auditPreviews(context, temporal, config);
     return count;
   });
+  if (problem !== undefined) {
+    if (broken === 0) throw problem;
+    output.warn(`not every target was checked: ${problem.message}`);
+  }
   const exitCode = broken === 0 ? 0 : BROKEN;
   output.event({ event: 'ended', exitCode });
   return exitCode;

@@ -27,14 +27,15 @@ export async function runHistoryCommand(
 ): Promise<number> {
   const { config, folder } = await loadConfig(path);
   const openStore = () => artifactStoreOf({ config, folder }, context);
-  const targets = await chooseTargetSpecs(context, config, wanted);
+  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
   return withTemporal(context, async (temporal) => {
     let sealed: SlipwayError | undefined;
     for (const target of targets) {
-      const problem = await printHistory(context, temporal, target, last, openStore);
-      sealed ??= problem;
+      const unread = await printHistory(context, temporal, target, last, openStore);
+      sealed ??= unread;
     }
-    if (sealed !== undefined) throw sealed;
+    const failed = sealed ?? problem;
+    if (failed !== undefined) throw failed;
     return 0;
   });
 }

@@ -195,7 +195,8 @@ async function existingSchedules(
   file: LoadedConfig,
   temporal: TemporalConnection,
 ): Promise<{ readonly existing: readonly ExistingSchedule[]; readonly sealed: readonly SlipwayError[] }> {
-  const targets = await chooseTargetSpecs(context, file.config, undefined);
+  const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
+  if (problem !== undefined) throw problem;
   const sealed = new Map<string, SlipwayError>();
   const found = await listSchedules(temporal, sealed);
   return {

@@ -31,10 +31,12 @@ export async function runStatusCommand(
   options: { readonly config?: string; readonly last: number },
 ): Promise<number> {
   const { config, folder } = await loadConfig(options.config);
-  const targets = await chooseTargetSpecs(context, config, wanted);
-  return withTemporal(context, (temporal) =>
-    printStatus(context, temporal, { config, folder, targets }, options.last),
-  );
+  const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
+  return withTemporal(context, async (temporal) => {
+    const exitCode = await printStatus(context, temporal, { config, folder, targets }, options.last);
+    if (problem !== undefined) throw problem;
+    return exitCode;
+  });
 }
 
 /** @throws SlipwayError after the status of all targets and promotions, if one does not answer. */

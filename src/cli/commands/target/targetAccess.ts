@@ -2,6 +2,7 @@ import { chooseEntry } from '../../../config/chooseEntry.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import {
   type Deployment,
@@ -38,14 +39,24 @@ export async function chooseTargetSpec(
   return { name, settings, spec, workflowId: targetWorkflowId(spec) };
 }
 
-/** The named target as {@link chooseTargetSpec} does, or every target of the file. */
+/**
+ * The named target as {@link chooseTargetSpec} does, or every target of the file whose deployment's name is known.
+ * `problem`: why the first of the others is not. It must hide no other target.
+ */
 export async function chooseTargetSpecs(
   context: CommandContext,
   config: Config,
   wanted: string | undefined,
-): Promise<readonly ChosenTarget[]> {
-  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  return Promise.all(names.map((name) => chooseTargetSpec(context, config, name)));
+): Promise<{ readonly targets: readonly ChosenTarget[]; readonly problem: SlipwayError | undefined }> {
+  if (wanted !== undefined)
+    return { targets: [await chooseTargetSpec(context, config, wanted)], problem: undefined };
+  const choose = (name: string) =>
+    chooseTargetSpec(context, config, name).catch(onSlipwayError((error) => error));
+  const chosen = await Promise.all(Object.keys(config.targets).map(choose));
+  return {
+    targets: chosen.filter((each) => !(each instanceof SlipwayError)),
+    problem: chosen.find((each) => each instanceof SlipwayError),
+  };
 }
 
 /** A target's deployment. A busy control plane is asked again. @throws as {@link findDeployment}. */
