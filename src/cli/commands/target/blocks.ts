@@ -3,6 +3,7 @@ import type { Actor } from '../../../domain/actor.ts';
 import { onSlipwayError } from '../../../domain/errors.ts';
 import type { Hold } from '../../../domain/target/targetState.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { queryTarget, setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -35,6 +36,7 @@ export async function runHoldCommand(
       chosen,
       () => artifactStoreOf(file, context),
       () => setHold(temporal, workflowId, holding, by),
+      holding && tellNew(context, temporal, name),
     );
     const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
     return { ...answer, hold: view?.state.hold ?? null };
@@ -57,6 +59,15 @@ export async function runHoldCommand(
     if (onHold) output.note(`  a release that runs already continues; to stop it: slipway abort ${name}`);
   }
   return 0;
+}
+
+/** A person who uses another Temporal than the releases do must notice it: the block would stop nothing there. */
+function tellNew({ output }: CommandContext, { settings }: TemporalConnection, name: string): () => void {
+  const { address, namespace } = settings;
+  return () =>
+    output.warn(
+      `"${name}" has never taken a release in the namespace "${namespace}" of ${address}: this is for its first`,
+    );
 }
 
 /** Who holds a target since when and why, and whether that is what the person has just said. */
@@ -90,6 +101,7 @@ export async function runQuarantineCommand(
       chosen,
       () => artifactStoreOf(file, context),
       () => setQuarantine(temporal, workflowId, quarantined, message),
+      quarantined && tellNew(context, temporal, name),
     );
     output.event({
       event: 'quarantine',

@@ -15,17 +15,24 @@ import type { ChosenTarget } from './targetAccess.ts';
  */
 export const FORGOTTEN = 'Temporal no longer has this target';
 
-/** Sends a message to a target. A forgotten one starts again, and reads its state from the artifact store. */
+/**
+ * Sends a message to a target. A forgotten one starts again, and reads its state from the artifact store.
+ * @param begin - called before a target that has never taken a release starts with the message. Default: it is refused.
+ */
 export function askTarget<Answer>(
   temporal: TemporalConnection,
   { spec, workflowId }: Pick<ChosenTarget, 'spec' | 'workflowId'>,
   openStore: () => ArtifactStore,
   ask: () => Promise<Answer>,
+  begin?: (() => void) | false,
 ): Promise<Answer> {
   return ask().catch(
     onSlipwayError(async (neverReleased) => {
       const store = openStore();
-      if ((await readTargetRecord(store, workflowId)) === undefined) throw neverReleased;
+      if ((await readTargetRecord(store, workflowId)) === undefined) {
+        if (!begin) throw neverReleased;
+        begin();
+      }
       const { client, settings } = temporal;
       const start = targetStart(spec, store.url, settings.taskQueue);
       await callTemporal(temporal, () => client.workflow.start(WORKFLOW_TYPES.target, start));

@@ -54,7 +54,7 @@ export async function chooseTargetSpecs(
     chooseTargetSpec(context, config, name).catch(onSlipwayError((error) => error));
   const chosen = await Promise.all(Object.keys(config.targets).map(choose));
   return {
-    targets: chosen.filter((each) => !(each instanceof SlipwayError)),
+    targets: chosen.flatMap((each) => (each instanceof SlipwayError ? [] : [each])),
     problem: chosen.find((each) => each instanceof SlipwayError),
   };
 }

@@ -8,6 +8,8 @@ import { type ArtifactStore, targetRecordName } from '../../../../src/artifact/a
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { printHistory } from '../../../../src/cli/commands/history/history.ts';
 import { runInterventionCommand } from '../../../../src/cli/commands/intervention/intervene.ts';
+import { runHoldCommand, runQuarantineCommand } from '../../../../src/cli/commands/target/blocks.ts';
+import type { CommandContext, MessageOptions } from '../../../../src/cli/context.ts';
 import { printStatus } from '../../../../src/cli/commands/status/status.ts';
 import { askTarget } from '../../../../src/cli/commands/target/forgottenTarget.ts';
 import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
@@ -69,6 +71,31 @@ async function seen(
   await look({ output, home: folder(), environment: { KEY: 'key' } });
   return { text: [...output.said, ...output.noted].join('\n'), events: output.events };
 }
+
+describe('a target that has never taken a release', () => {
+  const blocks = [
+    ['hold', runHoldCommand],
+    [
+      'quarantine',
+      (context: CommandContext, isSet: boolean, _: undefined, options: MessageOptions) =>
+        runQuarantineCommand(context, isSet, 'production', 'sha256:aa', options),
+    ],
+  ] as const;
+
+  it.each(blocks)('begins with a %s, and is not found by its end', async (_name, run) => {
+    const config = join(folder(), 'slipway.yaml');
+    const spec = '{ controlPlane: "http://127.0.0.1:1", apiKey: { from: "env:KEY" }, deployment: greeter }';
+    await writeFile(config, `targets: { production: ${spec} }\nartifact: { store: . }\n`);
+    const context = { output: testOutput(), home: folder(), environment: {} };
+    await expect(run(context, false, undefined, { config })).rejects.toMatchObject({
+      code: 'SLIPWAY_TARGET_NEVER_RELEASED',
+    });
+    expect(await run(context, true, undefined, { config })).toBe(0);
+    expect(context.output.noted.join('\n')).toContain(
+      '"production" has never taken a release in the namespace',
+    );
+  });
+});
 
 describe('a target that only the artifact store has', () => {
   it('is started again by a message', async () => {
