@@ -1,6 +1,7 @@
 import { whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import type { RunningCall } from '../../domain/heartbeat.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
@@ -13,6 +14,7 @@ import { answerOf, type FollowEvent, GaveUp } from '../../temporal/client/releas
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { whyNoAnswer } from '../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { GAVE_UP, tellGaveUp, whileItContinues } from '../follow/followToEnd.ts';
 import { FollowView } from '../follow/followView.ts';
@@ -24,17 +26,16 @@ import { annotateEnd, inSection, type Outputs, reportInCi, writeJobSummary } fro
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
  * and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
- * @param targetId - the workflow id of the target to which it leads.
  */
 export async function followPromotionInCi(
   context: CommandContext,
   temporal: TemporalConnection,
-  { targetId, ...followed }: FollowedPromotion & { readonly targetId: string },
+  { targetId, ...followed }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<number> {
   const { name, workflowId, dashboardUrl } = followed;
   const { exitCode, result, gaveUp } = await inSection(context, `${name}, step by step`, (close) =>
-    followPromotion(context.output, temporal, { ...followed, onEnd: close }, signal),
+    followPromotion(context.output, temporal, { ...followed, targetId, onEnd: close }, signal),
   );
   if (result !== undefined) {
     const { promotion, outcome, reason, releaseId } = result;
@@ -102,6 +103,8 @@ const LOOK_MS = 400;
 interface FollowedPromotion {
   readonly name: string;
   readonly workflowId: string;
+  /** The workflow id of the target to which it leads. */
+  readonly targetId: string;
   readonly dashboardUrl: string | null;
   readonly timeoutMs: number;
   /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the promotion continues. */
@@ -118,11 +121,12 @@ interface FollowedPromotion {
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
-  { name, workflowId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
+  { name, workflowId, targetId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`, 'promotion');
   const following = { temporal, targetId: workflowId, deadline: Date.now() + timeoutMs, signal };
+  const lookAtRelease = releaseLooker(temporal, targetId);
   let why: GaveUp['why'];
   try {
     for (;;) {
@@ -131,7 +135,8 @@ export async function followPromotion(
         answerOf(following, workflowId, () => lookAt(temporal, workflowId)),
       );
       const { progress } = seen;
-      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
+      if (progress !== undefined)
+        view.show({ kind: 'progress', progress, call: await lookAtRelease(progress) });
       if (seen.state === 'ended') {
         const { result } = seen;
         view.close();
@@ -170,6 +175,32 @@ async function lookAt(
   if (seen.state === 'ended') return { ...seen, progress: await readProgress(temporal, workflowId) };
   if (seen.state !== 'running') return seen;
   return { ...seen, progress: await temporal.client.workflow.getHandle(workflowId).query(progressQuery) };
+}
+
+const LOOK_AT_RELEASE_MS = 5_000;
+
+/**
+ * The release of a promotion may wait for workers of its own version, while those of the promotion answer.
+ * @returns a function that says why nothing continues the release; `null` if workers poll that could, or none runs.
+ */
+function releaseLooker(
+  temporal: TemporalConnection,
+  targetId: string,
+): (progress: Progress) => Promise<RunningCall | null> {
+  let call: RunningCall | null = null;
+  let looksAt = 0;
+  return async ({ steps }) => {
+    const waitsFor = steps.find(({ step, status }) => step === 'promote' && status === 'running');
+    if (waitsFor === undefined) return null;
+    const now = Date.now();
+    if (now < looksAt) return call;
+    looksAt = now + LOOK_AT_RELEASE_MS;
+    // The next look at the promotion reports a Temporal that does not answer.
+    const why = await whyNoAnswer(temporal, `${targetId}/${waitsFor.subject}`).catch(() => undefined);
+    const since = call?.since ?? new Date(now).toISOString();
+    call = why === undefined ? null : { says: `${why.message}: ${why.hint}`, since, until: null };
+    return call;
+  };
 }
 
 function endedWithoutResult(seen: PromotionView): SlipwayError {

@@ -5,8 +5,9 @@ import { followToEnd } from '../../../src/cli/follow/followToEnd.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../testOutput.ts';
+import { runningStep, sampleProgress } from '../ui/sampleProgress.ts';
 
 const { signal } = new AbortController();
 const output = testOutput();
@@ -50,13 +51,37 @@ it.each(['release', 'rollback'] as const)(
   },
 );
 
-const promotion = { name: 'up', workflowId: 'promotion:up', dashboardUrl: null, timeoutMs: 60_000 };
+const promotion = {
+  name: 'up',
+  workflowId: 'promotion:up',
+  targetId: 'target:x:greeter',
+  dashboardUrl: null,
+  timeoutMs: 60_000,
+};
 
 it('so does a followed promotion', async () => {
   await expect(followPromotion(output, temporal, promotion, signal)).rejects.toMatchObject({
     exitCode: 5,
     message: 'the key "2026-12" is missing; the promotion continues',
   });
+});
+
+it('a followed promotion says that no worker can continue its release, whose version has none', async () => {
+  const progress = sampleProgress([runningStep({ step: 'promote', subject: 'release-3' })]);
+  const handles: Readonly<Record<string, object>> = {
+    'promotion:up': {
+      describe: () => Promise.resolve({ status: { name: 'RUNNING' } }),
+      query: () => Promise.resolve(progress),
+    },
+    'target:x:greeter/release-3': { describe: () => Promise.resolve(pinnedTo('v9')) },
+  };
+  const stranded = answeringTemporal({ workflow: { getHandle: (id: string) => handles[id] } });
+  const shown = testOutput({ json: true });
+  await followPromotion(shown, stranded, { ...promotion, timeoutMs: 1_000 }, signal);
+  const says = expect.stringContaining('no worker of version v9 polls the task queue "slipway"') as string;
+  expect(shown.events).toContainEqual(
+    expect.objectContaining({ event: 'under_way', call: expect.objectContaining({ says }) as object }),
+  );
 });
 
 /** A Temporal with one promotion, whose workflow no worker answers for. */
