@@ -17,6 +17,7 @@ import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
+import { whyNoAnswer } from '../../temporal/client/workerPresence.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { FirstReads } from './firstReads.ts';
 import { type GuardOnPage, guardWatch } from './guardWatch.ts';
@@ -180,6 +181,7 @@ export class TargetWatch {
     const handle = temporal.client.workflow.getHandle(workflowId);
     const news = new HistoryNews(temporal, workflowId, SPACING_MS);
     const runs = () => !signal.aborted && this.#snapshot.view?.running?.workflowId === workflowId;
+    let silentSince: string | undefined;
     while (runs()) {
       try {
         const [described, progress] = await Promise.all([
@@ -188,6 +190,7 @@ export class TargetWatch {
         ]);
         const call = await runningCallOf(temporal.settings, described);
         if (!runs()) return;
+        silentSince = undefined;
         const hasStepped = progress.steps.length !== this.#snapshot.progress?.steps.length;
         this.#change({ progress, call: call ?? progress.found ?? null });
         if (described.status.name !== 'RUNNING') return;
@@ -195,7 +198,11 @@ export class TargetWatch {
         void this.#lookAtBuild();
         await news.wait(RELEASE_WAIT_MS, signal);
       } catch {
-        // The target's watch finds out whether the release still runs, and why nothing answers.
+        // The target's watch finds out whether the release still runs. It may be pinned to a version without workers.
+        silentSince ??= new Date().toISOString();
+        const why = await whyNoAnswer(temporal, workflowId).catch(() => undefined);
+        const says = why && `${why.message}: ${why.hint}`;
+        if (says !== undefined && runs()) this.#change({ call: { says, since: silentSince, until: null } });
         await pause(SILENT_PAUSE_MS, signal);
       }
     }

@@ -61,15 +61,9 @@ export function Story(props: StoryProps) {
       <ReleaseFacts story={story} />
       <section>
         <h2>Timeline</h2>
-        {timed === null ? (
-          <p class="quiet">{NO_STEPS[found.from]}</p>
-        ) : (
-          <>
-            <TimeBar timed={timed} now={now} />
-            <Found call={result === null ? call : null} />
-            <Timeline timed={timed} now={now} />
-          </>
-        )}
+        {timed === null ? <p class="quiet">{NO_STEPS[found.from]}</p> : <TimeBar timed={timed} now={now} />}
+        <Found call={result === null ? call : null} />
+        {timed !== null && <Timeline timed={timed} now={now} />}
       </section>
       {failedLog && (
         <section>

@@ -86,13 +86,16 @@ function storyReader(
   let last: ReleaseStory | undefined;
   return async (snapshot) => {
     const { view, progress, call } = snapshot;
-    const runs = view?.running?.releaseId === releaseId && progress?.releaseId === releaseId;
+    const isRunning = view?.running?.releaseId === releaseId;
+    const runs = isRunning && progress?.releaseId === releaseId;
     if (last !== undefined && runs && last.found.past.outcome === 'running') {
       last = { ...last, snapshot, found: { ...last.found, progress, call } };
       return last;
     }
     if (last !== undefined && isWhole(last)) return last;
     last = await readStory(context, snapshot, releaseId);
+    // Without an answer of the release, the watch knows why there is none.
+    if (isRunning && call !== null) last = { ...last, found: { ...last.found, call } };
     return last;
   };
 }

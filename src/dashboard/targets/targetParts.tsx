@@ -23,7 +23,7 @@ import {
   Until,
   Verified,
 } from '../page/marks.tsx';
-import { UnderWay, Wait } from '../releases/underWay.tsx';
+import { Found, UnderWay, Wait } from '../releases/underWay.tsx';
 import { frozenOf, servingOf } from './targetTexts.ts';
 
 interface PartProps {
@@ -116,7 +116,10 @@ export function Running({ snapshot, viewer }: PartProps) {
       <Wait progress={progress} viewer={viewer} />
       <RunningActions snapshot={snapshot} viewer={viewer} />
       {progress === undefined ? (
-        <p class="quiet">No worker has reported its progress yet.</p>
+        <>
+          <p class="quiet">No worker has reported its progress yet.</p>
+          <Found call={call} />
+        </>
       ) : (
         <UnderWay progress={progress} call={call} buildLog={buildLog} />
       )}

@@ -17,7 +17,8 @@ import {
   targetOn,
 } from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
-import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
+import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
+import { answeringTemporal, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
 import { result, runs, seasoned } from '../../domain/target/targets.ts';
 
 it('a terminated target is read every few seconds, and shows the end of the release that ran', async () => {
@@ -49,6 +50,32 @@ it('a terminated target is read every few seconds, and shows the end of the rele
   await sleep(500);
   watch.stop();
   expect(queries - before).toBeLessThanOrEqual(1);
+});
+
+it('a release whose version has no workers does not keep its last state: the watch says why', async () => {
+  const running = runs('release-2');
+  const progress = sampleProgress([runningStep({ step: 'deployed' })]);
+  let isStranded = false;
+  const release = {
+    describe: () => Promise.resolve(pinnedTo('v9')),
+    query: () => (isStranded ? Promise.reject(new Error('no worker')) : Promise.resolve(progress)),
+  };
+  const target = { query: () => Promise.resolve({ state: seasoned(), running }) };
+  const temporal = answeringTemporal({
+    workflow: { getHandle: (id: string) => (id === running.workflowId ? release : target) },
+    workflowService: {
+      getWorkflowExecutionHistory: () => sleep(10, { nextPageToken: new Uint8Array(1) }),
+    },
+  });
+  const watch = watchOf(temporal);
+  await vi.waitFor(() => expect(watch.snapshot.progress).toEqual(progress), 10_000);
+  expect(watch.snapshot.call).toBeNull();
+  isStranded = true;
+  const says = expect.stringContaining('no worker of version v9 polls') as string;
+  await vi.waitFor(() => expect(watch.snapshot.call).toMatchObject({ says }), 10_000);
+  isStranded = false;
+  await vi.waitFor(() => expect(watch.snapshot.call).toBeNull(), 10_000);
+  watch.stop();
 });
 
 it('what serves is read again whenever it may have changed, even soon after the last read', async () => {
