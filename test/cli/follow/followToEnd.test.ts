@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { expect, it } from 'vitest';
 
 import { followPromotion } from '../../../src/cli/ci/followPromotionInCi.ts';
@@ -115,6 +117,19 @@ it.each([
   expect(output.said[0]).toMatch(
     new RegExp(`… ${who} has not answered for 3(\\.\\d)?s; still trying \\(the promotion continues\\)$`),
   );
+});
+
+it('a silence begins with the question that is not answered, which may take seconds to fail', async () => {
+  const stopping = new AbortController();
+  const describe = async () => {
+    await sleep(3_000);
+    stopping.abort();
+    throw grpcError('UNAVAILABLE');
+  };
+  const output = testOutput();
+  const slow = answeringTemporal({ workflow: { getHandle: () => ({ describe }) } });
+  await followPromotion(output, slow, promotion, stopping.signal);
+  expect(output.said[0]).toMatch(/… Temporal has not answered for \d/);
 });
 
 it.each([

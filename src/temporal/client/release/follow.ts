@@ -234,14 +234,15 @@ export async function* answerOf<T>(
   for (;;) {
     if (signal?.aborted === true) throw new GaveUp('stopped');
     if (Date.now() >= deadline) throw new GaveUp('timeout');
+    const askedAt = Date.now();
     try {
-      const answer = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, ask);
+      const answer = await temporal.client.withDeadline(askedAt + CALL_TIMEOUT_MS, ask);
       if (reported !== undefined) yield { kind: 'answering' };
       return answer;
     } catch (error) {
       const who = await whoIsSilent(following, error);
       if (who === undefined) throw temporalError(error, temporal.settings);
-      silentSince ??= Date.now();
+      silentSince ??= askedAt;
       if (Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
         if (who === 'worker' && reported?.startsWith(who) !== true) await refuseStuck(temporal, workflowId);
         // Temporal shows the polls of a killed worker for a while.
