@@ -157,6 +157,12 @@ export function previousVerified(
   return earlier.findLast(({ revisionId }) => ageOf(revisionId) === newest)?.revisionId;
 }
 
+/** What {@link previousVerified} would find if revisions in quarantine were not restored only by name. */
+export function barredBefore(known: readonly KnownRevision[], leaving: string | null): string | undefined {
+  const freed = known.map(({ quarantined: _, ...revision }) => revision);
+  return previousVerified(freed, leaving);
+}
+
 /** @param known - a later entry of a revision has the newer verdict. */
 export function isVerified(known: readonly KnownRevision[], revisionId: string | null): boolean {
   return known.findLast((revision) => revision.revisionId === revisionId)?.verified === true;

@@ -12,7 +12,7 @@ import {
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import { isVerified, previousVerified } from '../../domain/restore/restoreDecision.ts';
+import { barredBefore, isVerified, previousVerified } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import {
   INTERVENTION_SIGNALS,
@@ -118,7 +118,7 @@ class Rollback {
     const named = from !== undefined && isAnother(deploymentId, knownIn) ? undefined : request.to;
     const to = named ?? previousVerified(known, activeRevisionId);
     if (to !== undefined) return to;
-    const reason = 'no earlier verified revision is known; name one to go back to';
+    const reason = whyNone(known, activeRevisionId);
     return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason, deploymentId, ...serving };
   }
 
@@ -217,4 +217,12 @@ function refuseInterventions(journal: Journal): void {
       journal.intervention({ ...record, at: now(), taken: false });
     });
   }
+}
+
+/** Why there is no revision to restore, and what a person can do. */
+function whyNone(known: readonly KnownRevision[], leaving: string | null): string {
+  const barred = barredBefore(known, leaving);
+  if (barred === undefined) return 'no earlier verified revision is known; name one to go back to';
+  const which = revisionText(wordsOf({ known, history: [] }, barred));
+  return `${which} was verified, but a person rolled back from it or it is in quarantine, so it is restored only by name: --to ${barred}`;
 }

@@ -4,6 +4,7 @@ import type { Check } from '../../../src/domain/check/check.ts';
 import type { Baseline, KnownRevision } from '../../../src/domain/release/release.ts';
 import {
   afterFailure,
+  barredBefore,
   checkIdentity,
   type FailedAttempt,
   type Finding,
@@ -141,5 +142,10 @@ describe('the revision before the active one', () => {
     ['the newest one before it, where what it replaced is not known', ['b', 'c', 'd>a'], 'd', 'c'],
   ])('is %s', (_, names, active, expected) => {
     expect(previousVerified(known(...names), active)).toBe(expected);
+  });
+
+  it('is barred if a person rolled back from each earlier one', () => {
+    expect(barredBefore(known('a?', 'b'), 'b')).toBeUndefined();
+    expect(barredBefore(known('a!', 'b!', 'c'), 'c')).toBe('b');
   });
 });

@@ -87,6 +87,10 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     const row = await target.ended(requestId);
     expect(row).toMatchObject({ outcome: 'failed', servingRevisionId: first });
     expect(row.reason).toContain('no earlier verified revision is known');
+    await target.release('b');
+    const again = await target.ended((await target.rollback()).requestId);
+    expect(again).toMatchObject({ outcome: 'failed' });
+    expect(again.reason).toContain(`so it is restored only by name: --to ${first}`);
     expect(target.world.redeployed).toEqual([]);
   });
 
