@@ -74,8 +74,9 @@ function watchLine(watch: string, until: string, addressed: string, now: number)
 }
 
 /** Requests that the release has not reached yet: a pause, a skipped check. */
-function aheadLines({ waiting, interventions, steps }: Progress, addressed: string): readonly string[] {
-  if (steps.some(({ restoring }) => restoring)) return [];
+function aheadLines(progress: Progress, addressed: string): readonly string[] {
+  const { waiting, interventions, outcome, steps } = progress;
+  if (outcome !== null || steps.some(({ restoring }) => restoring)) return [];
   const taken = interventions.filter((said) => said.taken);
   const reached = (what: string | undefined): boolean =>
     steps.some(({ status, step, subject }) => status === 'skipped' && (subject ?? step) === what);

@@ -42,6 +42,7 @@ describe('a wait', () => {
     expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
     const restoring = sampleStep({ step: 'redeploy', restoring: true });
     expect(waitingLines({ ...progress, steps: [restoring] }, 'production', NOW)).toEqual([]);
+    expect(waitingLines({ ...progress, outcome: 'aborted' }, 'production', NOW)).toEqual([]);
   });
 
   it('shows who paused it, and why', () => {
