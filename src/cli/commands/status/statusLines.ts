@@ -51,7 +51,7 @@ export function statusLines(
       '  The next release, rollback or hold starts it again with this state.',
       ...needsPersonLines(state, now, style),
       ...targetLines(status, view, now, style),
-      ...quarantineLines(target, state, style),
+      ...quarantineLines(status, state, style),
       `  unknown  what runs and waits; for past releases: slipway history ${target}`,
     ];
   }
@@ -60,7 +60,7 @@ export function statusLines(
     ...needsPersonLines(state, now, style),
     ...targetLines(status, view, now, style),
     ...workLines(status, view, now, style, columns),
-    ...quarantineLines(target, state, style),
+    ...quarantineLines(status, state, style),
     ...failedMessageLines(state, now, style),
     ...(state.history.length > 0 ? ['  last'] : []),
     ...state.history
@@ -128,13 +128,17 @@ function workLines(
   ];
 }
 
-function quarantineLines(target: string, state: TargetState, style: Style): readonly string[] {
-  const { known, activeRevisionId, quarantined } = state;
+function quarantineLines(
+  { target, deployment }: TargetStatus,
+  { known, activeRevisionId, quarantined }: TargetState,
+  style: Style,
+): readonly string[] {
+  const serves = typeof deployment === 'string' ? activeRevisionId : deployment.activeRevisionId;
   const lines = quarantined.map(({ artifact, by: { who, reason } }) => {
     const why = reason === undefined ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
     return `${artifact}, by ${who}${why}`;
   });
-  const serving = known.find(({ revisionId }) => revisionId === activeRevisionId);
+  const serving = known.find(({ revisionId }) => revisionId === serves);
   if (serving?.quarantined === true) {
     const end = `slipway unquarantine ${target} ${serving.revisionId}`;
     lines.unshift(`what serves: nothing restores or promotes it until "${end}"`);

@@ -164,6 +164,8 @@ describe('the status of a target', () => {
     expect(lines({ view: { state, running: null } })).toContain(
       'quarantine what serves: nothing restores or promotes it until "slipway unquarantine production revision-1"',
     );
+    const replaced = lines({ view: { state, running: null }, deployment: seen('revision-2') });
+    expect(replaced.join()).not.toContain('quarantine what serves');
   });
 
   it('reports a manual change of the deployment, and the quarantine', () => {
