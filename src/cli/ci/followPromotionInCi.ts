@@ -14,7 +14,7 @@ import { answerOf, type FollowEvent, GaveUp } from '../../temporal/client/releas
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { whyNoAnswer } from '../../temporal/client/workerPresence.ts';
+import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { GAVE_UP, tellGaveUp, whileItContinues } from '../follow/followToEnd.ts';
 import { FollowView } from '../follow/followView.ts';
@@ -196,9 +196,7 @@ function releaseLooker(
     if (now < looksAt) return call;
     looksAt = now + LOOK_AT_RELEASE_MS;
     // The next look at the promotion reports a Temporal that does not answer.
-    const why = await whyNoAnswer(temporal, `${targetId}/${waitsFor.subject}`).catch(() => undefined);
-    const since = call?.since ?? new Date(now).toISOString();
-    call = why === undefined ? null : { says: `${why.message}: ${why.hint}`, since, until: null };
+    call = await noAnswerCall(temporal, `${targetId}/${waitsFor.subject}`, call?.since);
     return call;
   };
 }

@@ -17,7 +17,7 @@ import { pause } from '../../temporal/client/pause.ts';
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
-import { whyNoAnswer } from '../../temporal/client/workerPresence.ts';
+import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { FirstReads } from './firstReads.ts';
 import { type GuardOnPage, guardWatch } from './guardWatch.ts';
@@ -200,9 +200,8 @@ export class TargetWatch {
       } catch {
         // The target's watch finds out whether the release still runs. It may be pinned to a version without workers.
         silentSince ??= new Date().toISOString();
-        const why = await whyNoAnswer(temporal, workflowId).catch(() => undefined);
-        const says = why && `${why.message}: ${why.hint}`;
-        if (says !== undefined && runs()) this.#change({ call: { says, since: silentSince, until: null } });
+        const call = await noAnswerCall(temporal, workflowId, silentSince);
+        if (call !== null && runs()) this.#change({ call });
         await pause(SILENT_PAUSE_MS, signal);
       }
     }

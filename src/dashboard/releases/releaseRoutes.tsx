@@ -86,16 +86,13 @@ function storyReader(
   let last: ReleaseStory | undefined;
   return async (snapshot) => {
     const { view, progress, call } = snapshot;
-    const isRunning = view?.running?.releaseId === releaseId;
-    const runs = isRunning && progress?.releaseId === releaseId;
+    const runs = view?.running?.releaseId === releaseId && progress?.releaseId === releaseId;
     if (last !== undefined && runs && last.found.past.outcome === 'running') {
       last = { ...last, snapshot, found: { ...last.found, progress, call } };
       return last;
     }
     if (last !== undefined && isWhole(last)) return last;
     last = await readStory(context, snapshot, releaseId);
-    // Without an answer of the release, the watch knows why there is none.
-    if (isRunning && call !== null) last = { ...last, found: { ...last.found, call } };
     return last;
   };
 }

@@ -15,6 +15,7 @@ import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { findWork, pastReleases, readRunningCall } from '../../temporal/client/release/pastReleases.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 
 /** The word for a target's newest release. */
 export const LATEST = 'latest';
@@ -32,7 +33,7 @@ export interface FoundRelease {
   readonly result: ReleaseResult | null;
   /** Its progress; `null` if it has ended or no worker answers. */
   readonly progress: Progress | null;
-  /** What the running step found last; `null` if it has reported nothing. */
+  /** What the running step found last, or that no worker can continue it; `null` if neither is known. */
   readonly call: RunningCall | null;
   /** The activities so far, if it is running. */
   readonly calls: readonly ActivityFact[];
@@ -99,7 +100,8 @@ async function keptByTemporal(
   if (work === undefined) return undefined;
   const runs = work.ended === 'running';
   const progress = runs ? await readProgress(temporal, workflowId) : undefined;
-  const call = runs ? await readRunningCall(temporal, workflowId) : undefined;
+  const silence = runs && progress === undefined ? await noAnswerCall(temporal, workflowId) : null;
+  const call = silence ?? (runs ? await readRunningCall(temporal, workflowId) : undefined);
   return {
     target,
     past: pastOfWork(work),

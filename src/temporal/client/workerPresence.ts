@@ -5,6 +5,7 @@ import protos from '@temporalio/proto';
 
 import { formatDuration } from '../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
+import type { RunningCall } from '../../domain/heartbeat.ts';
 import type { PromotionRequest } from '../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { pollQueues } from '../../domain/taskQueues.ts';
@@ -213,6 +214,16 @@ export async function whyNoAnswer(
     () => undefined,
     onSlipwayError((error) => (error.code === 'SLIPWAY_NO_WORKER' ? error : undefined)),
   );
+}
+
+/** The same as what a running step found last; `null` if workers poll that could, or if that is not known. */
+export async function noAnswerCall(
+  temporal: TemporalConnection,
+  workflowId: string,
+  since = new Date().toISOString(),
+): Promise<RunningCall | null> {
+  const why = await whyNoAnswer(temporal, workflowId).catch(() => undefined);
+  return why === undefined ? null : { says: `${why.message}: ${why.hint}`, since, until: null };
 }
 
 /** The version of workers that a workflow is pinned to, by itself or by hand; `undefined` if it is not pinned. */

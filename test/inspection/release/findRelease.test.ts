@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
@@ -8,7 +9,7 @@ import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
 import { NOW, request, result, seasoned } from '../../domain/target/targets.ts';
-import { answeringTemporal, grpcError } from '../../temporal/client/answeringTemporal.ts';
+import { answeringTemporal, grpcError, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
 import { useFolders } from '../../support/temporaryFolder.ts';
 
 const folder = useFolders();
@@ -86,5 +87,22 @@ describe('a release that Temporal no longer has', () => {
     expect(await find('release-2')).toMatchObject({ from: 'target', past: { outcome: 'rejected' } });
     await store.putRecord('production/0-release-1.json', result('release-1'));
     expect(await find('release-1')).toMatchObject({ from: 'record', past: { reason: 'all went well' } });
+  });
+});
+
+it('a running release that does not answer has the reason, if its version has no workers', async () => {
+  const payloads = [defaultPayloadConverter.toPayload({ request: request('a'), known: [] })];
+  const started = { workflowType: { name: 'release' }, input: { payloads } };
+  const events = [{ eventTime: { seconds: 1 }, workflowExecutionStartedEventAttributes: started }];
+  const stranded = {
+    fetchHistory: () => Promise.resolve({ events }),
+    describe: () => Promise.resolve(pinnedTo('v9')),
+    query: () => Promise.reject(grpcError('FAILED_PRECONDITION')),
+  };
+  const temporal = answeringTemporal({ workflow: { getHandle: () => stranded } });
+  const says = expect.stringContaining('no worker of version v9 polls') as string;
+  expect(await findRelease(temporal, undefined, target, 'release-1')).toMatchObject({
+    past: { outcome: 'running' },
+    call: { says },
   });
 });
