@@ -26,7 +26,7 @@ export function addMessageCommands({ fileCommand, runs }: CommandTable): void {
       .option('--reason <text>', 'why, for the record')
       .option('--release <id>', 'only this release (default: the running one)')
       .addOption(
-        new Option('--promotion <name>', 'this promotion, instead of a release').conflicts('release'),
+        new Option('--promotion <promotion>', 'this promotion, instead of a release').conflicts('release'),
       );
     if (kind === 'skip') {
       said

@@ -47,6 +47,7 @@ describe('slipway completion words', () => {
       [`release --reason because --config ${config} p`]: ['production'],
       [`promote --config ${config} `]: ['canary'],
       [`schedule pause --config ${config} `]: ['canary'],
+      [`abort --config ${config} --promotion `]: ['canary'],
       'release --over': ['--override-hold', '--override-freeze'],
       'schedule p': ['pause'],
       'platform --vocabulary ': ['contract', 'public', 'both'],
