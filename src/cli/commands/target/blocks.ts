@@ -118,6 +118,8 @@ export async function runQuarantineCommand(
           ? `${identity} is in quarantine: "${name}" rejects releases of it until "slipway unquarantine ${name} ${identity}"`
           : `"${name}" accepts releases of ${identity} again`,
       );
+      if (quarantined)
+        output.note(`  a release of it that runs already continues; to stop it: slipway abort ${name}`);
     }
     return 0;
   });

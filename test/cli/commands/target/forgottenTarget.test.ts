@@ -91,9 +91,9 @@ describe('a target that has never taken a release', () => {
       code: 'SLIPWAY_TARGET_NEVER_RELEASED',
     });
     expect(await run(context, true, undefined, { config })).toBe(0);
-    expect(context.output.noted.join('\n')).toContain(
-      '"production" has never taken a release in the namespace',
-    );
+    const notes = context.output.noted.join('\n');
+    expect(notes).toContain('"production" has never taken a release in the namespace');
+    expect(notes).toContain('runs already continues; to stop it: slipway abort production');
   });
 });
 
