@@ -33,8 +33,8 @@ interface RunOwnershipParts {
 
 /**
  * Connects the processes of one deployment (the serving revision, the draining one, the one after a crash or a
- * rollback). It claims runs that no process executes, and webhooks that are due, and carries out what other processes request for this one's
- * runs.
+ * rollback). It claims runs that no process executes, and webhooks that are due, and carries out what other processes
+ * request for this one's runs.
  *
  * Each task is one query for all runs, at jittered times, so that processes that started together do not query
  * together. A process that accepts a run starts it itself and does not wait for these tasks.

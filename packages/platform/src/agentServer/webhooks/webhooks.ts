@@ -29,8 +29,8 @@ export interface WebhookOptions {
  * public servers: the run with its `values`, and `error` if it failed.
  *
  * Decisions: three attempts (at once, after 0.5 s, after another 5 s), again at the times of `pendingWebhooks.ts`; a
- * failure is only logged. Redirects are not followed, because their targets are not checked. With a secret, a delivery has `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over
- * "<t>.<body>">`.
+ * failure is only logged. Redirects are not followed, because their targets are not checked. With a secret, a delivery has
+ * `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<t>.<body>">`.
  */
 export class Webhooks {
   readonly #options: WebhookOptions;
