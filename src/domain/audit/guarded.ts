@@ -76,13 +76,18 @@ function notByItsLimits({ policy, report }: GuardFact): string[] {
     : [`${metric} is within its limits, and it asked for a rollback`];
 }
 
-function notOneRollback(
-  { releaseId, revisionId, since, report, answer, activities }: GuardFact,
-  { works, said, idle }: TargetFacts,
-): string[] {
-  const own = works.filter(
-    ({ kind, request }) => kind === 'rollback' && (request as RollbackRequest).guard === releaseId,
+function notOneRollback(guard: GuardFact, { works, said, idle, guards }: TargetFacts): string[] {
+  const { releaseId, revisionId, since, report, answer, activities } = guard;
+  // A guard that began again is a guard of its own, of the same release. At most one of them has the rollback.
+  const isAnothers = guards.some(
+    (other) => other !== guard && other.releaseId === releaseId && isAccepted(other),
   );
+  const own =
+    isAnothers && !isAccepted(guard)
+      ? []
+      : works.filter(
+          ({ kind, request }) => kind === 'rollback' && (request as RollbackRequest).guard === releaseId,
+        );
   const [rollback, again] = own;
   if (report?.verdict === 'worse' && answer === null)
     return ['it found its release worse, and has neither a rollback nor a reason for none'];
@@ -106,6 +111,13 @@ function notOneRollback(
       ? []
       : [`the target rolled back for it after ${other.workflowId} had changed what serves`]),
   ];
+}
+
+/** Whether the target accepted the rollback of a guard. */
+function isAccepted({ activities }: GuardFact): boolean {
+  const asked = named(activities, 'rollBackTarget').at(-1);
+  const answer = asked?.result?.['answer'] as RollbackAnswer | undefined;
+  return asked !== undefined && answer?.disposition !== 'ignored';
 }
 
 /** When a release first changes what serves, or when a rollback begins. */

@@ -4,6 +4,7 @@ import type { Actor } from '../actor.ts';
 import { type Bound, jsonBytes, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { GuardedInput } from '../guard/guardPolicy.ts';
 import type { Guarding } from '../guard/guarding.ts';
 import type { RestoreSpan } from '../delivery/restoreSpan.ts';
 import type {
@@ -197,6 +198,8 @@ export interface TargetState {
   readonly undelivered?: readonly Undelivered[];
   /** The guard of the release that ended last, whether it goes on or has ended. Absent: there was none. */
   readonly guard?: Guarding;
+  /** How it guards, to begin again. Absent: a worker of an earlier version began it. */
+  readonly guarded?: GuardedInput;
 }
 
 /** What runs on the target at this moment. */
@@ -268,7 +271,7 @@ export const EMPTY_TARGET: TargetState = {
 
 /** The state once the deployment is deleted: without revisions, but with its history and quarantine. */
 export function retireDeployment(state: TargetState): TargetState {
-  const { owns: _, guard: _1, ...kept } = state;
+  const { owns: _, guard: _1, guarded: _2, ...kept } = state;
   const emptied = ['queue', 'rollbacks', 'hold', 'known', 'activeRevisionId', 'drift'] as const;
   const unwatched = ['needsPerson', 'late', 'lateUploads', 'extras'] as const;
   return { ...kept, ...pick(EMPTY_TARGET, ...emptied, ...unwatched) };

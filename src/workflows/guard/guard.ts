@@ -12,9 +12,11 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
+import { guardsAgain } from '../../domain/guard/guardAgain.ts';
 import {
   GUARD_LATE_MS,
   guardActor,
+  type GuardedInput,
   guardRequestId,
   guardWorkflowId,
 } from '../../domain/guard/guardPolicy.ts';
@@ -27,6 +29,7 @@ import {
 } from '../../domain/guard/guarding.ts';
 import { breachText } from '../../domain/guard/measurement.ts';
 import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
+import type { NextWork } from '../../domain/target/targetState.ts';
 import { settingsForRestore } from '../../domain/target/targetSpec.ts';
 import { guardQueue } from '../../domain/taskQueues.ts';
 import { guardEndedSignal } from '../../messages/target.ts';
@@ -125,6 +128,8 @@ async function askForRollback(
 export class TargetGuard {
   readonly #target: TargetCore;
   #beginning = 0;
+  /** The cancellation of the guard before. It must not reach the next one, which has the same workflow id. */
+  #canceled = Promise.resolve();
 
   constructor(target: TargetCore) {
     this.#target = target;
@@ -140,15 +145,34 @@ export class TargetGuard {
     if (!this.allBegun) await condition(() => this.allBegun);
   }
 
-  /** Guards what a release with a guard has just released. */
-  begin(request: ReleaseRequest, result: ReleaseResult): void {
-    const input = guardInput(request, result);
-    if (input === undefined) return;
-    const { releaseId, revisionId, until } = input;
-    const workflowId = guardWorkflowId(workflowInfo().workflowId, releaseId);
-    this.#set({ workflowId, releaseId, revisionId, until: new Date(until).toISOString() });
+  /** Guards what a release with a guard has just released, or what was guarded and serves again or still. */
+  begin(work: NextWork, result: ReleaseResult): void {
+    if (work.kind === 'release') {
+      const released = releasedInput(work.request, result);
+      if (released !== undefined) {
+        this.#begin(result.releaseId, released, false);
+        return;
+      }
+    }
+    const { state } = this.#target;
+    const { guard: guarding, guarded } = state;
+    const { servingRevisionId: revisionId, endedAt } = result;
+    if (guarding === undefined || guarded === undefined || revisionId === null) return;
+    const rollback = work.kind === 'rollback' ? work.request : null;
+    if (!guardsAgain(state, workflowInfo().workflowId, result, rollback)) return;
+    this.#begin(guarding.releaseId, { ...guarded, revisionId, ...timeOf(guarded, endedAt) }, true);
+  }
+
+  #begin(releaseId: string, guarded: GuardedInput, again: boolean): void {
+    const { state } = this.#target;
+    const { workflowId: targetId } = workflowInfo();
+    const { revisionId, until } = guarded;
+    const workflowId = guardWorkflowId(targetId, releaseId);
+    const guarding = { workflowId, releaseId, revisionId, until: new Date(until).toISOString() };
+    this.#target.change({ ...state, guard: guarding, guarded });
     this.#beginning++;
-    void this.#start(workflowId, input).finally(() => this.#beginning--);
+    const input = { ...guarded, releaseId, targetId, recordStore: state.lastRequest?.recordStore };
+    void this.#start(workflowId, input, again).finally(() => this.#beginning--);
   }
 
   /** Ends the guard, because a release or a rollback may change what serves. */
@@ -156,18 +180,21 @@ export class TargetGuard {
     const { guard: guarding } = this.#target.state;
     if (guarding === undefined || !isInForce(guarding)) return;
     this.#set(preemptGuard(guarding, by, now()));
-    if (guarding.ended === undefined) void cancel(guarding.workflowId);
+    if (guarding.ended === undefined) this.#canceled = cancel(guarding.workflowId);
   }
 
-  async #start(workflowId: string, input: GuardInput): Promise<void> {
+  async #start(workflowId: string, input: GuardInput, again: boolean): Promise<void> {
     const { releaseId, target } = input;
     try {
+      if (again) await this.#canceled;
       await CancellationScope.nonCancellable(() =>
         startChild(guard, {
           workflowId,
           args: [input],
           workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
           parentClosePolicy: ParentClosePolicy.ABANDON,
+          // No worker may have noticed yet that the one before was canceled.
+          workflowIdReusePolicy: again ? 'TERMINATE_IF_RUNNING' : undefined,
           staticSummary: shortSummary(`guards ${releaseId} on ${target.name}`),
         }),
       );
@@ -195,25 +222,23 @@ export class TargetGuard {
 }
 
 /** `undefined`: the request has no guard, or there is nothing to guard. */
-function guardInput(
-  { guard: policy, target, recordStore }: ReleaseRequest,
-  { releaseId, outcome, deploymentId, servingRevisionId, startedAt, endedAt }: ReleaseResult,
-): GuardInput | undefined {
+function releasedInput(
+  { guard: policy, target }: ReleaseRequest,
+  { outcome, deploymentId, servingRevisionId: revisionId, startedAt, endedAt }: ReleaseResult,
+): GuardedInput | undefined {
   if (policy === undefined || outcome !== 'released') return undefined;
-  if (deploymentId === null || servingRevisionId === null) return undefined;
-  const since = Date.parse(endedAt);
-  return {
-    releaseId,
-    targetId: workflowInfo().workflowId,
-    recordStore,
-    deploymentId,
-    policy,
-    since,
-    target: settingsForRestore(target),
-    revisionId: servingRevisionId,
-    until: since + policy.forMs,
-    releasedFrom: Date.parse(startedAt),
-  };
+  if (deploymentId === null || revisionId === null) return undefined;
+  const guarded = { target: settingsForRestore(target), deploymentId, revisionId, policy };
+  return { ...guarded, ...timeOf(guarded, endedAt), releasedFrom: Date.parse(startedAt) };
+}
+
+/** The whole time of a guard that begins. */
+function timeOf(
+  { policy: { forMs } }: Pick<GuardedInput, 'policy'>,
+  begins: string,
+): Pick<GuardedInput, 'since' | 'until'> {
+  const since = Date.parse(begins);
+  return { since, until: since + forMs };
 }
 
 async function cancel(workflowId: string): Promise<void> {

@@ -227,8 +227,8 @@ export class Target implements TargetCore {
       const artifact = artifactIdentity(work.request.artifact);
       const counted = countFailedChecks(this.#state, result, artifact, now());
       this.change(supersedeReplaced(rejectQuarantined(counted, now()), now()));
-      this.#guard.begin(work.request, result);
     }
+    this.#guard.begin(work, result);
     this.#mark();
     await this.#lateWatch.counterOvertakers();
   }

@@ -133,6 +133,18 @@ describe('an audit of guards', () => {
     ]);
   });
 
+  it('attributes the rollback to the one of its guards that asked for it', () => {
+    const ended = guard({ verdict: 'preempted' }, 500);
+    const ignored = worse(WORSE, {
+      answer: 'ignored, release-2 has begun since',
+      activities: [activity('rollBackTarget', {}, 1_001, { answer: { disposition: 'ignored' } })],
+    });
+    const again = worse(WORSE, { since: 900, revisionId: 'copy' });
+    const works = [RELEASED, rollback(1_002, 'copy')];
+    for (const before of [ended, ignored]) expect(found([before, again], { works })).toEqual([]);
+    expect(found([ended, ended], { works: [RELEASED, rollback()] })).toHaveLength(2);
+  });
+
   it('finds a rollback after a release has changed what serves, and allows one from a release that waits', () => {
     const waiting = workFact('release-2', { startedAt: 1_001 });
     const changing = { ...waiting, activities: [activity('patchDeployment', {}, 1_001)] };

@@ -5,6 +5,7 @@ import type { GuardInput, GuardResult } from '../../../src/messages/workflowType
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
 import { heldIn, waitingFor } from '../moments.ts';
+import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const ERRORS: GuardMetric = {
@@ -126,6 +127,50 @@ describeWorkflows('a guard', (harness) => {
       expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
       const { state } = await target.idle();
       expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    });
+
+    test('begins again if a release fails after its PATCH and the guarded revision is restored', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
+      await target.world.called('guardRevision');
+      target.world.measures = () => 0.12;
+      target.world.bad.add(identity('c'));
+      const failed = await target.release('c');
+      expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
+      const { state } = await target.viewOnce(
+        ({ state, running }) => state.hold !== null && running === null,
+      );
+      expect(state.history.at(-1)).toMatchObject({
+        kind: 'rollback',
+        servingRevisionId: good,
+        requestedBy: { who: 'guard', from: `the guard of ${releaseId}` },
+      });
+      expect(Date.parse(state.guard?.until ?? '')).toBe(Date.parse(failed.endedAt) + 60_000);
+    });
+
+    test('begins again after a rollback that changed nothing, but not after its own', async () => {
+      const target = harness.newTarget();
+      const { releaseId } = await target.release('b', guardedBy(ONE_ROUND));
+      await target.world.called('guardRevision');
+      target.world.measures = () => 0.12;
+      const { requestId } = await target.rollback();
+      expect(await target.ended(requestId)).toMatchObject({ outcome: 'failed' });
+      const { state } = await target.viewOnce(
+        ({ state, running }) => state.guard?.ended?.verdict === 'worse' && running === null,
+      );
+      expect(state.history.slice(1)).toMatchObject([{ outcome: 'failed' }, { outcome: 'failed' }]);
+      expect(state.guard).toMatchObject({ releaseId, changedBy: state.history.at(-1)?.releaseId });
+    });
+
+    test('does not begin again if a person goes back to what it guarded', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
+      await target.release('c');
+      const { requestId } = await target.rollback({ to: revisionId ?? '' });
+      await target.ended(requestId);
+      const { state } = await target.idle();
+      expect(state.activeRevisionId).toBe(revisionId);
+      expect(state.guard).toMatchObject({ releaseId, ended: { verdict: 'preempted' } });
     });
 
     test('makes way for a rollback, and begins none of its own', async () => {
