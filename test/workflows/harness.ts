@@ -29,7 +29,7 @@ import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS, identity } from './requests.ts';
 import { openSlowLine } from './slowLine.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
-import { World } from './world.ts';
+import { type WatchInput, World } from './world.ts';
 import { type ActivityName, WORLD_ACTIVITIES } from './worldActivities.ts';
 
 /** Workers whose activities use each test's own world. */
@@ -293,7 +293,7 @@ function betweenWorlds(
     ...revisionPollerActivities(polled, new RequestRates(), pause, never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
-    watchRevision,
+    watchRevision: (input: WatchInput) => worldAt(input.target.controlPlane).watch(input, watchRevision),
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
     ...hooks,

@@ -16,6 +16,10 @@ export class Gate {
     this.#opened = new Promise((resolve) => (this.#resolve = resolve));
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   open(): void {
     this.#isOpen = true;
     this.#resolve();

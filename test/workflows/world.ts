@@ -1,11 +1,16 @@
 import { Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
+import type { Untracked } from '../../src/activities/track.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { failure } from './failures.ts';
 import { Services } from './services.ts';
 import { Gate, tryThroughServer } from './waits.ts';
 import { type ActivityName, worldActivities } from './worldActivities.ts';
+
+export type WatchRound = Untracked<Activities>['watchRevision'];
+export type WatchInput = Parameters<WatchRound>[0];
+export type WatchResult = Awaited<ReturnType<WatchRound>>;
 
 /** One call to the world. Times are milliseconds of one clock. */
 export interface Call {
@@ -98,7 +103,7 @@ export class World extends Services {
       endedAt: undefined,
     };
     this.calls.push(call);
-    this.#wake();
+    this.wake();
     const carryOut = this.activities[activity] as (input: unknown) => Promise<unknown>;
     const perform = (said: unknown): Promise<unknown> =>
       trial === undefined ? carryOut(said) : trial(() => carryOut(said), this);
@@ -112,8 +117,13 @@ export class World extends Services {
       return { ...result, attempt, ...(isLocal && trial === undefined ? { tookMs: 0 } : {}) };
     } finally {
       call.endedAt = performance.now();
-      this.#wake();
+      this.wake();
     }
+  }
+
+  /** Performs one round of watching a revision, as of a soak. */
+  watch(input: WatchInput, round: WatchRound): Promise<WatchResult> {
+    return round(input);
   }
 
   /** Performs something with the next fault of its name, if there is one. */
@@ -122,7 +132,8 @@ export class World extends Services {
     return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
   }
 
-  #wake(): void {
+  /** Looks at the conditions of {@link World.until} again. */
+  protected wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();

@@ -16,16 +16,20 @@ const BO = { who: 'bo', reason: 'a reason' };
 const PERSON = 'a person';
 
 /** A rollback's destination: the previous revision, a name with a typo, or an existing revision. */
-export type Where = 'the one before' | 'a slip of the pen' | number;
+export type Where = 'the one before' | 'a slip of the pen' | 'what soaks' | number;
 /** How a revision is named. */
 export type By = 'its id' | 'the beginning of its id' | 'its release';
+/** What a person says to a release. A skip without a name is that of its check. */
+export type Said = InterventionKind | 'skip the soak';
+
 /** Which revision a rollback without a name leaves: the serving one, any other, or an unspecified one. */
 export type Leaving = 'what serves' | 'nothing' | number;
 
 export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Channel, again: boolean): Command {
   const what = where === 'the one before' ? `leaving ${leaving}` : `by ${by}`;
   const name = `rollback by ${way} to ${where}, ${what}${again ? ', said again' : ''}`;
-  return command(name, always, async (model, subject) => {
+  const possible = ({ running }: TargetModel): boolean => where !== 'what soaks' || running?.soaks === true;
+  return command(name, possible, async (model, subject) => {
     const { world, target } = subject;
     const meant = meantBy(model, where, by, (revision) => world.revisionId(revision));
     const from = where === 'the one before' ? fromOf(model, leaving) : undefined;
@@ -123,25 +127,20 @@ export function garbage(name: string, content: unknown, way: Channel): Command {
 }
 
 /** A person sends an intervention to the running release: by its own update, or by a signal to the target. */
-export function say(kind: InterventionKind, way: Channel): Command {
+export function say(kind: Said, way: Channel): Command {
   const possible = (model: TargetModel): boolean =>
     model.running !== null || (way === 'signal' && model.started);
   return command(`${kind} by ${way}`, possible, async (model, subject) => {
     if (model.running === null) {
       model.ignored++;
-      await subject.target.signal(kind, BO);
+      await subject.target.signal(kind === 'skip the soak' ? 'skip' : kind, BO);
       return;
     }
     await intervene(model, subject, kind, way);
   });
 }
 
-async function intervene(
-  model: TargetModel,
-  subject: Subject,
-  kind: InterventionKind,
-  way: Channel,
-): Promise<void> {
+async function intervene(model: TargetModel, subject: Subject, kind: Said, way: Channel): Promise<void> {
   const running = underWay(model);
   const because = whyNot(model, kind);
   if (way === 'update') {
@@ -155,7 +154,7 @@ async function intervene(
 
 /** A person sends an intervention that the running release waits for. */
 export function sayWhatFits(pick: number, way: Channel): Command {
-  const fitting = ({ running }: TargetModel): readonly InterventionKind[] => {
+  const fitting = ({ running }: TargetModel): readonly Said[] => {
     if (running === null || running.stopped) return [];
     return FITTING[running.stage] ?? [];
   };
@@ -168,10 +167,11 @@ export function sayWhatFits(pick: number, way: Channel): Command {
 }
 
 /** The interventions that end a release's wait, by its stage. More likely ones appear twice. */
-const FITTING: Readonly<Record<string, readonly InterventionKind[]>> = {
+const FITTING: Readonly<Record<string, readonly Said[]>> = {
   approval: ['approve', 'approve', 'reject'],
   paused: ['resume', 'resume', 'abort'],
   decision: ['retry', 'retry', 'abort'],
+  soak: ['skip the soak', 'pause', 'abort'],
 };
 
 function started(model: TargetModel): boolean {
@@ -187,6 +187,10 @@ interface Meant {
 
 function meantBy(model: TargetModel, where: Where, by: By, idOf: (revision: number) => string): Meant {
   if (where === 'the one before') return { revision: undefined, isWrong: false };
+  if (where === 'what soaks') {
+    const revision = underWay(model).revision ?? 0;
+    return { text: idOf(revision), revision, isWrong: false };
+  }
   const revisions = [...model.revisions.keys()].filter(
     (revision) => revision !== model.running?.revision && model.revisions.get(revision) !== 'hangs',
   );
@@ -221,7 +225,7 @@ interface Taken {
 }
 
 /** @returns the expected answer. */
-function takeRollback(model: TargetModel, asked: Rollback): Taken {
+export function takeRollback(model: TargetModel, asked: Rollback): Taken {
   const { running, rollbacks, active } = model;
   if (model.requestIds.includes(asked.id)) return { disposition: 'joined' };
   if (!model.taken) {
@@ -258,6 +262,12 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
   model.rollbacks = [...rollbacks, rollback];
   model.hold ??= { by: rollback.id };
   if (running === null) return answer('queued', rollback.to);
+  if (running.soaks && rollback.to === running.revision) {
+    model.met.add('a rollback to the revision that soaks ends its soak');
+    const taken = answer('preempting', rollback.to);
+    running.endSoak();
+    return taken;
+  }
   running.preemptedBy ??= rollback;
   const taken = answer('preempting', rollback.to);
   running.stop();
@@ -265,7 +275,7 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
 }
 
 /** Why the release cannot take an intervention now. */
-function whyNot(model: TargetModel, kind: InterventionKind): string | undefined {
+function whyNot(model: TargetModel, kind: Said): string | undefined {
   const running = underWay(model);
   if (running.stopped) return 'ending already';
   switch (kind) {
@@ -281,11 +291,13 @@ function whyNot(model: TargetModel, kind: InterventionKind): string | undefined 
     case 'retry':
       return running.stage === 'decision' ? undefined : 'waits for a decision';
     case 'skip':
-      return running.checkLiesAhead ? undefined : 'lies ahead';
+      return running.checkLiesAhead ? undefined : 'ahead';
+    case 'skip the soak':
+      return running.soakLiesAhead ? undefined : 'ahead';
   }
 }
 
-function act(model: TargetModel, kind: InterventionKind): void {
+function act(model: TargetModel, kind: Said): void {
   const running = underWay(model);
   switch (kind) {
     case 'abort':
@@ -311,6 +323,10 @@ function act(model: TargetModel, kind: InterventionKind): void {
       break;
     case 'skip':
       running.skip();
+      break;
+    case 'skip the soak':
+      if (running.stage === 'soak') model.met.add('a person skips a soak');
+      running.skipSoak();
       break;
   }
 }

@@ -17,7 +17,7 @@ const LANES = 4;
 const HISTORIES_MAX = 2_000;
 const PROGRESS_EVERY = 50;
 /** This many sequences reach every situation. */
-const COMES_BY_ALL = 300;
+const COMES_BY_ALL = 2_000;
 const DAY_MS = 86_400_000;
 
 const WORKER_MODE = inject('workerMode');

@@ -21,6 +21,8 @@ export interface Observed {
   readonly quarantined: readonly string[];
   readonly late: readonly { readonly revision: number; readonly restoreTo: number }[];
   readonly drift: { readonly expected: number; readonly found: number | null } | null;
+  /** What is guarded, or how the guard ended. */
+  readonly guard: string | null;
   readonly endings: readonly string[];
   readonly ignored: number;
 }
@@ -47,6 +49,8 @@ export function expected(model: TargetModel): Observed {
     quarantined: [...model.quarantined].sort(),
     late: model.late,
     drift: model.drift,
+    guard:
+      model.guard === null ? null : guardText(model.guard.release, model.guard.revision, model.guard.ended),
     endings: model.endings.map(
       ({ id, outcome, serving, missed }) =>
         `${id} ${outcome}, serving ${serving ?? 'nothing'}${missed === true ? MISSED : ''}`,
@@ -82,6 +86,10 @@ export function observed({ state, running }: TargetView, world: ScriptedWorld): 
       state.drift === null
         ? null
         : { expected: number(state.drift.expected), found: numberOrNull(state.drift.found) },
+    guard:
+      state.guard === undefined
+        ? null
+        : guardText(state.guard.releaseId, number(state.guard.revisionId), state.guard.ended?.verdict),
     endings: state.history.map(
       ({ releaseId, outcome, servingRevisionId, code }) =>
         `${releaseId} ${outcome}, serving ${numberOrNull(servingRevisionId) ?? 'nothing'}` +
@@ -89,6 +97,10 @@ export function observed({ state, running }: TargetView, world: ScriptedWorld): 
     ),
     ignored: state.ignored.length,
   };
+}
+
+function guardText(release: string, revision: number, ended: string | undefined): string {
+  return `${release}, revision ${revision}, ${ended ?? 'goes on'}`;
 }
 
 function nameOf(artifact: string): string {

@@ -4,7 +4,7 @@ export const ARTIFACTS = ['good-1', 'good-2', 'good-3', 'fails', 'breaks', 'hang
 export type ArtifactName = (typeof ARTIFACTS)[number];
 
 /** Where a release can be held, so that something else can happen meanwhile. */
-export type Stop = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
+export type Stop = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'soak';
 
 /** The plan of one release: the answers of external services, and where it is held. */
 export interface Plan {
@@ -25,6 +25,9 @@ export interface Plan {
   readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused' | 'too late';
   /** `unreachable`: for all automatic attempts of the step. */
   readonly check: 'answered' | 'unreachable' | 'too late';
+  /** Its soak: none, or the check's answer in it. If it is held there, in the last round. */
+  readonly soak: 'none' | 'answered' | 'fails' | 'unreachable';
+  readonly isGuarded: boolean;
   /** The check's question: one that every artifact answers, or only its own. */
   readonly asks: Question;
   readonly redeploy: 'answered' | 'taken' | 'lost' | 'too late';

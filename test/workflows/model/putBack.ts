@@ -112,6 +112,7 @@ export function restore(
 
 export function rollBack(model: TargetModel, rollback: Rollback): void {
   const id = model.number('rollback');
+  model.preemptGuard('a guard makes way for a rollback');
   const { active } = model;
   const common = { id, kind: 'rollback' as const, rollback };
   const nothing = { ...common, serving: active, news: [], tried: [] };

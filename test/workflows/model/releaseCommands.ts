@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
+import { takeRollback } from './messageCommands.ts';
 import type { Plan } from './plan.ts';
 import type { Subject } from './subject.ts';
 import { COUNTER, type Ending, isSame, type Submission, type TargetModel } from './targetModel.ts';
@@ -111,12 +112,43 @@ function rejectWithdrawn(model: TargetModel): Answer {
 /** Opens the gate that holds the release. */
 export function goOn(): Command {
   const isAtGate = ({ running }: TargetModel): boolean =>
-    running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
+    running !== null && ['upload', 'patch', 'deployed', 'check', 'soak'].includes(running.stage);
   return command('what holds the release up lets it go on', isAtGate, async (model, subject) => {
     const running = underWay(model);
+    const isSoak = running.stage === 'soak';
     subject.world.open(running.id);
     running.open();
-    return Promise.resolve();
+    if (isSoak) await subject.takeRound(running.id);
+  });
+}
+
+/** The checks of a release that soaks run again. */
+export function takeRound(): Command {
+  const soaks = ({ running }: TargetModel): boolean => running?.stage === 'soak';
+  return command('another round of the soak', soaks, async (model, subject) => {
+    const running = underWay(model);
+    running.goOn();
+    await subject.takeRound(running.id);
+  });
+}
+
+/** The guard measures. If its revision is worse, the target rolls back; if another one serves, the guard ends. */
+export function measure(isWorse: boolean): Command {
+  const isGuarded = ({ guard }: TargetModel): boolean => guard !== null && guard.ended === undefined;
+  const name = `the guard finds its revision ${isWorse ? 'worse' : 'good'}`;
+  return command(name, isGuarded, async (model, subject) => {
+    const { guard, active, running } = model;
+    if (guard === null) throw new Error('nothing is guarded');
+    const { release, revision } = guard;
+    if (active !== revision) {
+      model.met.add('a guard finds another revision');
+      model.guard = { ...guard, ended: 'replaced' };
+    } else if (isWorse) {
+      model.met.add(`a guard rolls back ${running === null ? 'an idle target' : 'while a release waits'}`);
+      model.guard = { ...guard, ended: 'worse' };
+      takeRollback(model, { id: subject.guardRequestId(release), to: undefined, from: revision });
+    }
+    await subject.measure(release, isWorse);
   });
 }
 
@@ -141,9 +173,10 @@ export function comesUpLate(): Command {
 /** Another client changes the deployment directly, while nothing runs or a release waits. */
 export function changeByHand(): Command {
   const possible = (model: TargetModel): boolean =>
-    model.deployed && (idle(model) || model.running?.stage === 'approval');
+    model.deployed && (idle(model) || model.running?.stage === 'approval' || model.running?.stage === 'soak');
   return command('somebody changes the deployment by hand', possible, async (model, subject) => {
-    if (model.running !== null) model.met.add('the deployment is changed by hand while a release waits');
+    if (model.running?.stage === 'approval')
+      model.met.add('the deployment is changed by hand while a release waits');
     model.active = model.make('other');
     subject.world.changeByHand();
     return Promise.resolve();
@@ -260,7 +293,7 @@ function submit(model: TargetModel, plan: Plan): Answer {
 
 function words(plan: Plan): string {
   const { artifact, variant, queue, overrideHold, stop, onError, asks } = plan;
-  const { create, upload, patch, check, redeploy } = plan;
+  const { create, upload, patch, check, soak, redeploy } = plan;
   const unusual = Object.entries({ create, upload, patch, check, redeploy })
     .filter(([, answer]) => answer !== 'answered')
     .map(([call, answer]) => `${call} ${answer}`);
@@ -271,6 +304,8 @@ function words(plan: Plan): string {
     ...(stop === null ? [] : [`held up at ${stop}`]),
     `on error ${onError}`,
     `asks ${asks}`,
+    ...(soak === 'none' ? [] : [`soak ${soak}`]),
+    ...(plan.isGuarded ? ['guarded'] : []),
     ...unusual,
   ].join(', ');
 }

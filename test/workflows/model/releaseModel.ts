@@ -9,10 +9,10 @@ import {
   type Waiting,
 } from './targetModel.ts';
 
-type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'end';
+type Step = Stop | 'end';
 
 /** Why a release cannot proceed. */
-type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed';
+type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed' | 'replaced';
 
 /** The model of one running release. It proceeds until something holds it. */
 export class ReleaseModel {
@@ -22,6 +22,7 @@ export class ReleaseModel {
   stage: Stop | 'paused' | 'decision' = 'approval';
   paused = false;
   skipped = false;
+  soakSkipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
   /** Whether Temporal cancels it if the target is terminated. */
@@ -42,6 +43,7 @@ export class ReleaseModel {
   #begun = false;
   #patches: Plan['patch'];
   #checks: Plan['check'];
+  #soak: Plan['soak'];
   #revision: number | null = null;
   #mayHaveChanged = false;
   #served = false;
@@ -52,6 +54,7 @@ export class ReleaseModel {
     this.#model = model;
     this.#patches = plan.patch;
     this.#checks = plan.check;
+    this.#soak = plan.soak;
     this.#known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
     this.#baseline = this.#lookAtBaseline();
     if (model.servesCopy) model.met.add('a release is made over a copy');
@@ -69,7 +72,17 @@ export class ReleaseModel {
 
   /** Whether the check has not passed yet, and can be skipped. */
   get checkLiesAhead(): boolean {
-    return !this.skipped && this.#step !== 'end';
+    return !this.skipped && this.#step !== 'soak' && this.#step !== 'end';
+  }
+
+  get soakLiesAhead(): boolean {
+    return this.plan.soak !== 'none' && !this.soakSkipped && this.#step !== 'end';
+  }
+
+  /** Whether its own revision has begun to soak: a rollback to it then only ends the soak. */
+  get soaks(): boolean {
+    const hasBegun = this.#step === 'end' || (this.#step === 'soak' && this.#begun);
+    return this.plan.soak !== 'none' && hasBegun && !this.stopped;
   }
 
   open(): void {
@@ -89,7 +102,20 @@ export class ReleaseModel {
     if (passes) this.goOn();
   }
 
+  skipSoak(): void {
+    this.soakSkipped = true;
+    if (this.stage === 'soak' || (this.stage === 'decision' && this.#step === 'soak')) this.goOn();
+  }
+
+  /** A person rolls back to the revision that soaks. */
+  endSoak(): void {
+    this.paused = false;
+    this.soakSkipped = true;
+    this.goOn();
+  }
+
   stop(): void {
+    if (this.stage === 'soak') this.#model.met.add('a release is stopped in its soak');
     if (this.stage === 'approval' && this.#model.servesCopy)
       this.#model.met.add('a release is stopped at its approval over a copy');
     // A running PATCH is awaited.
@@ -122,10 +148,12 @@ export class ReleaseModel {
   #take(): Failure | 'went well' | 'held up' | 'released' | 'stopped' {
     const step = this.#step;
     if (this.stopped && !(step === 'patch' && this.stage === 'patch')) return 'stopped';
-    if (step === 'end' || (step === 'check' && this.skipped)) return this.#end();
+    if (step === 'check' && this.skipped) return this.#next('soak');
+    if (step === 'end' || (step === 'soak' && !this.soakLiesAhead)) return this.#end();
     if (this.paused && step !== 'approval' && !this.#begun) return this.#holdUp('paused');
     this.#begun = true;
-    if (this.plan.stop === step && !this.#gateIsOpen) return this.#holdUp(step);
+    if (step === 'patch') this.#model.preemptGuard('a guard makes way for a release');
+    if (step !== 'soak' && this.plan.stop === step && !this.#gateIsOpen) return this.#holdUp(step);
     switch (step) {
       case 'approval':
         return this.#next('upload');
@@ -137,6 +165,8 @@ export class ReleaseModel {
         return this.#bringUp();
       case 'check':
         return this.#check();
+      case 'soak':
+        return this.#takeRound();
     }
   }
 
@@ -165,14 +195,39 @@ export class ReleaseModel {
     return this.paused ? this.#holdUp('paused') : 'released';
   }
 
-  #check(): Failure | 'released' | 'held up' {
+  #check(): Failure | 'went well' {
     const checks = this.#checks;
     this.#checks = 'answered';
     this.#found.pop();
     if (checks !== 'unreachable' && this.#model.passes(this.#revision ?? 0, this.#question))
-      return this.#end();
+      return this.#next('soak');
     this.#found.push({ check: this.#question, silent: checks === 'unreachable' });
     return checks === 'unreachable' ? 'not told' : 'check failed';
+  }
+
+  /** A round of the soak. Unless something holds the release, it is the last one. */
+  #takeRound(): Failure | 'released' | 'held up' {
+    const { met, active } = this.#model;
+    const isHeld = this.plan.stop === 'soak' && !this.#gateIsOpen;
+    const answers = isHeld ? 'answered' : this.#soak;
+    if (!isHeld) this.#soak = 'answered';
+    this.#found.pop();
+    if (active !== this.#revision) {
+      met.add('another revision replaces one that soaks');
+      return 'replaced';
+    }
+    if (!this.skipped && answers === 'unreachable') {
+      met.add('an agent falls silent in a soak');
+      return 'not told';
+    }
+    if (!this.skipped && (answers === 'fails' || !this.#model.passes(active ?? 0, this.#question))) {
+      met.add('a check fails in a soak');
+      this.#found.push({ check: this.#question, silent: false });
+      return 'check failed';
+    }
+    if (isHeld) return this.#holdUp('soak');
+    if (this.#gateIsOpen) met.add('the time of a soak is skipped');
+    return this.#end();
   }
 
   get #question(): Check {

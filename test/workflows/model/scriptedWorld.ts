@@ -1,5 +1,9 @@
 import { Context } from '@temporalio/activity';
 
+import type { Activities } from '../../../src/activities/activities.ts';
+import type { GuardedInput } from '../../../src/domain/guard/guardPolicy.ts';
+import { STEPS } from '../../../src/domain/stepTable.ts';
+import type { CheckVerdict } from '../../../src/domain/release/release.ts';
 import { progressQuery } from '../../../src/messages/release.ts';
 import {
   answeredTooLate,
@@ -11,11 +15,17 @@ import {
   unansweredButTaken,
 } from '../faults.ts';
 import { identity } from '../requests.ts';
-import { type Fault, World } from '../world.ts';
+import { type Fault, type WatchInput, type WatchResult, type WatchRound, World } from '../world.ts';
 import type { ActivityName } from '../worldActivities.ts';
 import { Gate } from '../waits.ts';
 import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
 import type { Situation } from './situations.ts';
+
+/** A check that has passed before fails. */
+const failing: Fault = async (perform) => {
+  const { verdict, ...rest } = (await perform()) as { readonly verdict: CheckVerdict };
+  return { ...rest, verdict: { ...verdict, passed: false, reasons: ['it fails in its soak'] } };
+};
 
 const FAULTS = {
   answered: [],
@@ -26,15 +36,20 @@ const FAULTS = {
   refused: [refused()],
   // For all automatic attempts of the tests' steps.
   unreachable: [notTaken(), notTaken()],
+  fails: [failing],
   'too late': [answeredTooLate],
   'never answered': [unansweredAndLost, unansweredAndLost, unansweredAndLost],
 } satisfies Readonly<Record<string, readonly Fault[]>>;
 
-const HELD_UP: Readonly<Record<Exclude<Stop, 'approval'>, ActivityName>> = {
+/** In so many rounds of a soak, the agent does not answer. */
+const SILENT_ROUNDS = STEPS.check.retry.maximumAttempts;
+
+const HELD_UP: Readonly<Record<Exclude<Stop, 'approval'>, keyof Activities>> = {
   upload: 'uploadArtifact',
   patch: 'patchDeployment',
   deployed: 'awaitDeployed',
   check: 'runCheck',
+  soak: 'watchRevision',
 };
 
 const TOO_LATE: ReadonlyMap<ActivityName, Situation> = new Map<ActivityName, Situation>([
@@ -54,24 +69,31 @@ class Script {
   /** The attempt that uploaded it. An earlier attempt may be answered later. */
   uploadedBy = 0;
   readonly uploadIsRefused: boolean;
-  readonly #heldUp: ActivityName | undefined;
+  readonly #heldUp: keyof Activities | undefined;
   readonly #faults: ReadonlyMap<string, Fault[]>;
 
   constructor(plan: Plan) {
     this.uploadIsRefused = plan.upload === 'refused';
     this.#heldUp = plan.stop === null || plan.stop === 'approval' ? undefined : HELD_UP[plan.stop];
-    this.#faults = new Map<ActivityName, Fault[]>([
+    this.#faults = new Map<keyof Activities, Fault[]>([
       ['createDeployment', [...FAULTS[plan.create]]],
       ['uploadArtifact', [...FAULTS[plan.upload]]],
       ['patchDeployment', [...FAULTS[plan.patch]]],
       ['runCheck', [...FAULTS[plan.check]]],
+      ['watchRevision', soakFaults(plan)],
       ['redeployRevision', [...FAULTS[plan.redeploy]]],
     ]);
   }
 
-  next(activity: ActivityName): Fault | undefined {
+  /** Whether it is held in its soak: only the last round ends it. */
+  get isHeldInSoak(): boolean {
+    return this.#heldUp === 'watchRevision' && !this.gate.isOpen;
+  }
+
+  next(activity: ActivityName | 'watchRevision'): Fault | undefined {
+    if (activity === 'watchRevision' && this.isHeldInSoak) return undefined;
     const fault = this.#faults.get(activity)?.shift();
-    if (activity !== this.#heldUp || this.reached) return fault;
+    if (activity !== this.#heldUp || activity === 'watchRevision' || this.reached) return fault;
     this.reached = true;
     return async (perform, world) => {
       await this.gate.passed();
@@ -85,6 +107,10 @@ export class ScriptedWorld extends World {
   readonly met = new Set<Situation>();
   /** The added delay of each answer. */
   slowMs = 0;
+  /** The first rounds of a guard are not due. */
+  guardsMeasure = false;
+  /** How many rounds of soaks and guards have ended. */
+  readonly rounds = { watchRevision: 0, guardRevision: 0 };
   readonly #scripts = new Map<string, Script>();
 
   constructor(id: string) {
@@ -125,10 +151,25 @@ export class ScriptedWorld extends World {
     this.broken.set(revisionId, 'DEPLOY_FAILED');
   }
 
+  override async watch(input: WatchInput, round: WatchRound): Promise<WatchResult> {
+    const script = this.#scriptOfCaller();
+    // Once a soak goes on, its time is over.
+    const isOver = script?.gate.isOpen === true;
+    try {
+      return await round(isOver ? { ...input, until: 0 } : input);
+    } finally {
+      if (script !== undefined) script.reached = true;
+      this.rounds.watchRevision++;
+      this.wake();
+    }
+  }
+
   override async call(activity: ActivityName, input: unknown): Promise<unknown> {
+    if (activity === 'guardRevision') return this.#measure(input as GuardedInput);
     const script = this.#scriptOfCaller();
     if (script !== undefined && this.#isItsOwn(script, activity, input)) {
-      const fault = script.next(activity);
+      const isSoak = activity === 'runCheck' && Context.current().info.activityType === 'watchRevision';
+      const fault = script.next(isSoak ? 'watchRevision' : activity);
       const situation = fault === answeredTooLate ? TOO_LATE.get(activity) : undefined;
       if (situation !== undefined) this.met.add(situation);
       // Consumed by this call, before anything else can happen.
@@ -146,6 +187,17 @@ export class ScriptedWorld extends World {
     return result;
   }
 
+  /** One round of a guard. */
+  async #measure(input: GuardedInput): Promise<unknown> {
+    const since = this.guardsMeasure ? input.since - input.policy.afterMs : input.since;
+    try {
+      return await super.call('guardRevision', { ...input, since });
+    } finally {
+      this.rounds.guardRevision++;
+      this.wake();
+    }
+  }
+
   /** The script of the calling release. A rollback has none, nor has a release under another spelling. */
   #scriptOfCaller(): Script | undefined {
     const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
@@ -161,6 +213,11 @@ export class ScriptedWorld extends World {
     const own = this.deployment?.revisions.find(({ source }) => source.source_tarball_path === objectPath);
     return own?.id === revisionId;
   }
+}
+
+function soakFaults({ soak }: Plan): Fault[] {
+  if (soak === 'none') return [];
+  return soak === 'unreachable' ? Array.from({ length: SILENT_ROUNDS }, () => notTaken()) : [...FAULTS[soak]];
 }
 
 /** A refused upload stops the checks of the baseline beside it. In the model, these have ended before. */

@@ -22,12 +22,14 @@ import {
   comesUpLate,
   goOn,
   loseWorker,
+  measure,
   provider,
   release,
   ruin,
   runAgain,
   slowAnswers,
   submitAgain,
+  takeRound,
   withdrawSubmission,
 } from './releaseCommands.ts';
 import { SituationCounts } from './situations.ts';
@@ -42,7 +44,7 @@ const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
 
 const planned: fc.Arbitrary<Plan> = fc.record({
   artifact: fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom('good-1' as const, 'good-2' as const, 'good-3' as const) },
+    { weight: 6, arbitrary: fc.constantFrom('good-1' as const, 'good-2' as const, 'good-3' as const) },
     { weight: 3, arbitrary: fc.constantFrom('fails' as const, 'breaks' as const) },
     { weight: 2, arbitrary: fc.constant('hangs' as const) },
   ),
@@ -56,6 +58,7 @@ const planned: fc.Arbitrary<Plan> = fc.record({
       weight: 2,
       arbitrary: fc.constantFrom('upload' as const, 'patch' as const, 'deployed' as const, 'check' as const),
     },
+    { weight: 3, arbitrary: fc.constant('soak' as const) },
   ),
   onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
   create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict', 'too late'),
@@ -70,6 +73,8 @@ const planned: fc.Arbitrary<Plan> = fc.record({
     'too late',
   ),
   check: usually<Plan['check']>('answered', 'too late', 'unreachable'),
+  soak: usually<Plan['soak']>('none', 'answered', 'fails', 'unreachable'),
+  isGuarded: fc.boolean(),
   asks: usually<Plan['asks']>('what all answer', 'what it alone answers'),
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost', 'too late'),
 });
@@ -79,7 +84,8 @@ const plan = planned.map((drawn): Plan => {
   const stop = drawn.artifact === 'hangs' && drawn.stop === 'deployed' ? 'patch' : drawn.stop;
   const waits = stop === 'upload' || stop === 'patch' || stop === 'check';
   const answered = waits && drawn[stop] === 'too late' ? { [stop]: 'answered' } : {};
-  return { ...drawn, stop, ...answered };
+  const soak = stop === 'soak' && drawn.soak === 'none' ? 'answered' : drawn.soak;
+  return { ...drawn, stop, soak, ...answered };
 });
 
 const way = fc.constantFrom('update' as const, 'signal' as const);
@@ -87,6 +93,7 @@ const where = fc.oneof(
   { weight: 3, arbitrary: fc.constant('the one before' as const) },
   { weight: 3, arbitrary: fc.nat(9) },
   { weight: 1, arbitrary: fc.constant('a slip of the pen' as const) },
+  { weight: 1, arbitrary: fc.constant('what soaks' as const) },
 );
 const by = fc.constantFrom('its id' as const, 'the beginning of its id' as const, 'its release' as const);
 const leaving = fc.oneof(
@@ -111,7 +118,9 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     2,
     fc.tuple(fc.nat(3), way).map((said) => withdrawSubmission(...said)),
   ),
-  ...several(5, fc.constant(0).map(goOn)),
+  ...several(7, fc.constant(0).map(goOn)),
+  ...several(3, fc.constant(0).map(takeRound)),
+  ...several(5, fc.boolean().map(measure)),
   ...several(
     3,
     fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
@@ -126,7 +135,9 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   ),
   ...several(
     4,
-    fc.tuple(fc.constantFrom(...INTERVENTION_KINDS), way).map((said) => say(...said)),
+    fc
+      .tuple(fc.constantFrom(...INTERVENTION_KINDS, 'skip the soak' as const), way)
+      .map((said) => say(...said)),
   ),
   ...several(
     5,
@@ -145,7 +156,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constantFrom('terminate' as const, 'cancel' as const).map(touchLock),
   plan.map(releaseUnderOtherSpelling),
   ...several(3, fc.constant(0).map(comesUpLate)),
-  fc.constant(0).map(changeByHand),
+  ...several(2, fc.constant(0).map(changeByHand)),
   fc.nat(9).map(ruin),
   ...several(2, fc.boolean().map(provider)),
   ...several(2, fc.boolean().map(slowAnswers)),

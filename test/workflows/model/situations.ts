@@ -44,6 +44,21 @@ const SITUATIONS = [
   'a person holds a target that a rollback holds',
   'an artifact is quarantined by its failures',
   'the worker is lost while a release runs',
+  'a check fails in a soak',
+  'an agent falls silent in a soak',
+  'another revision replaces one that soaks',
+  'the time of a soak is skipped',
+  'a release is stopped in its soak',
+  'a rollback to the revision that soaks ends its soak',
+  'a person skips a soak',
+  'a guard makes way for a release',
+  'a guard makes way for a rollback',
+  'a guard begins again after a release',
+  'a guard begins again after a rollback',
+  'a guard begins again on a copy',
+  'a guard finds another revision',
+  'a guard rolls back an idle target',
+  'a guard rolls back while a release waits',
 ] as const;
 
 export type Situation = (typeof SITUATIONS)[number];

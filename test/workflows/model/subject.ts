@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
 import { WorkflowNotFoundError } from '@temporalio/client';
+import protos from '@temporalio/proto';
 import { expect } from 'vitest';
 
 import { audit } from '../../../src/domain/audit/audit.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
-import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
+import { type GuardPolicy, guardRequestId, guardWorkflowId } from '../../../src/domain/guard/guardPolicy.ts';
+import { type InterventionKind, SOAK } from '../../../src/domain/intervention/intervention.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../../src/domain/release/release.ts';
 import type { StepOverrides } from '../../../src/domain/step.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
@@ -17,6 +19,7 @@ import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../recordedHistory.ts';
 import { GREETS, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Said } from './messageCommands.ts';
 import { expected, observed } from './observe.ts';
 import type { Beginning, Plan } from './plan.ts';
 import { ScriptedWorld } from './scriptedWorld.ts';
@@ -30,6 +33,24 @@ const HANGS_MS = 4_000;
 
 /** The deadline of an attempt whose answer comes too late; enough for others on a busy machine. */
 const SHORT_MS = 2_000;
+
+/** A soak that nothing holds. */
+const SHORT_SOAK_MS = 20;
+
+/** A guard that measures only if it is told to. */
+const GUARD: GuardPolicy = {
+  forMs: 2 * HOUR_MS,
+  everyMs: HOUR_MS,
+  afterMs: HOUR_MS,
+  noData: 'continue',
+  metrics: [
+    {
+      name: 'errors',
+      source: { kind: 'http', url: 'http://metrics.test/errors', path: 'value' },
+      max: 0.5,
+    },
+  ],
+};
 
 /** What a release waits for at a stage. At other stages it does not wait for a person. */
 const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
@@ -78,7 +99,7 @@ export class Subject {
   }
 
   request(plan: Plan): ReleaseRequest {
-    const { artifact, variant, queue, overrideHold, stop, onError } = plan;
+    const { artifact, variant, queue, overrideHold, stop, onError, soak, isGuarded } = plan;
     const request = this.target.request(artifact);
     return {
       ...request,
@@ -90,8 +111,12 @@ export class Subject {
       steps: {
         ...QUICK,
         deployed: { ...QUICK.deployed, scheduleToCloseMs: artifact === 'hangs' ? HANGS_MS : HOUR_MS },
+        // Each round is an attempt.
+        soak: { retry: { ...QUICK.soak?.retry, maximumAttempts: 0 } },
         ...shortWhereTooLate(plan),
       },
+      soakMs: soak === 'none' ? 0 : stop === 'soak' ? HOUR_MS : SHORT_SOAK_MS,
+      ...(isGuarded ? { guard: GUARD } : {}),
       ...(stop === 'approval' ? { approval: { required: 1, withinMs: HOUR_MS } } : {}),
     };
   }
@@ -118,26 +143,66 @@ export class Subject {
   }
 
   /** Sends an intervention to the running release by its own update. @returns why it was refused. */
-  async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
-    const what = kind === 'skip' ? { what: GREETS.name } : {};
+  async say(releaseId: string, said: Said): Promise<string | undefined> {
+    const { kind, what } = wordsOf(said);
     return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason', ...what }));
   }
 
   /** Sends it by signal to the target, and waits until the release has received it. */
-  async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
+  async saySignal(releaseId: string, said: Said, message: InterventionMessage): Promise<void> {
     const requestId = randomUUID();
-    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    const { kind, what } = wordsOf(said);
     await this.target.signal(kind, { ...message, ...what, requestId });
     await this.target.progressOnce(releaseId, ({ interventions }) =>
       interventions.some(({ id }) => id === requestId),
     );
   }
 
+  /** Runs the next round of the soak now. */
+  async takeRound(releaseId: string): Promise<void> {
+    await this.#round(`${this.target.workflowId}/${releaseId}`, 'watchRevision');
+  }
+
+  /** Runs the next round of a guard now. */
+  async measure(releaseId: string, isWorse: boolean): Promise<void> {
+    this.world.measures = () => (isWorse ? 1 : 0);
+    this.world.guardsMeasure = true;
+    await this.#round(guardWorkflowId(this.target.workflowId, releaseId), 'guardRevision');
+    this.world.guardsMeasure = false;
+  }
+
+  async #round(workflowId: string, activity: 'watchRevision' | 'guardRevision'): Promise<void> {
+    const { rounds } = this.world;
+    const id = await this.#pausing(workflowId, activity);
+    const before = rounds[activity];
+    const { workflowService } = this.target.handle.client;
+    await workflowService.resetActivity({ namespace: 'default', execution: { workflowId }, id });
+    await this.#soon(() => rounds[activity] > before);
+  }
+
+  /** The id of an activity, once it pauses before its next attempt. */
+  async #pausing(workflowId: string, activity: string): Promise<string> {
+    const { PENDING_ACTIVITY_STATE_SCHEDULED } = protos.temporal.api.enums.v1.PendingActivityState;
+    for (;;) {
+      const { raw } = await this.target.workflow(workflowId).describe();
+      const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
+      if (pending?.state === PENDING_ACTIVITY_STATE_SCHEDULED && (pending.attempt ?? 0) > 1)
+        return pending.activityId ?? '';
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** The id of a guard's rollback. */
+  guardRequestId(releaseId: string): string {
+    return guardRequestId(this.target.workflowId, releaseId);
+  }
+
   async isAs(model: TargetModel): Promise<void> {
     if (!model.started) return;
     const until = Date.now() + PATIENCE_MS;
     const { running } = model;
-    const atGate = running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
+    const gates: readonly string[] = ['upload', 'patch', 'deployed', 'check', 'soak'];
+    const atGate = running !== null && gates.includes(running.stage);
     await this.#soon(() => {
       if (this.world.records.length < model.ran) return false;
       return !atGate || this.world.isHeldUp(running.id);
@@ -179,6 +244,7 @@ export class Subject {
       return histories;
     } finally {
       await this.abandon();
+      if (model.guard !== null && model.guard.ended === undefined) await this.#endGuard(model.guard.release);
     }
   }
 
@@ -194,6 +260,14 @@ export class Subject {
     this.#harness.forget(this.#other);
   }
 
+  /** Ends a guard, which outlives its target. */
+  async #endGuard(releaseId: string): Promise<void> {
+    const guard = this.target.workflow(guardWorkflowId(this.target.workflowId, releaseId));
+    await guard.terminate('the test is over').catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    });
+  }
+
   /** Sends the next workflow task to any worker, without a cached workflow, as after a worker's death. */
   async loseWorker(releaseId: string | undefined): Promise<void> {
     await this.target.loseWorker();
@@ -206,6 +280,12 @@ export class Subject {
     });
     await Promise.race([this.world.until(holds), late]);
   }
+}
+
+/** The message to the release. */
+function wordsOf(said: Said): { readonly kind: InterventionKind; readonly what: { readonly what?: string } } {
+  if (said === 'skip the soak') return { kind: 'skip', what: { what: SOAK } };
+  return { kind: said, what: said === 'skip' ? { what: GREETS.name } : {} };
 }
 
 /** The reason with which an update was refused; `undefined` if it was accepted. */

@@ -2,6 +2,14 @@ import type { ArtifactName, Beginning, Plan } from './plan.ts';
 import type { ReleaseModel } from './releaseModel.ts';
 import type { Situation } from './situations.ts';
 
+/** The guard of what was released last. */
+export interface Guard {
+  readonly release: string;
+  readonly revision: number;
+  /** Absent: it goes on. */
+  readonly ended?: 'worse' | 'replaced' | 'preempted';
+}
+
 /** What the target knows about a revision. */
 export interface Known {
   readonly revision: number;
@@ -112,6 +120,7 @@ export class TargetModel {
   readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> &
     Pick<Ending, 'plan' | 'revision'> & { readonly missed?: boolean })[] = [];
   restored: number | null = null;
+  guard: Guard | null = null;
   ran = 0;
   ignored = 0;
   /** In the order of sending. */
@@ -216,6 +225,13 @@ export class TargetModel {
     this.known = this.known.map((known) => (known.artifact === artifact ? { ...known, left: false } : known));
   }
 
+  /** A release or a rollback is about to change what serves. */
+  preemptGuard(situation: Situation): void {
+    if (this.guard === null || this.guard.ended !== undefined) return;
+    this.met.add(situation);
+    this.guard = { ...this.guard, ended: 'preempted' };
+  }
+
   end(ending: Ending): void {
     this.ran++;
     const { id, outcome, serving, plan, revision } = ending;
@@ -224,8 +240,10 @@ export class TargetModel {
     const tried = ending.tried.length > 0;
     const isSettled = (rollback: Rollback): boolean => {
       if (ending.kind === 'rollback') return rollback === this.rollbacks[0];
-      if (outcome === 'released' || (outcome === 'errored' && serving === null)) return false;
+      if (outcome === 'errored' && serving === null) return false;
       const { to, from } = rollback;
+      // A rollback to its own revision has only ended its soak.
+      if (outcome === 'released') return from === undefined && isSame(all, serving, to ?? null);
       if (tried && rollback === ending.rollback && (to !== undefined || from === undefined)) return true;
       if (from !== undefined) return serving !== null && !isSame(all, serving, from);
       return to === undefined ? tried : isSame(all, serving, to);
@@ -278,6 +296,23 @@ export class TargetModel {
       }
     }
     if (this.servesCopy) this.met.add('a copy serves');
+    this.#guardAfter(ending);
+  }
+
+  /** What is released is guarded. It is guarded again if it still serves, or was restored without a person's rollback. */
+  #guardAfter({ id, kind, outcome, serving, plan, rollback, tried }: Ending): void {
+    const { guard } = this;
+    if (serving === null) return;
+    if (outcome === 'released' && plan?.isGuarded === true) {
+      this.guard = { release: id, revision: serving };
+      return;
+    }
+    if (guard?.ended === undefined || guard.ended === 'worse') return;
+    const isPersons = rollback != null && rollback.id !== COUNTER && tried.length > 0;
+    if (isPersons || !isSame(this.known, serving, guard.revision)) return;
+    this.met.add(`a guard begins again after a ${kind}`);
+    if (serving !== guard.revision) this.met.add('a guard begins again on a copy');
+    this.guard = { release: guard.release, revision: serving };
   }
 
   #noteDrift({ baseline }: Ending): void {
