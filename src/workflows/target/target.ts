@@ -2,7 +2,6 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  isCancellation,
   setCurrentDetails,
   upsertMemo,
 } from '@temporalio/workflow';
@@ -25,11 +24,9 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
-  isToBeKept,
   type NextWork,
   type ReleaseAnswer,
   type Running,
-  stateToKeep,
   type TargetState,
 } from '../../domain/target/targetState.ts';
 import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
@@ -39,11 +36,12 @@ import { now } from '../journal.ts';
 import { TargetGuard } from '../guard/guard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
-import { activitiesOf, stepPolicy } from '../steps.ts';
+import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
+import { StateKeeper } from './stateKeeper.ts';
 import type { TargetCore } from './targetCore.ts';
 import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
@@ -266,72 +264,5 @@ export class Target implements TargetCore {
 
   #ignoreUnknownSignals(): void {
     takeUnknownSignals((name, reason) => this.ignore(name, reason));
-  }
-}
-
-/**
- * Writes the state that a target must not lose (hold, quarantine, verified revisions) to its record store at each
- * change. The target reads it if Temporal no longer has the target's earlier runs, or cannot replay them.
- */
-class StateKeeper {
-  readonly #target: TargetCore;
-  readonly #recordStore: string | undefined;
-  #kept: TargetState | null;
-  #isWriting = false;
-
-  /**
-   * @param recordStore - the store to use until a release names one.
-   * @param kept - what the store contains already; `null` if that is not known.
-   */
-  constructor(target: TargetCore, recordStore: string | undefined, kept: TargetState | null) {
-    this.#target = target;
-    this.#recordStore = recordStore;
-    this.#kept = kept;
-  }
-
-  async written(): Promise<void> {
-    if (!this.isWritten) await condition(() => this.isWritten);
-  }
-
-  get isWritten(): boolean {
-    return !this.#isWriting && !this.#isBehind;
-  }
-
-  /** Writes for as long as the target lives. */
-  async keep(): Promise<void> {
-    try {
-      for (;;) {
-        await condition(() => this.#isBehind);
-        await this.#write(this.#target.state);
-      }
-    } catch (error) {
-      // A reset ends this life of the target.
-      if (!isCancellation(error)) throw error;
-    }
-  }
-
-  get #isBehind(): boolean {
-    return this.#store !== undefined && isToBeKept(this.#target.state, this.#kept);
-  }
-
-  get #store(): string | undefined {
-    return this.#target.state.lastRequest?.recordStore ?? this.#recordStore;
-  }
-
-  async #write(state: TargetState): Promise<void> {
-    const store = this.#store;
-    if (store === undefined) return;
-    this.#kept = state;
-    this.#isWriting = true;
-    try {
-      const activities = activitiesOf('record', state.lastRequest?.steps ?? {}, 'keep the state');
-      await activities.keepTarget({ store, state: stateToKeep(state) });
-    } catch (error) {
-      const { canceled, message } = explain(error);
-      if (canceled) throw error;
-      this.#target.ignore('record', `the state could not be written to the record store: ${message}`);
-    } finally {
-      this.#isWriting = false;
-    }
   }
 }
