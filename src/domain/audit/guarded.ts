@@ -77,7 +77,7 @@ function notByItsLimits({ policy, report }: GuardFact): string[] {
 }
 
 function notOneRollback(guard: GuardFact, { works, said, idle, guards }: TargetFacts): string[] {
-  const { releaseId, revisionId, since, report, answer, activities } = guard;
+  const { releaseId, revisionId, report, answer, activities } = guard;
   // A guard that began again is a guard of its own, of the same release. At most one of them has the rollback.
   const isAnothers = guards.some(
     (other) => other !== guard && other.releaseId === releaseId && isAccepted(other),
@@ -100,6 +100,8 @@ function notOneRollback(guard: GuardFact, { works, said, idle, guards }: TargetF
   const { from, requestId } = rollback.request as RollbackRequest;
   const accepted = said.find((message) => message.kind === 'rollback' && message.requestId === requestId);
   const acceptedAt = accepted?.at ?? rollback.startedAt;
+  const begun = guards.filter((other) => other.releaseId === releaseId && other.since <= acceptedAt);
+  const since = Math.max(...begun.map((other) => other.since));
   const other = works.find((work) => work.startedAt > since && changesFrom(work) < acceptedAt);
   return [
     ...(again === undefined ? [] : ['the target rolled back for it more than once']),

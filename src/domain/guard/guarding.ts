@@ -1,4 +1,5 @@
 import { exactText, type Instant, isRecord } from '../scalars.ts';
+import type { GuardedInput } from './guardPolicy.ts';
 import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**
@@ -40,12 +41,17 @@ export interface GuardReport extends GuardEnd {
   readonly releaseId: string;
 }
 
-/** The guard after a report; unchanged if the report is that of another guard, or it has ended. */
+/**
+ * The guard after a report; unchanged if it has ended, or if the report is that of another guard, or of the same one
+ * before it began again.
+ */
 export function endGuard(
-  guard: Guarding | undefined,
+  { guard, guarded }: { readonly guard?: Guarding; readonly guarded?: Pick<GuardedInput, 'since'> },
   { releaseId, ...ended }: GuardReport,
 ): Guarding | undefined {
-  return guard?.releaseId === releaseId && guard.ended === undefined ? { ...guard, ended } : guard;
+  const isOf = guard?.releaseId === releaseId && guard.ended === undefined;
+  const isEarlier = guarded !== undefined && Date.parse(ended.at) < guarded.since;
+  return isOf && !isEarlier ? { ...guard, ended } : guard;
 }
 
 /** The guard once a release or a rollback may change what serves. */

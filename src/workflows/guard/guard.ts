@@ -201,8 +201,7 @@ export class TargetGuard {
     } catch (error) {
       // It was started before a reset.
       if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-      const { guard: guarding } = this.#target.state;
-      const ended = endGuard(guarding, {
+      const ended = endGuard(this.#target.state, {
         releaseId,
         at: now(),
         verdict: 'unknown',

@@ -321,7 +321,7 @@ function handleReports(target: Target): void {
       target.ignore('guardEnded', report);
       return;
     }
-    const guarding = endGuard(target.state.guard, report);
+    const guarding = endGuard(target.state, report);
     if (guarding === undefined || guarding === target.state.guard)
       target.ignore('guardEnded', `the guard of ${report.releaseId} is not in force`);
     else {

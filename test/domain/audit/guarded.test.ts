@@ -145,6 +145,14 @@ describe('an audit of guards', () => {
     expect(found([ended, ended], { works: [RELEASED, rollback()] })).toHaveLength(2);
   });
 
+  it('allows the rollback that a guard asked for before it began again', () => {
+    const nothing = workFact('rollback-2', { kind: 'rollback', startedAt: 900 });
+    const works = [RELEASED, nothing, rollback(1_002, 'new', 'rollback-3')];
+    const again = (since: number) => guard({ verdict: 'preempted' }, 1_002, { since });
+    expect(found([worse(), again(950)], { works })).toEqual([]);
+    expect(found([worse(), again(850)], { works })).toHaveLength(1);
+  });
+
   it('finds a rollback after a release has changed what serves, and allows one from a release that waits', () => {
     const waiting = workFact('release-2', { startedAt: 1_001 });
     const changing = { ...waiting, activities: [activity('patchDeployment', {}, 1_001)] };

@@ -24,11 +24,18 @@ const REPORT = {
 const BREACH = { metric: 'errors', kind: 'above_max', value: 0.12, limit: 0.05 } as const;
 
 it('a guard ends once, and by its own report alone', () => {
-  const ended = endGuard(GUARDING, REPORT);
+  const ended = endGuard({ guard: GUARDING }, REPORT);
   expect(ended?.ended).toMatchObject({ verdict: 'worse' });
-  expect(endGuard(ended, { ...REPORT, verdict: 'passed' })).toBe(ended);
-  expect(endGuard(GUARDING, { ...REPORT, releaseId: 'release-2' })).toBe(GUARDING);
-  expect(endGuard(undefined, REPORT)).toBeUndefined();
+  expect(endGuard({ guard: ended }, { ...REPORT, verdict: 'passed' })).toBe(ended);
+  expect(endGuard({ guard: GUARDING }, { ...REPORT, releaseId: 'release-2' })).toBe(GUARDING);
+  expect(endGuard({}, REPORT)).toBeUndefined();
+});
+
+it('a report from before a guard began again does not end it', () => {
+  const since = Date.parse(REPORT.at);
+  const again = { guard: GUARDING, guarded: { since: since + 1 } };
+  expect(endGuard(again, REPORT)).toBe(GUARDING);
+  expect(endGuard({ ...again, guarded: { since } }, REPORT)?.ended).toBeDefined();
 });
 
 it('only a guard that goes on, or has found its release worse, may ask for a rollback', () => {
@@ -37,7 +44,7 @@ it('only a guard that goes on, or has found its release worse, may ask for a rol
   expect(isInForce(worse)).toBe(true);
   expect(isInForce(undefined)).toBe(false);
   for (const verdict of ['passed', 'preempted', 'replaced', 'unknown'] as const)
-    expect(isInForce(endGuard(GUARDING, { ...REPORT, verdict }))).toBe(false);
+    expect(isInForce(endGuard({ guard: GUARDING }, { ...REPORT, verdict }))).toBe(false);
   for (const before of [GUARDING, worse])
     expect(isInForce(preemptGuard(before, 'release-4', REPORT.at))).toBe(false);
 });

@@ -131,9 +131,11 @@ describeWorkflows('a guard', (harness) => {
 
     test('begins again if a release fails after its PATCH and the guarded revision is restored', async () => {
       const { target, good } = harness.newServingTarget();
+      // Only the guard that begins again measures.
+      target.world.gate('guardRevision');
+      target.world.measures = () => 0.12;
       const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
       await target.world.called('guardRevision');
-      target.world.measures = () => 0.12;
       target.world.bad.add(identity('c'));
       const failed = await target.release('c');
       expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
@@ -150,9 +152,10 @@ describeWorkflows('a guard', (harness) => {
 
     test('begins again after a rollback that changed nothing, but not after its own', async () => {
       const target = harness.newTarget();
+      target.world.gate('guardRevision');
+      target.world.measures = () => 0.12;
       const { releaseId } = await target.release('b', guardedBy(ONE_ROUND));
       await target.world.called('guardRevision');
-      target.world.measures = () => 0.12;
       const { requestId } = await target.rollback();
       expect(await target.ended(requestId)).toMatchObject({ outcome: 'failed' });
       const { state } = await target.viewOnce(

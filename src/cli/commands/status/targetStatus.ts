@@ -132,7 +132,7 @@ async function readAround(
 function withReport({ state, running }: TargetView, report: GuardReport | null): TargetView {
   return report === null
     ? { state, running }
-    : { state: { ...state, guard: endGuard(state.guard, report) }, running };
+    : { state: { ...state, guard: endGuard(state, report) }, running };
 }
 
 async function askTarget(
