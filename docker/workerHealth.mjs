@@ -8,7 +8,7 @@ import { temporalSettings } from '../dist/temporal/client/temporalSettings.js';
 import { pollingWorkers } from '../dist/temporal/client/workerPresence.js';
 
 try {
-  const settings = await temporalSettings(slipwayHome());
+  const settings = await temporalSettings(slipwayHome(process.env), process.env);
   const temporal = await connectTemporal(settings);
   const workers = await pollingWorkers(temporal);
   await temporal.close();

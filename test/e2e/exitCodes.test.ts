@@ -1,12 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Pool } from './pool.ts';
-import { type Process, slipway } from './processes.ts';
+import { Process, slipway } from './processes.ts';
 import { ServingDeployment, withDeployment } from './servingDeployment.ts';
 import { eventually } from './stack.ts';
 import { useAuditedStack } from './useStack.ts';
@@ -201,3 +202,19 @@ it('a second interrupt exits immediately, even if no worker takes the abort', ()
       stack.worker.child.kill('SIGCONT');
     }
   }));
+
+describe.concurrent('the scripts of the worker’s container', () => {
+  const script = async (name: string, variables: Readonly<Record<string, string>> = {}) => {
+    const path = fileURLToPath(new URL(`../../docker/${name}.mjs`, import.meta.url));
+    const ran = new Process(process.execPath, [path], { env: { ...stack.env, ...variables } });
+    return { code: await ran.exited, said: ran.stderr };
+  };
+
+  it('find the search attributes registered, and the worker healthy while it polls', async () => {
+    expect(await script('searchAttributes')).toEqual({ code: 0, said: '' });
+    expect(await script('workerHealth')).toEqual({ code: 0, said: '' });
+    const { code, said } = await script('workerHealth', { SLIPWAY_TASK_QUEUE: 'another' });
+    expect(code).toBe(1);
+    expect(said).toContain('no worker of this container polls the task queue "another"');
+  });
+});
