@@ -157,7 +157,7 @@ export function previousVerified(
   return earlier.findLast(({ revisionId }) => ageOf(revisionId) === newest)?.revisionId;
 }
 
-/** What {@link previousVerified} would find if revisions in quarantine were not restored only by name. */
+/** The revision that {@link previousVerified} would find if none were in quarantine. */
 export function barredBefore(known: readonly KnownRevision[], leaving: string | null): string | undefined {
   const freed = known.map(({ quarantined: _, ...revision }) => revision);
   return previousVerified(freed, leaving);

@@ -216,7 +216,7 @@ export async function whyNoAnswer(
   );
 }
 
-/** The same as what a running step found last; `null` if workers poll that could, or if that is not known. */
+/** {@link whyNoAnswer}, as a running step reports what it found; `null` if workers poll, or if that is not known. */
 export async function noAnswerCall(
   temporal: TemporalConnection,
   workflowId: string,

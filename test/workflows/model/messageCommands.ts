@@ -16,7 +16,7 @@ const BO = { who: 'bo', reason: 'a reason' };
 const PERSON = 'a person';
 
 /** A rollback's destination: the previous revision, a name with a typo, or an existing revision. */
-export type Where = 'the one before' | 'a slip of the pen' | 'what soaks' | number;
+export type Where = 'the one before' | 'an unknown revision' | 'what soaks' | number;
 /** How a revision is named. */
 export type By = 'its id' | 'the beginning of its id' | 'its release';
 /** What a person says to a release. A skip without a name is that of its check. */
@@ -194,7 +194,7 @@ function meantBy(model: TargetModel, where: Where, by: By, idOf: (revision: numb
   const revisions = [...model.revisions.keys()].filter(
     (revision) => revision !== model.running?.revision && model.revisions.get(revision) !== 'hangs',
   );
-  const revision = where === 'a slip of the pen' ? undefined : revisions[where % revisions.length];
+  const revision = where === 'an unknown revision' ? undefined : revisions[where % revisions.length];
   if (revision === undefined) return { text: 'no-revision', revision, isWrong: true };
   const made = model.endings.find((ending) => ending.revision === revision)?.id;
   const { release = made } = model.known.find((one) => one.revision === revision) ?? {};

@@ -92,7 +92,7 @@ const way = fc.constantFrom('update' as const, 'signal' as const);
 const where = fc.oneof(
   { weight: 3, arbitrary: fc.constant('the one before' as const) },
   { weight: 3, arbitrary: fc.nat(9) },
-  { weight: 1, arbitrary: fc.constant('a slip of the pen' as const) },
+  { weight: 1, arbitrary: fc.constant('an unknown revision' as const) },
   { weight: 1, arbitrary: fc.constant('what soaks' as const) },
 );
 const by = fc.constantFrom('its id' as const, 'the beginning of its id' as const, 'its release' as const);

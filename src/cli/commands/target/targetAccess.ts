@@ -41,7 +41,7 @@ export async function chooseTargetSpec(
 
 /**
  * The named target as {@link chooseTargetSpec} does, or every target of the file whose deployment's name is known.
- * `problem`: why the first of the others is not. It must hide no other target.
+ * `problem`: why the first of the others is not. A command reports it after the targets.
  */
 export async function chooseTargetSpecs(
   context: CommandContext,
