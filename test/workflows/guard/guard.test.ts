@@ -50,9 +50,7 @@ describeWorkflows('a guard', (harness) => {
       const { report } = await guardOf(target, releaseId);
       const breach = { metric: 'error_rate', kind: 'above_max', value: 0.12, limit: 0.05 };
       expect(report).toMatchObject({ verdict: 'worse', breach });
-      const { state } = await target.viewOnce(
-        ({ state, running }) => state.hold !== null && running === null,
-      );
+      const { state } = await target.viewOnce(({ state }) => state.history.at(-1)?.kind === 'rollback');
       expect(state.history.at(-1)).toMatchObject({
         kind: 'rollback',
         outcome: 'rolled_back',
@@ -139,9 +137,7 @@ describeWorkflows('a guard', (harness) => {
       target.world.bad.add(identity('c'));
       const failed = await target.release('c');
       expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
-      const { state } = await target.viewOnce(
-        ({ state, running }) => state.hold !== null && running === null,
-      );
+      const { state } = await target.viewOnce(({ state }) => state.history.at(-1)?.kind === 'rollback');
       expect(state.history.at(-1)).toMatchObject({
         kind: 'rollback',
         servingRevisionId: good,
@@ -159,7 +155,7 @@ describeWorkflows('a guard', (harness) => {
       const { requestId } = await target.rollback();
       expect(await target.ended(requestId)).toMatchObject({ outcome: 'failed' });
       const { state } = await target.viewOnce(
-        ({ state, running }) => state.guard?.ended?.verdict === 'worse' && running === null,
+        ({ state }) => state.guard?.ended?.verdict === 'worse' && state.history.length === 3,
       );
       expect(state.history.slice(1)).toMatchObject([{ outcome: 'failed' }, { outcome: 'failed' }]);
       expect(state.guard).toMatchObject({ releaseId, changedBy: state.history.at(-1)?.releaseId });
