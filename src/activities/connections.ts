@@ -18,6 +18,8 @@ import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/tar
 /** For each receiver's origin. */
 const RECEIVER_CONNECTIONS = 16;
 const METRIC_CONNECTIONS = 64;
+/** All agents behind one gateway have one origin. What runs at once is bounded by the worker's slots. */
+const AGENT_CONNECTIONS = 4_096;
 
 /** The parts of an artifact store that releases use. */
 export type ReleaseStore = Pick<
@@ -35,12 +37,12 @@ export interface Outside {
 }
 
 /**
- * The worker's clients, one for each service, key and tenant, so that connections are pooled and stay open across
- * releases. A reference to a key is resolved here, and the key is passed no further.
+ * The worker's clients. Connections are pooled and stay open across releases. All agents share one pool: previews have ever
+ * new ones. A reference to a key is resolved here, and the key is passed no further.
  */
 export class Connections implements Outside {
   readonly #controlPlanes = new Map<string, ControlPlaneClient>();
-  readonly #agents = new Map<string, RunApiClient>();
+  readonly #agents = createAgent(AGENT_CONNECTIONS);
   readonly #feedback = createFeedbackClient();
   readonly #receivers = createAgent(RECEIVER_CONNECTIONS);
   readonly #evaluators = createAgent();
@@ -64,9 +66,11 @@ export class Connections implements Outside {
     const { vocabulary = 'contract', controlPlane: baseUrl, tenantId = '' } = target;
     const headers = tenantHeaders(target);
     const key = `${isLocal ? 'local' : taskQueue} ${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`;
-    return remember(this.#controlPlanes, key, () =>
-      createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary, onCall: this.#onCall }),
-    );
+    const known = this.#controlPlanes.get(key);
+    if (known !== undefined) return known;
+    const client = createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary, onCall: this.#onCall });
+    this.#controlPlanes.set(key, client);
+    return client;
   }
 
   /**
@@ -75,7 +79,7 @@ export class Connections implements Outside {
    * it.
    */
   agent(target: TargetSpec, agentUrl: string): RunApiClient {
-    const { agentApiKey, tenantId = '', name } = target;
+    const { agentApiKey, name } = target;
     const reference = agentApiKey ?? (mayHaveKey(target, agentUrl) ? target.apiKey : undefined);
     const apiKey = reference === undefined ? undefined : secretFor(reference, agentUrl);
     const headers = tenantHeaders(target);
@@ -83,9 +87,8 @@ export class Connections implements Outside {
       apiKey === undefined
         ? `the control plane's key is not sent to another origin: set targets.${name}.agentApiKey, or agentOrigins: ["${new URL(agentUrl).origin}"]`
         : undefined;
-    return remember(this.#agents, `${agentUrl} ${name} ${tenantId} ${apiKey ?? ''}`, () =>
-      createRunApiClient({ baseUrl: agentUrl, apiKey, headers, unauthorizedHint, onCall: this.#onCall }),
-    );
+    const [agent, onCall] = [this.#agents, this.#onCall];
+    return createRunApiClient({ baseUrl: agentUrl, apiKey, headers, unauthorizedHint, agent, onCall });
   }
 
   feedback(): FeedbackClient {
@@ -112,16 +115,8 @@ export class Connections implements Outside {
 
   /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
-    const clients = [...this.#controlPlanes.values(), ...this.#agents.values(), this.#feedback];
-    const pools = [this.#receivers, this.#evaluators, this.#metrics];
+    const clients = [...this.#controlPlanes.values(), this.#feedback];
+    const pools = [this.#agents, this.#receivers, this.#evaluators, this.#metrics];
     await Promise.all([...clients, ...pools].map((each) => each.close()));
   }
-}
-
-function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
-  const known = clients.get(key);
-  if (known !== undefined) return known;
-  const created = create();
-  clients.set(key, created);
-  return created;
 }

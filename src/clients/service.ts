@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly timeoutMs?: number;
   /** The most connections that the pool opens. Default: 256. Each stream and each wait holds one. */
   readonly connections?: number;
+  /** The pool to use. Default: a new one. */
+  readonly agent?: Agent;
   /** The largest JSON answer, in bytes. Default: 16 MiB. */
   readonly maxAnswerBytes?: number;
   /** The largest event of a stream, in characters. Default: 16 Mi. */
@@ -100,7 +102,7 @@ const MEBI = 1_048_576;
 export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);
-  const agent = createAgent(options.connections);
+  const agent = options.agent ?? createAgent(options.connections);
   const { secrets = [], unauthorizedHint, onCall } = options;
   const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
 

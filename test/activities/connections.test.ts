@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -61,4 +62,20 @@ it('a request that names its own address gets no key of the worker', async () =>
     }),
   ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_REFUSED' });
   expect(elsewhere.requests).toEqual([]);
+});
+
+it('the agents of all targets share their connections, so that no target keeps its own', async () => {
+  const ports = new Set<number | undefined>();
+  const agents = await startService((_, response) => {
+    ports.add(response.socket?.remotePort);
+    json(response, 200, { ok: true });
+  });
+  const connections = new Connections();
+  onTestFinished(() => connections.close());
+  for (const name of ['canary', 'production']) {
+    await connections.agent({ ...targetOn(agents.url), name }, `${agents.url}/${name}`).ok();
+    // The pool learns afterwards that the connection is free again.
+    await setImmediate();
+  }
+  expect(ports.size).toBe(1);
 });
