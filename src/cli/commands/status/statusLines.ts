@@ -319,6 +319,8 @@ function servesLines(
 ): readonly string[] {
   const lastKnown = known === null ? 'not known' : `${describe(known)}, as the target last knew`;
   if (typeof deployment === 'string') {
+    if (known === null && restoredHere === undefined)
+      return [`  serves   ${style.warn(`not known: ${deployment}`)}`];
     const serves =
       restoredHere === undefined || restoredHere === known
         ? [`  serves   ${lastKnown}`]

@@ -92,7 +92,7 @@ describe('the status of several targets', () => {
     expect(text).toMatch(
       /^recovering\n.*cannot answer yet.*\n {2}serves {3}revision r1, as the target last knew/,
     );
-    expect(text).toMatch(/\nnew\n {2}serves .*\n.*\n {2}running {2}nothing/);
+    expect(text).toMatch(/\nnew\n {2}serves .*\n {2}running {2}nothing/);
   });
 
   it.each([

@@ -269,6 +269,11 @@ describe('the status of a target', () => {
     ]);
   });
 
+  it('says once that what serves is not known if the target does not know it either', () => {
+    const told = lines({ view: { state: EMPTY_TARGET, running: null }, deployment: 'no key' });
+    expect(told.filter((line) => line.includes('not known'))).toEqual(['serves   not known: no key']);
+  });
+
   it('lists ignored messages, and why', () => {
     const ignored = [{ at: '2026-11-21T12:09:00.000Z', message: 'rollback', reason: '"to" is not text' }];
     const view = { state: { ...EMPTY_TARGET, ignored }, running: null };
