@@ -1,12 +1,14 @@
+import type { Config } from '../../../config/configSchema.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import {
   choosePromotion,
   type PromotionSettings,
   promotionSettings,
 } from '../../../config/promotionSettings.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
-import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { describeWorkflow } from '../../../temporal/client/connection.ts';
 import {
   intervene,
   type Intervened,
@@ -20,7 +22,7 @@ import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 
 export interface InterventionOptions extends MessageOptions {
   readonly release?: string;
@@ -50,10 +52,9 @@ export async function runInterventionCommand(
   const { output } = context;
   const file = await loadConfig(options.config);
   const { config, folder } = file;
-  const promotion =
-    options.promotion === undefined
-      ? undefined
-      : promotionSettings(config, choosePromotion(config, options.promotion));
+  const promotion = options.promotion === undefined ? undefined : declared(config, options.promotion);
+  if (promotion instanceof SlipwayError)
+    return interveneUndeclared(context, kind, wanted, options, promotion);
   if (promotion !== undefined && wanted !== undefined && wanted !== promotion.to) {
     const leads = `promotion "${promotion.name}" leads to "${promotion.to}", not to "${wanted}"`;
     throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
@@ -89,10 +90,56 @@ export async function runInterventionCommand(
   });
 }
 
+/** The settings of a promotion of the file; the error if the file has none of this name. */
+function declared(config: Config, promotion: string): PromotionSettings | SlipwayError {
+  try {
+    return promotionSettings(config, choosePromotion(config, promotion));
+  } catch (error) {
+    return onSlipwayError((unknown) => unknown, 'SLIPWAY_PROMOTION_UNKNOWN')(error);
+  }
+}
+
+/**
+ * Controls a promotion that still runs although the file no longer has it. It leads to one of the file's targets, whose
+ * policy decides who must prove their identity.
+ * @param unknown - the error if none runs.
+ */
+async function interveneUndeclared(
+  context: CommandContext,
+  kind: InterventionKind,
+  wanted: string | undefined,
+  options: InterventionOptions,
+  unknown: SlipwayError,
+): Promise<number> {
+  const file = await loadConfig(options.config);
+  const { targets } = await chooseTargetSpecs(context, file.config, wanted);
+  const name = options.promotion ?? '';
+  const message = await readRequester(context, file.folder, options.reason);
+  return withTemporal(context, async (temporal) => {
+    const running: ChosenTarget[] = [];
+    for (const target of targets) {
+      const found = await describeWorkflow(temporal, promotionIdAt(target.workflowId, name));
+      if (found?.status.name === 'RUNNING') running.push(target);
+    }
+    const [to, other] = running;
+    if (to === undefined) throw unknown;
+    if (other !== undefined) {
+      const hint = `name one of its targets: slipway ${kind} ${to.name} --promotion ${name}`;
+      throw new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
+    }
+    const prove = commandProver(context, to.settings.approval, () => artifactStoreOf(file, context));
+    const id = promotionIdAt(to.workflowId, name);
+    const said = { ...skipped(options), ...message };
+    const taken = await intervenePromotion(temporal, id, kind, said, prove);
+    tellPromotionTaken(context.output, kind, { name, to: to.name }, taken);
+    return 0;
+  });
+}
+
 function tellPromotionTaken(
   output: Output,
   kind: InterventionKind,
-  { name, to }: PromotionSettings,
+  { name, to }: Pick<PromotionSettings, 'name' | 'to'>,
   taken: Intervened,
 ): void {
   output.event({ event: 'intervention', kind, promotion: name, ...taken });
