@@ -8,8 +8,9 @@ import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { KnownRevision, ReleaseResult } from '../../../domain/release/release.ts';
 import { type FinalAnswer, isFinal } from '../../../domain/target/targetState.ts';
 import { readWhatServes } from '../../../inspection/deployment/deploymentAccess.ts';
+import { neverReleased } from '../../../temporal/client/ask.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
+import { queryTarget, rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
@@ -64,7 +65,15 @@ export async function runRollbackCommand(
     ]);
     try {
       const message = { ...requestedBy, to: options.to, serving, requestId, identity };
-      const taken = await askTarget(temporal, chosen, store, () => rollBack(temporal, workflowId, message));
+      const taken = await askTarget(temporal, chosen, store, () =>
+        rollBack(temporal, workflowId, message),
+      ).catch(
+        onSlipwayError(async (rejected) => {
+          // A target that was only held or given a quarantine runs, but has nothing to restore.
+          const view = await queryTarget(temporal, workflowId);
+          throw view?.state.spec === null ? neverReleased(workflowId) : rejected;
+        }, 'SLIPWAY_USAGE'),
+      );
       return await reportRollback(context, temporal, chosen, taken, options, signal);
     } finally {
       await temporal.close();
