@@ -19,7 +19,7 @@ import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
-import { chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 
 interface ScheduleOptions extends MessageOptions {
   readonly dryRun?: boolean;
@@ -71,8 +71,9 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
   const { output } = context;
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
-    const { declared, prepared } = await declaredSchedules(context, file);
-    const { existing, sealed } = await existingSchedules(context, file, temporal);
+    const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
+    const { declared, prepared, skipped } = await declaredSchedules(context, file, targets);
+    const { existing, sealed } = await existingSchedules(temporal, targets, skipped);
     if (sealed[0] !== undefined) throw sealed[0];
     const changes = scheduleChanges(declared, existing);
     const prune = options.prune ?? false;
@@ -87,10 +88,13 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
       output.print(`${name}: ${kind}${hint}`);
       for (const difference of differences) output.print(`  ${difference}`);
     }
-    if (changes.length === 0) output.print('slipway.yaml declares no schedules');
-    if (options.dryRun === true) return 0;
-    for (const { store } of prepared) await store();
-    await applySchedules(temporal, declared, changes, prune);
+    for (const name of skipped) output.warn(`${name}: skipped, because one of its targets cannot be found`);
+    if (changes.length + skipped.length === 0) output.print('slipway.yaml declares no schedules');
+    if (options.dryRun !== true) {
+      for (const { store } of prepared) await store();
+      await applySchedules(temporal, declared, changes, prune);
+    }
+    if (problem !== undefined) throw problem;
     return 0;
   });
 }
@@ -99,9 +103,10 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
 export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<number> {
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
-    const { existing, sealed } = await existingSchedules(context, file, temporal);
+    const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
+    const { existing, sealed } = await existingSchedules(temporal, targets);
     for (const schedule of existing) printSchedule(context, schedule);
-    const [first, ...more] = sealed;
+    const [first, ...more] = problem === undefined ? sealed : [...sealed, problem];
     for (const { message } of more) context.output.print(message);
     if (first !== undefined) throw first;
     if (existing.length === 0)
@@ -167,18 +172,27 @@ function printSchedule(
 
 const NEXT_SHOWN = 5;
 
+/** The schedules that the file declares. `skipped`: the promotions of which a target is not among `targets`. */
 async function declaredSchedules(
   context: CommandContext,
   file: LoadedConfig,
+  targets: readonly ChosenTarget[],
 ): Promise<{
   readonly declared: readonly DeclaredSchedule[];
   readonly prepared: readonly PreparedPromotion[];
+  readonly skipped: readonly string[];
 }> {
+  const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
   const declared: DeclaredSchedule[] = [];
   const prepared: PreparedPromotion[] = [];
+  const skipped: string[] = [];
   for (const name of Object.keys(file.config.promotions)) {
-    const { schedule } = promotionSettings(file.config, name);
+    const { schedule, from, to, downstream } = promotionSettings(file.config, name);
     if (schedule === undefined) continue;
+    if (![from, to, ...downstream].every((target) => specs.has(target))) {
+      skipped.push(name);
+      continue;
+    }
     // A fixed requester: the declared schedule must not depend on who applies it.
     const by = { who: 'schedule', from: `schedule ${name}` };
     const promotion = await promotionRequest(context, file, name, by);
@@ -186,22 +200,24 @@ async function declaredSchedules(
     prepared.push(promotion);
     declared.push({ scheduleId: promotionWorkflowId(request), request, schedule });
   }
-  return { declared, prepared };
+  return { declared, prepared, skipped };
 }
 
-/** The schedules of the file's targets, and the errors of those whose payload key is missing. */
+/**
+ * The schedules of these targets, and the errors of those whose payload key is missing.
+ * @param skipped - promotions to leave out. Default: none.
+ */
 async function existingSchedules(
-  context: CommandContext,
-  file: LoadedConfig,
   temporal: TemporalConnection,
+  targets: readonly ChosenTarget[],
+  skipped: readonly string[] = [],
 ): Promise<{ readonly existing: readonly ExistingSchedule[]; readonly sealed: readonly SlipwayError[] }> {
-  const { targets, problem } = await chooseTargetSpecs(context, file.config, undefined);
-  if (problem !== undefined) throw problem;
   const sealed = new Map<string, SlipwayError>();
   const found = await listSchedules(temporal, sealed);
   return {
-    existing: found.filter(({ request: { to } }) =>
-      targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
+    existing: found.filter(
+      ({ request: { name, to } }) =>
+        !skipped.includes(name) && targets.some(({ workflowId }) => workflowId === targetWorkflowId(to)),
     ),
     sealed: [...sealed].flatMap(([id, error]) =>
       targets.some(({ workflowId }) => id.startsWith(promotionIdAt(workflowId, ''))) ? error : [],

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it, vi } from 'vitest';
 
 import { runAuditCommand } from '../../../../src/cli/commands/audit.ts';
 import { runHistoryCommand } from '../../../../src/cli/commands/history/history.ts';
+import { runScheduleApply, runScheduleList } from '../../../../src/cli/commands/schedule/schedule.ts';
 import { runStatusCommand } from '../../../../src/cli/commands/status/status.ts';
+import type { CommandContext } from '../../../../src/cli/context.ts';
 import { json, startService } from '../../../clients/faultyService.ts';
 import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 import { answeringTemporal } from '../../../temporal/client/answeringTemporal.ts';
@@ -20,14 +22,30 @@ vi.mock('../../../../src/cli/openTemporal.ts', () => ({
 function emptyTemporal() {
   const gone = () => Promise.reject(new WorkflowNotFoundError('gone', 'target', undefined));
   const getHandle = () => ({ describe: gone, fetchHistory: gone });
-  return answeringTemporal({ workflow: { getHandle, list: () => [] } });
+  const unscheduled = () => Promise.reject(new ScheduleNotFoundError('gone', 'promotion'));
+  const schedule = {
+    list: () => [],
+    getHandle: () => ({ describe: unscheduled }),
+    create: (created: object) => schedules.push(created),
+  };
+  return answeringTemporal({ workflow: { getHandle, list: () => [] }, schedule });
 }
+
+const schedules: object[] = [];
 
 it.each([
   ['status', runStatusCommand],
   ['history', runHistoryCommand],
   ['audit', runAuditCommand],
-])('slipway %s reads the other targets if the deployment of one was deleted', async (_name, run) => {
+  [
+    'schedule list',
+    (context: CommandContext, _: undefined, options: object) => runScheduleList(context, options),
+  ],
+  [
+    'schedule apply',
+    (context: CommandContext, _: undefined, options: object) => runScheduleApply(context, options),
+  ],
+])('slipway %s reads the other targets if the deployment of one was deleted', async (name, run) => {
   const lost = randomUUID();
   const plane = await startService((_request, response) =>
     json(response, 404, { detail: `Deployment ID ${lost} not found` }),
@@ -37,7 +55,12 @@ it.each([
   const target = `controlPlane: "${plane.url}", apiKey: { from: env:K }`;
   await writeFile(
     config,
-    `targets: { lost: { ${target}, deploymentId: ${lost} }, staging: { ${target}, deployment: greeter } }\n`,
+    `targets: { lost: { ${target}, deploymentId: ${lost} }, staging: { ${target}, deployment: greeter }, production: { ${target}, deployment: p } }
+promotions:
+  down: { from: staging, to: lost, schedule: { cron: "0 6 * * 1" } }
+  up: { from: staging, to: production, schedule: { cron: "0 6 * * 1" } }
+artifact: { store: . }
+`,
   );
   const output = testOutput();
   const context = { home, environment: { K: 'key' }, output };
@@ -45,5 +68,8 @@ it.each([
     code: 'SLIPWAY_NOT_FOUND',
     message: `there is no deployment ${lost}`,
   });
-  expect(output.said.join('\n')).toContain('staging');
+  if (name === 'schedule list') return;
+  expect(output.said.join('\n')).toContain(name === 'schedule apply' ? 'up: create' : 'staging');
+  if (name === 'schedule apply')
+    expect(schedules).toEqual([expect.objectContaining({ scheduleId: `promotion:${plane.url}:p:up` })]);
 });
