@@ -157,6 +157,14 @@ const NEVER = [
   /^\.netrc$/,
 ];
 
+/** Whether a path, with `/`, is never packed: itself, or a folder above it. */
+export function isNeverPacked(path: string): boolean {
+  return path
+    .toLowerCase()
+    .split('/')
+    .some((name) => NEVER.some((pattern) => pattern.test(name)));
+}
+
 /**
  * The rules at the root of a source, in order of precedence: what is never packed; `patterns`; each `.slipwayignore`,
  * the deepest first, which can include files that git ignores; each `.gitignore`, including those above the root in
@@ -180,7 +188,7 @@ async function rulesIn(
   const git = [...(await readRules(folder, '.gitignore', root)), ...inheritedGit];
   return {
     ignores(name, isDirectory) {
-      if (NEVER.some((pattern) => pattern.test(name.toLowerCase()))) return true;
+      if (isNeverPacked(name)) return true;
       const path = join(folder, name);
       for (const { folder: base, rules } of [...given, ...own, ...git]) {
         const { ignored, unignored } = rules.test(relativePath(base, path) + (isDirectory ? '/' : ''));

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
+import { isNeverPacked } from '../artifact/sourceFiles.ts';
 import { type Environment, userName } from '../config/environment.ts';
 import { type Actor, reasonLine } from '../domain/actor.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
@@ -46,13 +47,17 @@ async function ownCommit(git: Git, source: Git): Promise<Omit<Source, 'ref'>> {
   // The branch is a line before the changes: no text is a failure. A person's git may hide new files and submodules.
   const shown = ['--branch', '--no-ahead-behind', '--untracked-files=normal', '--ignore-submodules=none'];
   const here = ['--', '.', ':!.slipway'];
-  const [files, ...answers] = await Promise.all([
+  const untracked = ['--others', '--exclude=node_modules', '--exclude-per-directory=.gitignore'];
+  const [files, found, ...answers] = await Promise.all([
     source('ls-files', '-v', ...here),
+    source('ls-files', '-z', ...untracked, ...here),
     ...[...new Set([git, source])].map((each) => each('status', '--porcelain', ...shown, ...here)),
   ]);
   // Git does not compare files with another mark than H: a sparse checkout lacks them, or a person hides changes.
-  const isHidden = /^[^H]/mu.test(files ?? '');
-  if (!isHidden && answers.every((answer) => answer?.includes('\n') === false)) return head;
+  // Nor does it show what only this clone or this machine ignores, which is packed.
+  const isHidden =
+    /^[^H]/mu.test(files ?? '') || found?.split('\0').some((path) => path !== '' && !isNeverPacked(path));
+  if (isHidden !== true && answers.every((answer) => answer?.includes('\n') === false)) return head;
   return { commit: `${head.commit}-dirty` };
 }
 

@@ -143,6 +143,30 @@ describe('the source', () => {
     expect(await commit()).toMatch(/-dirty$/);
   });
 
+  it.each([
+    ['this clone', '.git/info/exclude'],
+    ['this machine', 'ignored'],
+  ])('is dirty if a file that is packed is ignored only on %s', async (_, rules) => {
+    const [folder, outside] = [await temporaryFolder(), await temporaryFolder()];
+    await writeFiles(folder, { '.gitignore': 'dist\n', 'graph.json': '{}' });
+    commitAll(folder);
+    const file = rules === 'ignored' ? join(outside, rules) : join(folder, rules);
+    execFileSync('git', ['config', 'core.excludesFile', join(outside, 'ignored')], { cwd: folder });
+    await writeFile(file, '.env*\n.DS_Store\nnode_modules\nnotes\n');
+    const unpacked = {
+      '.env': '',
+      'a/.DS_Store': '',
+      'node_modules/x/y.js': '',
+      'dist/a.js': '',
+      'a/dist/a': '',
+    };
+    await writeFiles(folder, { ...unpacked, 'node_modules/z': '' });
+    const read = () => readSource({}, gitIn(folder));
+    expect((await read()).commit).toMatch(/^[0-9a-f]{40}$/);
+    await writeFiles(folder, { 'src/notes': '' });
+    expect((await read()).commit).toMatch(/-dirty$/);
+  });
+
   it('is dirty if a submodule is, whose changes the repository ignores', async () => {
     const [folder, library] = [await temporaryFolder(), await temporaryFolder()];
     await writeFiles(library, { 'a.ts': '' });
