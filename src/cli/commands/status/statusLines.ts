@@ -98,7 +98,7 @@ function targetLines(
     ...servesLines({ deployment, known, restoredHere: localHold?.to }, describe, style),
     ...(drift === null ? [] : [`  ${style.warn(describeDrift(drift))}`]),
     ...extras.map((extra) => `  ${style.warn(describeExtraRevision(extra))}`),
-    ...watchedLines(state),
+    ...watchedLines(state, now),
     ...(hold === null ? [] : [`  ${style.warn(describeHold(hold))}`]),
     ...hookLines(hooks, style),
     ...(isGuarded ? guardLines(guard, measured, now, style) : []),
@@ -196,16 +196,22 @@ export function linkLines({
   ];
 }
 
-function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
+/** What may still become active. The state of a terminated target also has what it was to watch until a time that has passed. */
+function watchedLines({ late, lateUploads }: TargetState, now: number): readonly string[] {
+  const isDue = ({ until }: { readonly until: string }): boolean => Date.parse(until) > now;
   return [
-    ...late.map(
-      ({ revisionId, until }) =>
-        `revision ${revisionId}, abandoned, which may become active until ${exactText(until)}`,
-    ),
-    ...lateUploads.map(
-      ({ releaseId, revisionId, until }) =>
-        `a PATCH of ${releaseId} without an answer, which may make a ${revisionId === null ? '' : 'second '}revision until ${exactText(until)}`,
-    ),
+    ...late
+      .filter(isDue)
+      .map(
+        ({ revisionId, until }) =>
+          `revision ${revisionId}, abandoned, which may become active until ${exactText(until)}`,
+      ),
+    ...lateUploads
+      .filter(isDue)
+      .map(
+        ({ releaseId, revisionId, until }) =>
+          `a PATCH of ${releaseId} without an answer, which may make a ${revisionId === null ? '' : 'second '}revision until ${exactText(until)}`,
+      ),
   ].map((what) => `  watches  ${what}`);
 }
 

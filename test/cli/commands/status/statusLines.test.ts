@@ -200,6 +200,16 @@ describe('the status of a target', () => {
     );
   });
 
+  it('does not list what a terminated target watched for until a time that has passed', () => {
+    const watch = { deploymentId: 'd', restoreTo: 'r1', until: AN_HOUR_AGO };
+    const state = {
+      ...EMPTY_TARGET,
+      late: [{ ...watch, revisionId: 'r3' }],
+      lateUploads: [{ ...watch, releaseId: 'release-1', objectPath: 'a', revisionId: null, known: [] }],
+    };
+    expect(lines({ view: { state, running: null } }).join('\n')).not.toContain('watches');
+  });
+
   it('shows what a release waits for, and the remaining time', () => {
     const waiting = {
       for: 'approval',
