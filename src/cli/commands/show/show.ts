@@ -98,12 +98,15 @@ async function showDifference(
   for (const line of differenceLines(difference, output.style)) output.print(line);
 }
 
-function readWords(
+/** The releases and the target that a person named. A target also counts if it comes first, or alone. */
+export function readWords(
   words: readonly string[],
   isDiff: boolean,
   targets: readonly string[],
 ): { readonly release: string; readonly other: string | undefined; readonly target: string | undefined } {
-  const [, second] = words;
+  const [first = '', second] = words;
+  if (!isDiff && words.length <= 2 && targets.includes(first) && !targets.includes(second ?? ''))
+    return { release: second ?? LATEST, other: undefined, target: first };
   const isAlone = words.length < 2 || (words.length === 2 && targets.includes(second ?? ''));
   const count = isDiff && !isAlone ? 2 : 1;
   if (words.length > count + 1) {
