@@ -18,11 +18,11 @@ import { passFreezes } from '../freeze/passFreezes.ts';
 import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf } from '../steps.ts';
-import { correctBaseline, recordBaseline } from './baseline.ts';
+import { recordBaseline } from './baseline.ts';
 import { preempt, reportChanging } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
-import { findExtraRevisions, finish, Run, type Setback } from './run.ts';
-import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
+import { finish, Run, type Setback } from './run.ts';
+import { findDeployment, findExtraRevisions, findOrCreateDeployment, patch, upload } from './ship.ts';
 
 /**
  * One release: deploys one artifact to one target, and restores the previous revision if anything fails.
@@ -187,11 +187,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
   try {
     const seen = { ...deployment, latestRevisionId: run.latestBefore };
     const before = { deployment: seen, created, known: run.knownBefore };
-    const { revisionId, ambiguous } = await patch(run, before, run.objectPath, sentBefore, (serves) => {
-      if (serves !== deployment.activeRevisionId) correctBaseline(run, serves);
-    });
+    const revisionId = await patch(run, before, sentBefore);
     run.revisionId = revisionId;
-    run.ambiguous = ambiguous;
     return revisionId;
   } catch (error) {
     if (!sentBefore && !explain(error).mayHaveBeenTaken) run.undoPatch = null;

@@ -17,7 +17,8 @@ import { readWhatServes } from '../target/looks.ts';
 import { adoptRestored, correctBaseline } from './baseline.ts';
 import type { Ending } from './conclude.ts';
 import { missedText, reportRestoring } from './preempted.ts';
-import { finish, findExtraRevisions, type Run, type Setback } from './run.ts';
+import { finish, type Run, type Setback } from './run.ts';
+import { findExtraRevisions } from './ship.ts';
 
 /**
  * Ends a release that failed, was canceled or makes way for a rollback. Undoes the PATCH if it may have been applied.

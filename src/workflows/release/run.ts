@@ -14,13 +14,12 @@ import type { Finding } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import type { Asked } from '../check/bringUp.ts';
-import { explain, type StepFailure } from '../failure.ts';
+import type { StepFailure } from '../failure.ts';
 import { type Asked as AskedWithProof, RollbackProof } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { stepPolicy } from '../steps.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
-import { readExtraRevisions, type Shipment } from './ship.ts';
 
 /** Why a release stopped. */
 export interface Setback {
@@ -33,7 +32,7 @@ export interface Setback {
 }
 
 /** One running release: its request, and what it has found and done so far. */
-export class Run implements Shipment {
+export class Run {
   readonly input: ReleaseInput;
   readonly request: ReleaseRequest;
   readonly journal: Journal;
@@ -45,10 +44,14 @@ export class Run implements Shipment {
   /** The proof of who asked for that rollback. */
   readonly proof = new RollbackProof();
   deploymentId: string | null = null;
+  /** Whether a request to create the deployment was not answered, and no read showed the deployment. */
   creationUnanswered = false;
   baseline: Baseline | null = null;
   objectPath: string | null = null;
-  /** When the next freeze may begin, in milliseconds since 1970. `Infinity`: none delays the release any more. */
+  /**
+   * When the next freeze may begin, in milliseconds since 1970: nothing that deploys is sent from then on. `Infinity`:
+   * none delays the release any more.
+   */
   nextFreezeAt = Infinity;
   /** Undoes the PATCH. Set before the PATCH is sent; `null` if the control plane certainly applied none. */
   undoPatch: ((setback: Setback) => Promise<ReleaseResult>) | null = null;
@@ -82,6 +85,7 @@ export class Run implements Shipment {
     );
   }
 
+  /** Whether the release was asked to stop. */
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
   /** The revisions of the deployment that the target knew, oldest first. */
@@ -141,20 +145,4 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
 
 function watchedUntil({ steps }: ReleaseRequest): string {
   return new Date(Date.now() + stepPolicy('watch', steps).scheduleToCloseMs).toISOString();
-}
-
-/**
- * Finds revisions that the PATCH made beside the one that was followed. A request that timed out can be applied late,
- * and an answered one may have been delivered twice. If the control plane cannot be read, the release does not fail.
- */
-export async function findExtraRevisions(run: Run): Promise<readonly string[]> {
-  const { undoPatch, deploymentId, objectPath, revisionId, baseline } = run;
-  if (undoPatch === null || objectPath === null || deploymentId === null) return [];
-  try {
-    const since = baseline?.revisionId ?? null;
-    return (await readExtraRevisions(run, deploymentId, objectPath, revisionId, since)) ?? [];
-  } catch (error) {
-    run.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
-    return [];
-  }
 }

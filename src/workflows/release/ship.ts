@@ -3,26 +3,15 @@ import { CancellationScope, condition } from '@temporalio/workflow';
 import type { Activities } from '../../activities/activities.ts';
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
-import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { backoffMs } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
 import { sendAtMostOnce } from '../sendAtMostOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
+import { correctBaseline } from './baseline.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
-
-/** What the steps that ship an artifact need. */
-export interface Shipment {
-  readonly journal: Journal;
-  readonly request: ReleaseRequest;
-  /** Whether the release was asked to stop. */
-  readonly stopped: () => boolean;
-  /** When the next freeze may begin, in milliseconds since 1970: nothing that deploys is sent from then on. */
-  readonly nextFreezeAt: number;
-  /** Set if a request to create the deployment was not answered, and no read showed the deployment. */
-  creationUnanswered: boolean;
-}
+import type { Run } from './run.ts';
 
 /** Finds the target's deployment; `null` if there is none. */
 export function findDeployment(journal: Journal, target: TargetSpec): Promise<DeploymentSnapshot | null> {
@@ -37,19 +26,19 @@ export function findDeployment(journal: Journal, target: TargetSpec): Promise<De
  * @returns the deployment, and whether this call created it.
  */
 export async function findOrCreateDeployment(
-  shipment: Shipment,
+  run: Run,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
-  const found = await findDeployment(shipment.journal, shipment.request.target);
-  const result = found === null ? await create(shipment) : { deployment: found, created: false };
-  shipment.journal.note({ deploymentId: result.deployment.deploymentId });
+  const found = await findDeployment(run.journal, run.request.target);
+  const result = found === null ? await create(run) : { deployment: found, created: false };
+  run.journal.note({ deploymentId: result.deployment.deploymentId });
   return result;
 }
 
 /** @returns the deployment, and whether an answer proves that we created it. If not, another client may have. */
 async function create(
-  shipment: Shipment,
+  run: Run,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
-  const { journal, request, stopped, nextFreezeAt } = shipment;
+  const { journal, request, stopped, nextFreezeAt } = run;
   const { target, artifact, graphConfigPath } = request;
   // Names are unique on a control plane, so a deployment with this name is the requested one.
   const find = async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined;
@@ -77,10 +66,10 @@ async function create(
         abandoned: stopped,
         nextFreezeAt,
       }).catch((error: unknown) => {
-        shipment.creationUnanswered ||= explain(error).mayHaveBeenTaken;
+        run.creationUnanswered ||= explain(error).mayHaveBeenTaken;
         throw error;
       });
-      const deployment = artifact.kind === 'tarball' ? result : await withFirstRevision(shipment, result);
+      const deployment = artifact.kind === 'tarball' ? result : await withFirstRevision(run, result);
       const created = answered && !isConflict;
       return { result: { deployment, created }, attempt: attempts, detail: result.deploymentId };
     }),
@@ -92,7 +81,7 @@ async function create(
  * after the PATCH, it could be taken for the release's own.
  */
 async function withFirstRevision(
-  { journal, request, stopped }: Shipment,
+  { journal, request, stopped }: Run,
   created: DeploymentSnapshot,
 ): Promise<DeploymentSnapshot> {
   const { deploymentId } = created;
@@ -116,8 +105,7 @@ const LOOKS_FOR_FIRST = 5;
  * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
  * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
  */
-export async function upload(shipment: Shipment, deploymentId: string): Promise<string | null> {
-  const { journal, request } = shipment;
+export async function upload({ journal, request }: Run, deploymentId: string): Promise<string | null> {
   const { artifact, target } = request;
   if (artifact.kind !== 'tarball') return null;
   const name = describeArtifact(artifact);
@@ -127,36 +115,26 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   });
 }
 
-/** The revision that our PATCH made. */
-export interface Patched {
-  readonly revisionId: string;
-  /** Whether an attempt stayed unanswered: that request can still be applied later. */
-  readonly ambiguous: boolean;
-}
-
 /**
  * PATCHes the deployment to the artifact, which creates the release's revision. It creates at most one: after an
  * unknown answer, a revision that carries our upload path is adopted.
  * @param sentBefore - whether an earlier try of this step ended without an answer. If so, it reads before it sends.
- * @param onServing - called with the active revision of each answer and read.
+ * @returns the release's revision.
  */
-export async function patch(
-  shipment: Shipment,
-  before: Before,
-  objectPath: string | null,
-  sentBefore: boolean,
-  onServing: (revisionId: string | null) => void,
-): Promise<Patched> {
-  const { journal, request, stopped, nextFreezeAt } = shipment;
+export async function patch(run: Run, before: Before, sentBefore: boolean): Promise<string> {
+  const { journal, request, objectPath, stopped, nextFreezeAt } = run;
   const { target, artifact, graphConfigPath } = request;
   const { deploymentId } = before.deployment;
+  const noteServing = ({ activeRevisionId: serves }: DeploymentSnapshot): void => {
+    if (serves !== before.deployment.activeRevisionId) correctBaseline(run, serves);
+  };
   return CancellationScope.nonCancellable(() =>
     journal.step('patch', undefined, async (activities) => {
       const reads = readsOf(journal);
       const identify = (seen: Seen) => identifyOurs(reads, request, before, objectPath, seen);
       const findOurs = async (isAnswered: boolean) => {
         const { deployment } = await reads.readDeployment({ target, deploymentId });
-        onServing(deployment.activeRevisionId);
+        noteServing(deployment);
         const named = latestIfOurs(deployment, request, before, objectPath);
         return identify({ latest: deployment.latestRevisionId, named, isAnswered });
       };
@@ -166,7 +144,7 @@ export async function patch(
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
           const { deployment } = await activities.patchDeployment(input);
-          onServing(deployment.activeRevisionId);
+          noteServing(deployment);
           return latestIfOurs(deployment, request, before, objectPath);
         },
         settle: () => findOurs(false),
@@ -187,8 +165,9 @@ export async function patch(
       const revisionId =
         !answered && result !== null ? result : await awaitOurs(first, () => findOurs(true), policy, stopped);
       journal.note({ revisionId });
+      run.ambiguous = unknownAnswers > 0;
       return {
-        result: { revisionId, ambiguous: unknownAnswers > 0 },
+        result: revisionId,
         attempt: attempts,
         detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
       };
@@ -197,23 +176,25 @@ export async function patch(
 }
 
 /**
- * The revisions that carry our upload path, other than the one that was followed: a request that was applied late or
- * twice made them (design, rule 2). `null` if the control plane's list does not show upload paths.
- * @param since - a revision from before the PATCH; `null` if there was none.
+ * Finds revisions that the PATCH made beside the one that was followed: they carry our upload path (design, rule 2). A
+ * request that timed out can be applied late, and an answered one may have been delivered twice. If the control plane
+ * cannot be read, the release does not fail.
  */
-export async function readExtraRevisions(
-  shipment: Shipment,
-  deploymentId: string,
-  objectPath: string,
-  followed: string | null,
-  since: string | null,
-): Promise<readonly string[] | null> {
-  const { target } = shipment.request;
-  const { revisions } = await readsOf(shipment.journal).listRevisions({ target, deploymentId, since });
-  if (revisions === null) return null;
-  return revisions
-    .filter((revision) => revision.tarballPath === objectPath && revision.revisionId !== followed)
-    .map((revision) => revision.revisionId);
+export async function findExtraRevisions(run: Run): Promise<readonly string[]> {
+  const { undoPatch, deploymentId, objectPath, revisionId: followed, baseline, request, journal } = run;
+  if (undoPatch === null || objectPath === null || deploymentId === null) return [];
+  try {
+    const since = baseline?.revisionId ?? null;
+    const input = { target: request.target, deploymentId, since };
+    const { revisions } = await readsOf(journal).listRevisions(input);
+    // Some control planes do not list upload paths.
+    return (revisions ?? [])
+      .filter(({ tarballPath, revisionId }) => tarballPath === objectPath && revisionId !== followed)
+      .map(({ revisionId }) => revisionId);
+  } catch (error) {
+    journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
+    return [];
+  }
 }
 
 /** Reads during a step that changes the deployment, with the deadlines and retries of the `find` step. */
