@@ -19,11 +19,12 @@ import {
   type Waiting,
 } from '../domain/release/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
+import { coverChecks, patiently } from '../domain/stepTable.ts';
 import { describeProgress, stepElapsedMs, stepTitle } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
 import { measure, measureEnd } from './measure.ts';
-import { activitiesOf, coverChecks, patiently } from './steps.ts';
+import { activitiesOf } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
 /** The limits for a step's texts, as JSON. */
@@ -153,7 +154,7 @@ export class Journal {
       startedAt: now(),
       status: 'running',
     };
-    this.tellUnknownSignals();
+    this.recordUnknownSignals();
     const index = this.#steps.push(record) - 1;
     const title = stepTitle(record);
     this.#update({ phase: title, steps: boundedSteps(this.#steps) });
@@ -183,12 +184,12 @@ export class Journal {
       });
       throw error;
     } finally {
-      this.tellUnknownSignals();
+      this.recordUnknownSignals();
     }
   }
 
   /** Records signals with unknown names. Call it before long waits, too. */
-  tellUnknownSignals(): void {
+  recordUnknownSignals(): void {
     takeUnknownSignals((name, reason) => {
       const by = { who: 'unknown', from: 'signal' };
       this.intervention({

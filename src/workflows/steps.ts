@@ -10,8 +10,6 @@ import { explain } from './failure.ts';
 import { localFirst, throughServer } from './localFirst.ts';
 import type { StepActivityOptions } from './traces.ts';
 
-export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
-
 /** Activities that wait for minutes or hours: also notices, because a receiver may not answer, again and again. */
 const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
   'awaitDeployed',
@@ -51,7 +49,8 @@ export function activitiesOf(
       initialInterval: policy.retry.initialIntervalMs,
       backoffCoefficient: policy.retry.backoffCoefficient,
       maximumInterval: policy.retry.maximumIntervalMs,
-      ...retryAttempts(retriedBy === 'once' ? 1 : policy.retry.maximumAttempts),
+      // 0: as many as the deadline allows.
+      maximumAttempts: retriedBy === 'once' ? 1 : policy.retry.maximumAttempts || Infinity,
     },
   };
   const waiting = { ...options, taskQueue: pollQueue(workflowInfo().taskQueue, restoring) };
@@ -97,11 +96,6 @@ export function watchOverrides(
   const covered = coverChecks(step, overrides, checks);
   const { scheduleToCloseMs } = stepPolicy(step, covered);
   return { ...covered, [step]: { ...covered[step], scheduleToCloseMs: watchMs + scheduleToCloseMs } };
-}
-
-/** Temporal rejects 0 attempts. 0 means as many as the deadline allows, so the option is left out. */
-function retryAttempts(maximumAttempts: number): { maximumAttempts?: number } {
-  return maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
 /** Temporal limits a summary to 400 bytes (some servers do not enforce it). */

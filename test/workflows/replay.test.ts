@@ -120,8 +120,8 @@ describe('an incompatible change of the workflows is caught:', () => {
     },
     {
       change: 'a pause before the upload',
-      from: "return journal.step('upload'",
-      to: "setTimeout(() => undefined, 1000); return journal.step('upload'",
+      from: "run.objectPath = await run.journal.step('upload'",
+      to: "setTimeout(() => undefined, 1000); run.objectPath = await run.journal.step('upload'",
     },
     {
       change: 'an activity under another name',

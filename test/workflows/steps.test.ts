@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { backoffMs, STEP_NAMES, type StepName } from '../../src/domain/step.ts';
-import { stepPolicy } from '../../src/workflows/steps.ts';
+import { stepPolicy } from '../../src/domain/stepTable.ts';
 
 /** How long the steps wait that do not wait five minutes. */
 const SHORTER: Readonly<Partial<Record<StepName, number>>> = { baseline: 30, check: 30, record: 30 };

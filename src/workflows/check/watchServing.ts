@@ -1,3 +1,4 @@
+import type { RevisionInput } from '../../activities/activities.ts';
 import type { ChecksBudget } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -5,7 +6,7 @@ import { PASSING } from '../../domain/failure.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
 import { activitiesOf, watchOverrides } from '../steps.ts';
-import type { Asked, Subject } from './bringUp.ts';
+import type { CheckedRevision } from './runCheck.ts';
 
 export interface Watch {
   readonly agentUrl: string;
@@ -20,23 +21,23 @@ export interface Watch {
 /**
  * Repeats the checks on a target's serving revision until a given time, and at least once at its end. One activity runs
  * all rounds, so they do not grow the history or the result.
- * @param asked - records the check that failed, or that the agent fell silent.
+ * @param checked - records the check that failed, or that the agent fell silent.
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED, SLIPWAY_REVISION_REPLACED; if the
  *   agent does not answer, the failure of its last call.
  */
 export async function watchServing(
   journal: Journal,
-  revision: Subject,
+  revision: RevisionInput,
   watch: Watch,
   step: 'soak' | 'bake',
-  asked?: Asked,
+  checked?: CheckedRevision,
 ): Promise<void> {
   const { name } = revision.target;
   const left = Math.max(watch.until - Date.now(), 0);
   const subject = left === 0 ? name : `${name} for ${formatDuration(left)}`;
   const overrides = watchOverrides(step, journal.overrides, watch.checks, left);
   journal.note({ watchUntil: new Date(watch.until).toISOString() });
-  asked?.begins();
+  checked?.begins();
   try {
     await journal.step(step, subject, async () => {
       const activities = activitiesOf(step, overrides, `${step} ${subject}`);
@@ -54,11 +55,11 @@ export async function watchServing(
         attempt,
       );
       const check = watch.checks.find((one) => one.name === failed.check);
-      if (check !== undefined) asked?.fails(check, failure);
+      if (check !== undefined) checked?.fails(check, failure);
       throw failure;
     });
   } catch (error) {
-    if (PASSING.has(explain(error).code)) asked?.fallsSilent();
+    if (PASSING.has(explain(error).code)) checked?.fallsSilent();
     throw error;
   }
 }

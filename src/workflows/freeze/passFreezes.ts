@@ -30,7 +30,7 @@ export async function passFreezes(
         next = overrideFreeze ? Infinity : nextAt;
         return;
       }
-      const what = tellFrozen(frozen);
+      const what = frozenText(frozen);
       if (frozen.then === 'refuse') throw interventions.stop(what);
       await interventions.whileFrozen(frozen.until, `${what}: the ${called} waits`);
     }
@@ -38,7 +38,7 @@ export async function passFreezes(
   return next;
 }
 
-function tellFrozen({ name, until }: Frozen): string {
+function frozenText({ name, until }: Frozen): string {
   return `frozen by "${name}" until ${exactText(new Date(until).toISOString())}`;
 }
 
@@ -50,7 +50,7 @@ function look(
   return journal.step('freeze', undefined, async (activities) => {
     const seen = await activities.lookAtFreezes({ freezes, at: Date.now() });
     const { frozen, attempt } = seen;
-    const detail = frozen === null ? 'no freeze is in force' : `${tellFrozen(frozen)}${overridden}`;
+    const detail = frozen === null ? 'no freeze is in force' : `${frozenText(frozen)}${overridden}`;
     return { result: seen, attempt, detail };
   });
 }

@@ -17,6 +17,7 @@ import {
   ask,
   EMPTY_HOOK,
   type HookAsk,
+  type HookDecision,
   type HookState,
   type HookWork,
   isAsking,
@@ -172,8 +173,8 @@ class Hook {
     setCurrentDetails(describeHook(this.#input.name, next));
   }
 
-  #settle(...args: Tail<Parameters<typeof settle>>): void {
-    this.#change(settle(this.#state, ...args));
+  #settle(work: HookWork, how: HookDecision['state'], note: string, actedAt?: number): void {
+    this.#change(settle(this.#state, work, how, note, actedAt));
   }
 
   #work(target: string, work: () => Promise<void>): void {
@@ -280,5 +281,3 @@ interface Look {
   readonly facts: HookFacts;
   readonly recipients: Recipients | undefined;
 }
-
-type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;

@@ -177,7 +177,7 @@ export class InterventionProofs {
   }
 
   /** Waits for the proof of a rejection, which ends the release, or for a rollback. @throws CancelledFailure */
-  async ofRejection({ id }: Intervention): Promise<void> {
+  async awaitRejection({ id }: Intervention): Promise<void> {
     if (this.isUnderWay(id)) await condition(() => !this.isUnderWay(id), REJECTION_MS);
   }
 }

@@ -119,7 +119,7 @@ export class Interventions {
   }
 
   /** Notes who made the change to approve: they cannot approve it. */
-  isMadeBy(maker: Actor): void {
+  noteMaker(maker: Actor): void {
     this.#madeBy.push(maker);
     this.#journal.note({ madeBy: this.#madeBy });
   }
@@ -143,7 +143,7 @@ export class Interventions {
   }
 
   /** Waits while the release is paused. Called between two parts, and after the last. */
-  async passage(): Promise<void> {
+  async whilePaused(): Promise<void> {
     while (this.#paused) {
       const note = 'paused: no further step begins';
       if (await this.#waitFor('resume', this.#pauseMs, note, () => !this.#paused)) continue;
@@ -154,13 +154,12 @@ export class Interventions {
   /**
    * Runs one part of the release, after any pause. If the part's outcome is unknown, follows the request's `onError`
    * policy.
-   * @param part - its argument says whether this is a retry.
    */
-  async go<T>(part: (again: boolean) => Promise<T>): Promise<T> {
-    for (let again = false; ; again = true) {
-      await this.passage();
+  async go<T>(part: () => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.whilePaused();
       try {
-        return await part(again);
+        return await part();
       } catch (error) {
         if ((await this.#decide(error, null)) !== 'retry') throw error;
       }
@@ -170,7 +169,7 @@ export class Interventions {
   /** Runs one part that a person may skip, such as a check. */
   async goOrSkip(what: string, part: () => Promise<void>): Promise<void> {
     while (!this.wasSkipped(what)) {
-      await this.passage();
+      await this.whilePaused();
       try {
         if (!this.wasSkipped(what)) await this.#skips.run(what, part);
         break;
@@ -211,7 +210,7 @@ export class Interventions {
       this.#waitFor('approval', withinMs, note, answered, approvers),
     );
     if (this.#rejection !== null) {
-      await this.#proofs.ofRejection(this.#rejection);
+      await this.#proofs.awaitRejection(this.#rejection);
       throw this.stop(`rejected by ${whoAndWhy(this.#rejection.by)}`);
     }
     if (!inTime && policy.otherwise !== 'approve') {
@@ -272,7 +271,7 @@ export class Interventions {
     if (person !== null) this.#onPersonAwaited(waiting);
     try {
       return await condition(() => {
-        this.#journal.tellUnknownSignals();
+        this.#journal.recordUnknownSignals();
         return arrived();
       }, forMs);
     } finally {
@@ -310,12 +309,12 @@ export class Interventions {
       return origin === 'update' ? refuse(problem, 'SLIPWAY_WRONG_MOMENT') : answer;
     }
     const answer = this.#record(said, true, this.#act(said));
-    if (said.identity !== undefined) this.#proofs.meanwhile(said, (by) => this.#isProved(said, by));
+    if (said.identity !== undefined) this.#proofs.meanwhile(said, (by) => this.#noteProof(said, by));
     return answer;
   }
 
   /** Records the proved sender of an intervention that was accepted under a claimed name. */
-  #isProved({ id }: Intervention, by: Actor): void {
+  #noteProof({ id }: Intervention, by: Actor): void {
     this.#journal.provedIntervention(id, by);
     if (this.#rejection?.id === id) this.#rejection = { ...this.#rejection, by };
   }

@@ -33,7 +33,7 @@ export async function judgeCandidate(
   await interventions.goOrSkip(JUDGE, async () => {
     while (!interventions.wasSkipped(JUDGE)) {
       // A person may have paused it while it waited to judge again.
-      await interventions.passage();
+      await interventions.whilePaused();
       made += 1;
       const judgement = await judgeOnce(run, candidate, judge, made);
       if (judgement === 'again') continue;

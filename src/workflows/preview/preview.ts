@@ -245,21 +245,15 @@ class Preview {
   }
 }
 
-interface Commented {
-  readonly spec: PreviewSpec;
-  readonly state: PreviewState;
-  change(next: Partial<PreviewState>): void;
-}
-
 /** Writes the comment on the pull request, one call at a time. The next call writes all changes made meanwhile. */
 class PreviewComment {
-  readonly #preview: Commented;
+  readonly #preview: Preview;
   #wanted = 0;
   #written = 0;
   #isWriting = false;
   #result: PreviewResult | null = null;
 
-  constructor(preview: Commented) {
+  constructor(preview: Preview) {
     this.#preview = preview;
   }
 

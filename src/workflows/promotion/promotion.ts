@@ -116,7 +116,7 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   const { candidate } = choice;
   run.candidate = candidate;
   run.before = line.to;
-  if (candidate.releasedBy !== null) interventions.isMadeBy(candidate.releasedBy);
+  if (candidate.releasedBy !== null) interventions.noteMaker(candidate.releasedBy);
   journal.note({ deploymentId: candidate.deploymentId, revisionId: candidate.revisionId });
   const { sizeBytes } = await interventions.go(() => findArtifact(run, candidate.artifact));
 
@@ -132,7 +132,7 @@ async function goForward(run: PromotionRun): Promise<Ending> {
 
   const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
   if (bakeMs > 0) await bake(run, released);
-  await interventions.passage();
+  await interventions.whilePaused();
   return { outcome: 'released', reason: released.reason };
 }
 

@@ -3,7 +3,7 @@ import type { Baseline } from '../../domain/release/release.ts';
 import { baselineInstead } from '../../domain/target/lateRevisions.ts';
 import { isVerified } from '../../domain/restore/restoreDecision.ts';
 import { reachSameAgent, type TargetSpec } from '../../domain/target/targetSpec.ts';
-import { Asked, runCheck } from '../check/bringUp.ts';
+import { CheckedRevision, runCheck } from '../check/runCheck.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
@@ -18,7 +18,12 @@ export async function recordBaseline(
   run: Run,
   deployment: DeploymentSnapshot,
   created: boolean,
-): Promise<Baseline> {
+): Promise<void> {
+  run.baseline = await findBaseline(run, deployment, created);
+  run.journal.note({ baseline: run.baseline });
+}
+
+async function findBaseline(run: Run, deployment: DeploymentSnapshot, created: boolean): Promise<Baseline> {
   const { input, knownBefore, request, journal, knownRevisions, passed, foundBefore } = run;
   const revisionId = deployment.activeRevisionId;
   // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
@@ -42,17 +47,17 @@ export async function recordBaseline(
   let verified = false;
   if (agentUrl !== null) {
     const subject = { target, deploymentId: deployment.deploymentId, revisionId };
-    const asked = new Asked(subject, agentUrl, checksBudget);
+    const checked = new CheckedRevision(subject, agentUrl, checksBudget);
     try {
-      for (const check of checks) await runCheck(journal, asked, check, 'baseline');
+      for (const check of checks) await runCheck(journal, checked, check, 'baseline');
       verified = true;
       passed.push({ revisionId, checks });
     } catch (error) {
       // A baseline that fails its checks or does not answer is recorded as unverified. The release goes on.
       const { canceled, message } = explain(error);
       if (canceled) throw error;
-      if (asked.finding !== null) foundBefore.push(asked.finding);
-      if (asked.finding?.silent === true) silent = message;
+      if (checked.finding !== null) foundBefore.push(checked.finding);
+      if (checked.finding?.silent === true) silent = message;
     }
   }
   knownRevisions.push({

@@ -1,6 +1,7 @@
 import { HandlerUnfinishedPolicy } from '@temporalio/common';
 import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
+import type { RevisionInput } from '../../activities/activities.ts';
 import { artifactIdentity, describeArtifact, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { datasetDigests } from '../../domain/check/dataset.ts';
@@ -10,8 +11,9 @@ import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../domain/release/release.ts';
 import { preemptSignal } from '../../messages/release.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
-import { Asked, bringUp, runCheck } from '../check/bringUp.ts';
+import { CheckedRevision, runCheck } from '../check/runCheck.ts';
 import { type Watch, watchServing } from '../check/watchServing.ts';
+import { bringUp } from '../deployment/bringUp.ts';
 import { claimDeployment } from '../deployment/deployment.ts';
 import { endWorkflow, explain } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
@@ -52,24 +54,19 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
 }
 
 async function goForward(run: Run): Promise<void> {
-  const { journal, request, interventions } = run;
+  const { request, interventions } = run;
 
   await verifyDatasets(run);
   const deploysAtOnce = await deploysWhenCreated(run);
   if (deploysAtOnce) await passApprovalAndFreezes(run);
   const { deployment, created } = await whileUnfrozen(run, () => findOrCreateDeployment(run));
   const { deploymentId } = deployment;
-  await interventions.go(() => claimDeployment(journal, request.target, deploymentId, run.input.owns));
+  await interventions.go(() => claimDeployment(run.journal, request.target, deploymentId, run.input.owns));
   run.deploymentId = deploymentId;
 
-  const noteBaseline = async (): Promise<void> => {
-    run.baseline = await recordBaseline(run, deployment, created);
-    journal.note({ baseline: run.baseline });
-  };
-  const shipArtifact = async (): Promise<void> => {
-    run.objectPath = await interventions.go(() => upload(run, deploymentId));
-  };
-  await interventions.passage();
+  const noteBaseline = () => recordBaseline(run, deployment, created);
+  const shipArtifact = () => interventions.go(() => upload(run, deploymentId));
+  await interventions.whilePaused();
   if (isHeldBack(request)) {
     await noteBaseline();
     if (!deploysAtOnce) await passApprovalAndFreezes(run);
@@ -80,26 +77,31 @@ async function goForward(run: Run): Promise<void> {
 
   const revisionId = await whileUnfrozen(run, () => changeDeployment(run, deployment, created));
 
-  const subject = { target: request.target, deploymentId, revisionId };
-  const { agentUrl } = await interventions.go(() => bringUp(journal, subject));
+  const passed = await verifyRevision(run, { target: request.target, deploymentId, revisionId });
+  await interventions.whilePaused();
+  recordPassed(run, revisionId, passed);
+}
+
+/** Waits until the release's revision serves, runs its checks, and watches it. @returns the checks that it passed. */
+async function verifyRevision(run: Run, revision: RevisionInput): Promise<readonly Check[]> {
+  const { journal, request, interventions } = run;
+  const { agentUrl } = await interventions.go(() => bringUp(journal, revision));
   run.agentUrl = agentUrl;
   const baseline = run.known.find((known) => known.revisionId === run.baseline?.revisionId);
-  const asked = new Asked(subject, agentUrl, request.checksBudget, baseline?.answersWithinMs);
-  run.asked = asked;
+  const checked = new CheckedRevision(revision, agentUrl, request.checksBudget, baseline?.answersWithinMs);
+  run.checked = checked;
   for (const check of request.checks) {
-    await interventions.goOrSkip(check.name, () => runCheck(journal, asked, check));
+    await interventions.goOrSkip(check.name, () => runCheck(journal, checked, check));
   }
-  const checks = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
+  const passed = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
     // A retry continues the soak.
     let soak: Watch | undefined;
     await interventions.goOrSkip(SOAK, () =>
-      watchServing(journal, subject, (soak ??= soakOf(request, agentUrl, checks)), 'soak', asked),
+      watchServing(journal, revision, (soak ??= soakOf(request, agentUrl, passed)), 'soak', checked),
     );
   }
-  await interventions.passage();
-
-  recordPassed(run, revisionId, checks);
+  return passed;
 }
 
 /** Verifies before anything changes that the store has the datasets of the checks. Without any, it does nothing. */
@@ -143,10 +145,10 @@ async function passApprovalAndFreezes(run: Run): Promise<void> {
 /** Passes the freezes that have begun since the last look: the release may have been paused, or no worker ran. */
 async function passBegunFreezes(run: Run): Promise<void> {
   const { journal, request, interventions } = run;
-  await interventions.passage();
+  await interventions.whilePaused();
   while (Date.now() >= run.nextFreezeAt) {
     run.nextFreezeAt = await passFreezes(journal, request, interventions);
-    await interventions.passage();
+    await interventions.whilePaused();
   }
 }
 
@@ -237,8 +239,7 @@ function soakOf(
   agentUrl: string,
   checks: readonly Check[],
 ): Watch {
-  const watch = { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
-  return budget === undefined ? watch : { ...watch, budget };
+  return { agentUrl, checks, budget, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
 /** Notifies that the release waits for a person. The target sends the other notices of its releases. */

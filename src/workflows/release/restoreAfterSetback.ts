@@ -171,8 +171,8 @@ function leftWord({ known }: Run, left: string): readonly KnownRevision[] {
 
 /** The failures on the release's own revision and the baseline. What fails on both does not blame the new one. */
 async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Finding[]> {
-  const { journal, request, asked, foundBefore, revisionId } = run;
-  if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
+  const { journal, request, checked, foundBefore, revisionId } = run;
+  if (checked !== null) return checked.finding === null ? foundBefore : [...foundBefore, checked.finding];
   if (revisionId === null) return foundBefore;
   const silent = await isSilent(journal, { target: request.target, deploymentId, revisionId });
   return silent ? [...foundBefore, { failedCheck: null, silent }] : foundBefore;

@@ -11,14 +11,14 @@ import type {
   Waiting,
 } from '../../domain/release/release.ts';
 import type { Finding } from '../../domain/restore/restoreDecision.ts';
+import { stepPolicy } from '../../domain/stepTable.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
-import type { Asked } from '../check/bringUp.ts';
+import type { CheckedRevision } from '../check/runCheck.ts';
 import type { StepFailure } from '../failure.ts';
-import { type Asked as AskedWithProof, RollbackProof } from '../identity/proveIdentity.ts';
+import { type Asked, RollbackProof } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
-import { stepPolicy } from '../steps.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
 
 /** Why a release stopped. */
@@ -67,7 +67,7 @@ export class Run {
   /** The failures found on the baseline, before the release changed anything. */
   readonly foundBefore: Finding[] = [];
   /** The release's own revision, once it serves. */
-  asked: Asked | null = null;
+  checked: CheckedRevision | null = null;
   /** The revisions that people asked to leave: never restored automatically. */
   readonly left: string[] = [];
 
@@ -101,7 +101,7 @@ export class Run {
 }
 
 /** What proves who asked for the release, whose request was sent to the target's workflow. */
-function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput): AskedWithProof {
+function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput): Asked {
   const { workflowId, startTime } = workflowInfo();
   return {
     statement: {

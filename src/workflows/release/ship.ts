@@ -4,11 +4,12 @@ import type { Activities } from '../../activities/activities.ts';
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { backoffMs } from '../../domain/step.ts';
+import { stepPolicy } from '../../domain/stepTable.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
 import { sendAtMostOnce } from '../sendAtMostOnce.ts';
-import { activitiesOf, stepPolicy } from '../steps.ts';
+import { activitiesOf } from '../steps.ts';
 import { correctBaseline } from './baseline.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
 import type { Run } from './run.ts';
@@ -102,14 +103,14 @@ async function withFirstRevision(
 const LOOKS_FOR_FIRST = 5;
 
 /**
- * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent.
- * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
+ * Uploads the artifact, if it is a tarball. Its path is in the history before the PATCH is sent. It is unique to this
+ * upload, so it identifies the revision that our PATCH makes.
  */
-export async function upload({ journal, request }: Run, deploymentId: string): Promise<string | null> {
-  const { artifact, target } = request;
-  if (artifact.kind !== 'tarball') return null;
+export async function upload(run: Run, deploymentId: string): Promise<void> {
+  const { artifact, target } = run.request;
+  if (artifact.kind !== 'tarball') return;
   const name = describeArtifact(artifact);
-  return journal.step('upload', name, async (activities) => {
+  run.objectPath = await run.journal.step('upload', name, async (activities) => {
     const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
     return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
   });

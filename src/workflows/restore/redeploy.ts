@@ -1,8 +1,9 @@
 import type { Activities, DeploymentInput } from '../../activities/activities.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
+import { stepPolicy } from '../../domain/stepTable.ts';
 import type { Journal } from '../journal.ts';
 import { sendAtMostOnce } from '../sendAtMostOnce.ts';
-import { activitiesOf, stepPolicy } from '../steps.ts';
+import { activitiesOf } from '../steps.ts';
 
 interface RedeployOrder extends DeploymentInput {
   /** The upload path that the release shipped: a revision that carries it is not the result of a redeploy. */

@@ -1,3 +1,4 @@
+import type { RevisionInput } from '../../activities/activities.ts';
 import type { Check } from '../../domain/check/check.ts';
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
 import { isSameRevision, originalOf, withCopies } from '../../domain/deployment/revision.ts';
@@ -15,7 +16,8 @@ import {
   stayText,
 } from '../../domain/restore/restoreDecision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
-import { Asked, bringUp, runCheck, type Subject } from '../check/bringUp.ts';
+import { CheckedRevision, runCheck } from '../check/runCheck.ts';
+import { bringUp } from '../deployment/bringUp.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
@@ -221,11 +223,11 @@ class Restoring {
     return true;
   }
 
-  #serves({ revisionId, asked }: Attempt, judgement: Judgement, words: readonly KnownRevision[]): Restored {
+  #serves({ revisionId, checked }: Attempt, judgement: Judgement, words: readonly KnownRevision[]): Restored {
     return {
       ok: true,
       revisionId,
-      agentUrl: asked?.agentUrl ?? null,
+      agentUrl: checked?.agentUrl ?? null,
       knownRevisions: [...this.#copies, ...words],
       ...judgement,
       givenUpRevisionIds: [...this.#givenUp].filter((other) => other !== revisionId),
@@ -261,7 +263,7 @@ class Attempt {
   revisionId: string;
   stage: 'asking' | 'coming up' | 'served' = 'asking';
   /** The checks' run on it; `null` before they run. */
-  asked: Asked | null = null;
+  checked: CheckedRevision | null = null;
   /** Late revisions that were not active when the redeploy was sent, and may still become active. */
   overtakers: readonly string[] = [];
 
@@ -279,10 +281,10 @@ class Attempt {
 async function whatFailed(
   journal: Journal,
   { settings, deploymentId }: RestoreOrder,
-  { stage, asked, revisionId }: Attempt,
+  { stage, checked, revisionId }: Attempt,
 ): Promise<FailedAttempt> {
   if (stage === 'asking') return 'not_taken';
-  if (asked !== null) return asked.finding ?? 'not_deployed';
+  if (checked !== null) return checked.finding ?? 'not_deployed';
   const silent = await isSilent(journal, { target: settings.current, deploymentId, revisionId });
   return silent ? { failedCheck: null, silent: true } : 'not_deployed';
 }
@@ -290,7 +292,7 @@ async function whatFailed(
 /** Whether the last step found the revision deployed and active, but its agent did not answer. */
 export async function isSilent(
   journal: Journal,
-  { target, deploymentId, revisionId }: Subject,
+  { target, deploymentId, revisionId }: RevisionInput,
 ): Promise<boolean> {
   const last = journal.progress.steps.at(-1);
   if (last?.step !== 'serving' || last.status !== 'failed') return false;
@@ -325,15 +327,15 @@ async function restoreRevision(
   attempt.stage = 'served';
   const before = order.known.find((known) => known.revisionId === candidate.revisionId);
   const subject = { target: settings.current, deploymentId, revisionId };
-  const asked = new Asked(subject, agentUrl, undefined, before?.answersWithinMs);
-  attempt.asked = asked;
+  const checked = new CheckedRevision(subject, agentUrl, undefined, before?.answersWithinMs);
+  attempt.checked = checked;
   if (!candidate.verified && candidate.revisionId !== to) return { verified: false, unchecked: null };
   const own = await ownChecks(journal, order, candidate.revisionId);
   if (typeof own === 'string') return { verified: candidate.verified, unchecked: own };
   for (const check of own) {
     await settings.under((target) => {
-      asked.subject = { target, deploymentId, revisionId };
-      return runCheck(journal, asked, check);
+      checked.subject = { target, deploymentId, revisionId };
+      return runCheck(journal, checked, check);
     });
   }
   const { skipped } = wordOn(order, attempt);

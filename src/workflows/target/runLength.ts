@@ -16,7 +16,7 @@ const EXHAUSTED_AT = 4;
  * terminate it.
  */
 export class RunLength {
-  readonly #given: number | undefined;
+  readonly #limit: number;
   #length = 0;
   #isSuggested = false;
   #isRenewed = false;
@@ -27,8 +27,8 @@ export class RunLength {
    * @param limit - continue as new at this length. Default: when the server suggests it, at the latest after 1,500
    * events.
    */
-  constructor(limit: number | undefined) {
-    this.#given = limit;
+  constructor(limit = CONTINUE_AS_NEW_AFTER_EVENTS) {
+    this.#limit = limit;
     setHandler(renewSignal, () => void (this.#isRenewed = true), { description: 'Continue as a new run' });
   }
 
@@ -67,10 +67,6 @@ export class RunLength {
     await condition(allHandlersFinished);
     if (await condition(goesFirst, 1)) return false;
     return !this.#answerIsOnItsWay && allHandlersFinished() && !goesFirst();
-  }
-
-  get #limit(): number {
-    return this.#given ?? CONTINUE_AS_NEW_AFTER_EVENTS;
   }
 
   get #answerIsOnItsWay(): boolean {

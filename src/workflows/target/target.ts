@@ -1,3 +1,4 @@
+import type { SignalDefinition } from '@temporalio/common';
 import {
   allHandlersFinished,
   condition,
@@ -10,6 +11,7 @@ import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
 import { noticesBetween, rowsSince, startNotice } from '../../domain/notify/noticeContent.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
+import { stepPolicy } from '../../domain/stepTable.ts';
 import { describeTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
 import { takeSubmission } from '../../domain/target/submissions.ts';
@@ -36,7 +38,6 @@ import { now } from '../journal.ts';
 import { TargetGuard } from '../guard/guard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
-import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
@@ -44,7 +45,7 @@ import { RunLength } from './runLength.ts';
 import { StateKeeper } from './stateKeeper.ts';
 import type { TargetCore } from './targetCore.ts';
 import { LateWatch } from './watchLate.ts';
-import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
+import { adoptWork, resultOf, runningOf, startWork, type WorkHandle } from './work.ts';
 
 /**
  * A target: its queue, lock, hold and history. It decides what runs on the target and when: one release or rollback
@@ -126,21 +127,26 @@ export class Target implements TargetCore {
     return answer;
   }
 
-  /** Asks the running release to make way. One that has just ended cannot receive it: its result says what it did. */
-  async preempt(preemption: Preemption): Promise<void> {
-    try {
-      await this.#child?.signal(preemptSignal, preemption);
-    } catch (error) {
-      this.ignore('preempt', explain(error).message);
-    }
+  /** Asks the running release to make way. */
+  preempt(preemption: Preemption): Promise<void> {
+    return this.#signal('preempt', preemptSignal, preemption);
   }
 
   /** Asks the running release to abort, because all of its submissions were withdrawn. */
-  async abortWithdrawn(by: Actor): Promise<void> {
+  abortWithdrawn(by: Actor): Promise<void> {
+    return this.#signal('withdraw', INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+  }
+
+  /** Signals the running release. One that has just ended cannot receive it: its result says what it did. */
+  async #signal<Args extends [unknown?]>(
+    message: string,
+    signal: SignalDefinition<Args>,
+    ...args: Args
+  ): Promise<void> {
     try {
-      await this.#child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+      await this.#child?.signal(signal, ...args);
     } catch (error) {
-      this.ignore('withdraw', explain(error).message);
+      this.ignore(message, explain(error).message);
     }
   }
 
@@ -157,7 +163,7 @@ export class Target implements TargetCore {
   /** Runs one release or rollback at a time, until this run continues as new. */
   async run(): Promise<never> {
     this.change(this.#state);
-    if (this.#state.activeRevisionId !== null) this.#mark();
+    if (this.#state.activeRevisionId !== null) this.#writeMemo();
     const left = await recoverTarget(this, this.#input.recordStore);
     const isKept = this.#state === this.#startsAs;
     const keeper = new StateKeeper(this, this.#input.recordStore, isKept ? this.#state : null);
@@ -187,7 +193,7 @@ export class Target implements TargetCore {
     const running = this.#begin(work, state);
     const settings = this.#settingsOf(work);
     this.#child = await startWork(work, this.#state, running.workflowId);
-    this.#mark();
+    this.#writeMemo();
     const { spec, lastRequest } = this.#state;
     if (spec !== null) this.#notices.send(startNotice(spec, work), lastRequest);
     await this.#follow(work, this.#child, settings);
@@ -201,7 +207,7 @@ export class Target implements TargetCore {
   }
 
   #begin(work: NextWork, state: TargetState): Running {
-    const running = describeWork(work);
+    const running = runningOf(work);
     this.#running = running;
     this.change(state);
     // A release says when it is about to change what serves, which is guarded until then.
@@ -227,7 +233,7 @@ export class Target implements TargetCore {
       this.change(supersedeReplaced(rejectQuarantined(counted, now()), now()));
     }
     this.#guard.begin(work, result);
-    this.#mark();
+    this.#writeMemo();
     await this.#lateWatch.counterOvertakers();
   }
 
@@ -258,7 +264,7 @@ export class Target implements TargetCore {
   }
 
   /** Sets the memo to what runs and what serves. Temporal's lists show it. */
-  #mark(): void {
+  #writeMemo(): void {
     upsertMemo({ running: this.#running?.releaseId ?? null, serves: this.#state.activeRevisionId });
   }
 

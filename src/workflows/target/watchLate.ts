@@ -27,16 +27,16 @@ import type { TargetCore } from './targetCore.ts';
  */
 export class LateWatch {
   readonly #target: TargetCore;
-  readonly #describeRelease: (counter: Preemption) => Promise<void>;
+  readonly #preemptRelease: (counter: Preemption) => Promise<void>;
   /** What is being watched: revision ids and upload paths. */
   readonly #watched = new Set<string>();
   /** Late revisions that became active while a release or a rollback ran. */
   readonly #overtakers = new Set<string>();
 
-  /** @param describeRelease - reports to the running release that a late revision serves. */
-  constructor(target: TargetCore, describeRelease: (counter: Preemption) => Promise<void>) {
+  /** @param preemptRelease - signals to the running release that a late revision serves. */
+  constructor(target: TargetCore, preemptRelease: (counter: Preemption) => Promise<void>) {
     this.#target = target;
-    this.#describeRelease = describeRelease;
+    this.#preemptRelease = preemptRelease;
   }
 
   /** Watches until the target ends. */
@@ -101,7 +101,7 @@ export class LateWatch {
     const { revisionId } = late;
     this.#overtakers.add(revisionId);
     if (running.kind === 'release' && running.restores === undefined)
-      await this.#describeRelease({ ...counterTo(state, late, uuid4()), overtaker: revisionId });
+      await this.#preemptRelease({ ...counterTo(state, late, uuid4()), overtaker: revisionId });
     await condition(() => !this.#overtakers.has(revisionId));
   }
 

@@ -29,7 +29,7 @@ export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
   result(): Promise<unknown>;
 }
 
-export function describeWork(work: NextWork): Running {
+export function runningOf(work: NextWork): Running {
   return {
     releaseId: work.releaseId,
     kind: work.kind,
