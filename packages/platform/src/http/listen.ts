@@ -1,6 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -29,8 +36,15 @@ export async function listen(
   const host = options.host ?? '127.0.0.1';
   const server = createServer(
     { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 65_000 },
-    listener,
+    (request, response) => {
+      readBeforeClosing(request);
+      listener(request, response);
+    },
   );
+  server.on('checkContinue', (request, response) => {
+    continueWhenRead(request, response);
+    server.emit('request', request, response);
+  });
   answerClientErrors(server);
   server.listen(options.port, host);
   await once(server, 'listening').catch((cause: unknown) => {
@@ -40,6 +54,46 @@ export async function listen(
   return {
     url: `http://${reachable(host)}:${port}`,
     close: (graceMs = 5_000) => close(server, graceMs),
+  };
+}
+
+/** How long a connection that closes still reads its request, in milliseconds. */
+const READ_BEFORE_CLOSING_MS = 5_000;
+
+/**
+ * Lets a connection that closes after its answer first read the rest of the request, for a limited time. Otherwise the
+ * client gets a reset while it sends, and may never read the answer.
+ */
+function readBeforeClosing(request: IncomingMessage): void {
+  const { socket } = request;
+  // Node calls this after the last answer of a connection.
+  socket.destroySoon = () => {
+    const destroy = () => Socket.prototype.destroySoon.call(socket);
+    if (request.complete) {
+      destroy();
+      return;
+    }
+    socket.end();
+    const signal = AbortSignal.timeout(READ_BEFORE_CLOSING_MS);
+    void finished(request, { signal }).then(destroy, destroy);
+  };
+}
+
+/**
+ * Asks a client that sent `Expect: 100-continue` for its body only when the body is read (RFC 9110, section 10.1.1). A
+ * client that was not asked may leave the body out, so the connection then closes after the answer.
+ */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const { shouldKeepAlive } = response;
+  const read = request._read.bind(request);
+  response.shouldKeepAlive = false;
+  request._read = (size) => {
+    request._read = read;
+    if (!response.headersSent) {
+      response.shouldKeepAlive = shouldKeepAlive;
+      response.writeContinue();
+    }
+    read(size);
   };
 }
 
@@ -70,7 +124,7 @@ export function listenerOf(app: Hono, log: Logger): RequestListener {
  * Discards what the app has not read of a body: the connection's next request comes behind it, and a client that still
  * sends when its connection ends may never read the answer. The stream that the app reads from would pause the body.
  */
-export function discardRest(request: IncomingMessage): void {
+function discardRest(request: IncomingMessage): void {
   request.removeAllListeners('data').resume();
 }
 

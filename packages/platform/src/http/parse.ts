@@ -1,14 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { finished } from 'node:stream/promises';
 
-import type { HttpBindings } from '@hono/node-server';
 import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
 import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 
-import { discardRest } from './listen.ts';
 import { HttpProblem, invalid } from './problem.ts';
 
 /**
@@ -85,24 +82,11 @@ function check<S extends z.ZodType>(schema: S, value: unknown, prefix: Validatio
 /** The default limit of a JSON body, in bytes: 1 MB. */
 const JSON_BODY_MAX_BYTES = 1_048_576;
 
-/** How long to read a too large body before it is refused, in milliseconds. */
-const DISCARDED_MAX_MS = 5_000;
-
-/**
- * Middleware that answers 413 with `{detail}` if the body is larger than `maxBytes`, also without a length. The body is
- * first read, for a limited time: a client that closes its connection afterwards may read the answer only then.
- */
+/** Middleware that answers 413 with `{detail}` if the body is larger than `maxBytes`, also without a length. */
 export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHandler {
   return bodyLimit({
     maxSize: maxBytes,
-    onError: async (c) => {
-      const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-      // Without one, the request came over no connection.
-      if (incoming !== undefined) {
-        discardRest(incoming);
-        const signal = AbortSignal.timeout(DISCARDED_MAX_MS);
-        await finished(incoming, { signal }).catch(() => undefined);
-      }
+    onError: () => {
       throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`);
     },
   });

@@ -182,6 +182,38 @@ it.each([
   await listening.close();
 });
 
+it.each([
+  { status: 401, path: '/private/x' },
+  { status: 404, path: '/nothing' },
+])(
+  'a client that closes its connection and sends all of its body first receives the $status',
+  async ({ status, path }) => {
+    const listening = await listenTo(app());
+    const headers = 'connection: close\r\n';
+    const answer = await sendAll('POST', listening.url + path, { megabytes: 48, headers });
+    expect(answer.status).toBe(status);
+    await listening.close();
+  },
+);
+
+describe('a client that asks by Expect: 100-continue whether to send its body', () => {
+  it.each([
+    { path: '/body', length: 101, answer: 'HTTP/1.1 413' },
+    { path: '/private/x', length: 10, answer: 'HTTP/1.1 401' },
+    { path: '/body', length: 10, answer: 'HTTP/1.1 100' },
+    { path: '/body', length: undefined, answer: 'HTTP/1.1 100' },
+  ])('gets $answer for $path with $length bytes', async ({ path, length, answer }) => {
+    const listening = await listenTo(app());
+    const socket = connect(Number(new URL(listening.url).port));
+    const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n${framing}\r\n\r\n`);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(String(first).slice(0, answer.length)).toBe(answer);
+    socket.destroy();
+    await listening.close();
+  });
+});
+
 it('a body that nobody reads does not block the next request of its connection', async () => {
   const listening = await listenTo(app());
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
