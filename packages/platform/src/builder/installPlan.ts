@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { BuildFailure } from './buildFailure.ts';
@@ -20,8 +20,8 @@ export interface PlanContext {
 interface PackageManager {
   readonly tool: string;
   readonly lockFiles: readonly string[];
-  /** A file that only this one reads, so that it decides without a lock file. */
-  readonly settingsFile?: string;
+  /** Files that only this one reads, so that they decide without a lock file. */
+  readonly ownFiles?: readonly string[];
   /** @throws BuildFailure if the installed tool is not of the version that the directory needs. */
   readonly command: (
     directory: string,
@@ -32,6 +32,8 @@ interface PackageManager {
 
 /** How long a package manager may take to print its version, in ms. One that is downloaded first takes longer. */
 const VERSION_TIMEOUT_MS = 60_000;
+
+const YARN_LOCK = 'yarn.lock';
 
 /**
  * In order of precedence, if a source has several lock files and does not name its package manager. Each installs
@@ -50,18 +52,17 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
   {
     tool: 'pnpm',
     lockFiles: ['pnpm-lock.yaml'],
-    settingsFile: 'pnpm-workspace.yaml',
+    ownFiles: ['pnpm-workspace.yaml'],
     command: (_directory, _surroundings, isLocked) =>
       `pnpm install ${isLocked ? '--frozen-lockfile' : '--no-frozen-lockfile'} --prefer-offline --package-import-method=clone-or-copy`,
   },
   {
     tool: 'yarn',
-    lockFiles: ['yarn.lock'],
-    settingsFile: '.yarnrc.yml',
+    lockFiles: [YARN_LOCK],
+    ownFiles: ['.yarnrc.yml', YARN_LOCK],
     command: async (directory, surroundings, isLocked) => {
-      const isModern = await needsModernYarn(directory, isLocked);
-      await requireYarn(isModern, isLocked, directory, surroundings);
-      if (isModern)
+      const needsModern = await needsModernYarn(directory, isLocked);
+      if (await requireYarn(needsModern, isLocked, directory, surroundings))
         return `YARN_NODE_LINKER=node-modules yarn install ${isLocked ? '--immutable' : '--no-immutable'}`;
       return `yarn install ${isLocked ? '--frozen-lockfile ' : ''}--prefer-offline --non-interactive`;
     },
@@ -129,11 +130,10 @@ async function withoutLockFile(directory: string): Promise<Choice | undefined> {
   const byName = PACKAGE_MANAGERS.find(({ tool }) => tool === named?.tool);
   if (byName !== undefined)
     return { manager: byName, lockFile, because: 'its package.json names it in packageManager' };
-  const bySettings = PACKAGE_MANAGERS.find(
-    ({ settingsFile }) => settingsFile !== undefined && existsSync(join(directory, settingsFile)),
-  );
-  if (bySettings !== undefined)
-    return { manager: bySettings, lockFile, because: `it has ${String(bySettings.settingsFile)}` };
+  for (const manager of PACKAGE_MANAGERS) {
+    const ownFile = manager.ownFiles?.find((file) => existsSync(join(directory, file)));
+    if (ownFile !== undefined) return { manager, lockFile, because: `it has ${ownFile}` };
+  }
   const [npm] = PACKAGE_MANAGERS;
   if (npm === undefined || !existsSync(join(directory, 'package.json'))) return undefined;
   return { manager: npm, lockFile, because: 'it has package.json and no lock file' };
@@ -142,9 +142,14 @@ async function withoutLockFile(directory: string): Promise<Choice | undefined> {
 function lockFilesIn(directory: string): { manager: PackageManager; lockFile: string }[] {
   return PACKAGE_MANAGERS.flatMap((manager) =>
     manager.lockFiles
-      .filter((lockFile) => existsSync(join(directory, lockFile)))
+      .filter((lockFile) => existsSync(join(directory, lockFile)) && !isEmptyYarnLock(directory, lockFile))
       .map((lockFile) => ({ manager, lockFile })),
   );
+}
+
+/** Yarn's documentation has people create an empty one, to mark a project's root. It pins nothing. */
+function isEmptyYarnLock(directory: string, lockFile: string): boolean {
+  return lockFile === YARN_LOCK && readFileSync(join(directory, lockFile), 'utf8').trim() === '';
 }
 
 /** What package.json names in `packageManager` (`pnpm@9.1.0`). */
@@ -154,24 +159,29 @@ async function packageManagerField(directory: string): Promise<{ tool: string; m
   return tool === undefined ? undefined : { tool, major: Number(major) };
 }
 
-/** Yarn 2 and later write a `__metadata` section to the lock file, and read their settings from `.yarnrc.yml`. */
-async function needsModernYarn(directory: string, isLocked: boolean): Promise<boolean> {
-  if (isLocked) return /^__metadata:/m.test(await readIfExists(join(directory, 'yarn.lock')));
+/**
+ * Yarn 2 and later write a `__metadata` section to the lock file, and read their settings from `.yarnrc.yml`.
+ * `undefined`: any Yarn will do.
+ */
+async function needsModernYarn(directory: string, isLocked: boolean): Promise<boolean | undefined> {
+  if (isLocked) return /^__metadata:/m.test(await readIfExists(join(directory, YARN_LOCK)));
   const named = await packageManagerField(directory);
-  return named === undefined ? existsSync(join(directory, '.yarnrc.yml')) : named.major > 1;
+  if (named !== undefined) return named.major > 1;
+  return existsSync(join(directory, '.yarnrc.yml')) ? true : undefined;
 }
 
 /**
  * Yarn 1 treats a later Yarn's lock file as empty, and installs the newest versions. A later Yarn refuses that of Yarn
  * 1 without a reason.
+ * @returns Whether the directory's `yarn` is Yarn 2 or later.
  * @throws BuildFailure if the directory's `yarn` is the other, or does not run.
  */
 async function requireYarn(
-  isModern: boolean,
+  needsModern: boolean | undefined,
   isLocked: boolean,
   cwd: string,
   { shell, signal }: PlanContext,
-): Promise<void> {
+): Promise<boolean> {
   const lines: string[] = [];
   const end = await shell.run({
     command: 'yarn --version',
@@ -185,17 +195,19 @@ async function requireYarn(
   signal.throwIfAborted();
   const version = lines.findLast((line) => /^\d+\.\d+\.\d+/.test(line));
   const runs = end.kind === 'exited' && end.code === 0 && version !== undefined;
-  if (runs && version.startsWith('1.') !== isModern) return;
+  const isModern = version?.startsWith('1.') === false;
+  if (runs && (needsModern === undefined || needsModern === isModern)) return isModern;
   const there = version === undefined ? `does not run: ${lines.slice(-3).join(' ')}` : `is ${version}`;
-  const [needed, remedy] = isModern
-    ? [
-        'Yarn 2 or later',
-        'Name the release in the source (yarnPath in .yarnrc.yml, with .yarn/releases in the artifact), or install corepack on the machine.',
-      ]
-    : [
-        'Yarn 1',
-        'Install the source with that Yarn and commit the new yarn.lock, or install Yarn 1 on the machine.',
-      ];
+  const [needed, remedy] =
+    needsModern === false
+      ? [
+          'Yarn 1',
+          'Install the source with that Yarn and commit the new yarn.lock, or install Yarn 1 on the machine.',
+        ]
+      : [
+          needsModern === true ? 'Yarn 2 or later' : 'Yarn',
+          'Name the release in the source (yarnPath in .yarnrc.yml, with .yarn/releases in the artifact), or install corepack on the machine.',
+        ];
   const form = isLocked ? ' (its yarn.lock is of that form)' : '';
   throw new BuildFailure(
     `The source needs ${needed}${form}, and the yarn of this machine ${there}. ${remedy}`,

@@ -47,6 +47,17 @@ describe('how a source is installed', () => {
     expect(await plan({ 'package.json': '{}', [name]: content })).toMatchObject({ command, cwd: root });
   });
 
+  it.each([
+    ['4.1.0', 'YARN_NODE_LINKER=node-modules yarn install --no-immutable'],
+    ['1.22.22', 'yarn install --prefer-offline --non-interactive'],
+  ])(
+    'takes an empty yarn.lock for the choice of Yarn, in the version of this machine: %s',
+    async (yarn, command) => {
+      await yarnPrints(yarn);
+      expect(await plan({ 'package.json': '{}', 'yarn.lock': '\n' })).toMatchObject({ command });
+    },
+  );
+
   it('follows from the yarn.lock of Yarn 1', async () => {
     await yarnPrints('1.22.22');
     expect(await plan({ 'package.json': '{}', 'yarn.lock': '# yarn lockfile v1' })).toMatchObject({
