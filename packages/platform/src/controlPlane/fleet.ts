@@ -41,12 +41,21 @@ export function createFleet(options: {
   closeTimeoutMs: number;
 }) {
   const supervisedAgents = new Map<string, SupervisedAgent>();
-  const restartSlots = new Slots(RESTARTS_AT_ONCE);
+  const restartSlots = new Slots(STARTS_AT_ONCE);
+  const newAgentSlots = new Slots(STARTS_AT_ONCE);
   /** Work in the background, with the deployment of each. */
   const backgroundTasks = new Map<Promise<void>, string>();
 
-  const start = (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
-    spec.start({ signal, readyTimeoutMs: options.readyTimeoutMs });
+  /** Starts an agent once a slot is free. */
+  const start = async (slots: Slots, spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> => {
+    const releaseSlot = await slots.acquire(signal);
+    try {
+      signal.throwIfAborted();
+      return await spec.start({ signal, readyTimeoutMs: options.readyTimeoutMs });
+    } finally {
+      releaseSlot?.();
+    }
+  };
 
   const runInBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
     const done = work
@@ -80,10 +89,8 @@ export function createFleet(options: {
       options.gateway.register(supervised.spec.deploymentId, { starting: true });
       // Restart at once after the first end; delay only repeated ones.
       if (!(await pause(restartDelay(failures - 1), signal))) return;
-      const releaseSlot = await restartSlots.acquire(signal);
-      if (releaseSlot === undefined) return;
       try {
-        const agent = await start(supervised.spec, signal);
+        const agent = await start(restartSlots, supervised.spec, signal);
         if (isAborted(signal) || supervisedAgents.get(supervised.spec.deploymentId) !== supervised) {
           agent.kill();
           return;
@@ -98,8 +105,6 @@ export function createFleet(options: {
           { err: error, ...idsOf(supervised.spec), failures },
           'an agent could not be started again',
         );
-      } finally {
-        releaseSlot();
       }
     }
   };
@@ -126,7 +131,8 @@ export function createFleet(options: {
 
   return {
     /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
-    start,
+    start: (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
+      start(newAgentSlots, spec, signal),
     /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
     handOver: (spec: AgentSpec, agent: RunningAgent) => {
       const previous = supervisedAgents.get(spec.deploymentId);
@@ -206,10 +212,11 @@ function pause(ms: number, signal: AbortSignal): Promise<boolean> {
 }
 
 /**
- * How many agents are restarted at once. After a restart of the platform all are due: if all started together, none
- * would answer within the timeout, again and again. The start of a new revision waits for no restart.
+ * How many agents are restarted at once, and how many of new revisions start at once: neither waits for the other.
+ * After a restart of the platform, or a redeploy of every deployment, all are due: if all started together, none would
+ * answer within the timeout.
  */
-export const RESTARTS_AT_ONCE = Math.max(4, 2 * availableParallelism());
+export const STARTS_AT_ONCE = Math.max(4, 2 * availableParallelism());
 
 /** An agent that ran this long counts as having started well, in milliseconds. */
 const STABLE_AFTER_MS = 60_000;

@@ -7,7 +7,7 @@ import {
   type AgentSpec,
   createFleet,
   type Fleet,
-  RESTARTS_AT_ONCE,
+  STARTS_AT_ONCE,
   restartDelay,
 } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
@@ -180,15 +180,36 @@ it('few agents are restored at once, so that each starts within the timeout, and
     deploymentId: `d${index}`,
     start: () => new Promise((resolve) => ends.push(() => resolve(newAgent()))),
   });
-  for (let index = 0; index < 3 * RESTARTS_AT_ONCE; index++) fleet.restore(slow(index));
+  for (let index = 0; index < 3 * STARTS_AT_ONCE; index++) fleet.restore(slow(index));
   for (const wave of [1, 2, 3]) {
-    await vi.waitFor(() => expect(ends).toHaveLength(wave * RESTARTS_AT_ONCE));
+    await vi.waitFor(() => expect(ends).toHaveLength(wave * STARTS_AT_ONCE));
     await serve('new');
-    expect(ends).toHaveLength(wave * RESTARTS_AT_ONCE);
+    expect(ends).toHaveLength(wave * STARTS_AT_ONCE);
     for (const end of ends) end();
   }
-  await vi.waitFor(() => expect(fleet.count()).toEqual({ running: 3 * RESTARTS_AT_ONCE + 1, starting: 0 }));
+  await vi.waitFor(() => expect(fleet.count()).toEqual({ running: 3 * STARTS_AT_ONCE + 1, starting: 0 }));
   await fleet.close();
+});
+
+it('new agents start a few at a time, unless their start is canceled', async () => {
+  const ends: (() => void)[] = [];
+  const canceling = new AbortController();
+  const waiting = new AbortController();
+  const slow: AgentSpec = {
+    ...spec('a'),
+    start: () => new Promise((resolve) => ends.push(() => resolve(newAgent()))),
+  };
+  const first = Array.from({ length: STARTS_AT_ONCE }, () => fleet.start(slow, waiting.signal));
+  const canceled = fleet.start(slow, canceling.signal);
+  const next = fleet.start(slow, waiting.signal);
+  canceling.abort(new Error('Another revision goes first.'));
+  await expect(canceled).rejects.toThrow('Another revision goes first.');
+  expect(ends).toHaveLength(STARTS_AT_ONCE);
+  for (const end of ends) end();
+  await Promise.all(first);
+  await vi.waitFor(() => expect(ends).toHaveLength(STARTS_AT_ONCE + 1));
+  ends.at(-1)?.();
+  await next;
 });
 
 it('an agent is restarted immediately, then with growing pauses, up to half a minute', () => {
