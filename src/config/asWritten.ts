@@ -12,3 +12,13 @@ export function fieldsOf(value: unknown): Fields {
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
+
+/** The problems of items with the name of an earlier one. */
+export function namedTwice(list: unknown, what: string) {
+  const names = listOf(list).map((item) => fieldsOf(item)['name']);
+  return names.flatMap((name, index) =>
+    typeof name !== 'string' || names.indexOf(name) === index
+      ? []
+      : [{ path: [index, 'name'], message: `two ${what} are named "${name}": rename one` }],
+  );
+}

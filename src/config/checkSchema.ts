@@ -10,6 +10,7 @@ import {
 import { hasReference } from '../domain/check/expectation.ts';
 import { checkNameProblem } from '../domain/intervention/intervention.ts';
 import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
+import { namedTwice } from './asWritten.ts';
 import {
   DATASET_FIELDS,
   datasetFieldProblems,
@@ -18,7 +19,6 @@ import {
 } from './datasetSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { present, SecretReference, ServiceUrl, Text, TimeLimit, unless, unlessAny } from './fields.ts';
-import { namedTwice } from './nearestWord.ts';
 
 const MIN_SCORE = 'expected a score above 0, at most 1';
 

@@ -10,8 +10,7 @@ import type { ErrorPolicy } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
-import { type Fields, fieldsOf, listOf } from './asWritten.ts';
-import { namedTwice } from './nearestWord.ts';
+import { type Fields, fieldsOf, listOf, namedTwice } from './asWritten.ts';
 import { Check, ChecksBudget } from './checkSchema.ts';
 import type { FieldProblem } from './configProblem.ts';
 import {

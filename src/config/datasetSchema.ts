@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Check } from '../domain/check/check.ts';
 import { type Dataset, DATASET_MAX, datasetProblem, percent } from '../domain/check/dataset.ts';
 import { hasMaxLatency } from '../domain/check/expectation.ts';
-import { SHARE, Text } from './fields.ts';
+import { SHARE, shareOf, Text } from './fields.ts';
 import { isLoopback } from './environment.ts';
 
 /** The dataset of a check of the file. A release names it by its digest, which is known once it was read. */
@@ -68,7 +68,7 @@ const DatasetOfCheck = z
 const PassRate = z
   .string('expected a share such as 95%')
   .regex(SHARE, 'expected a share such as 95%')
-  .transform((text) => Number(SHARE.exec(text)?.[1]) / 100)
+  .transform((text) => shareOf(text) ?? 0)
   .refine((share) => share > 0 && share <= 1, 'expected more than 0% and at most 100%');
 
 export const DATASET_FIELDS = {

@@ -9,7 +9,7 @@ import {
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
 import { matchesPattern, schemaProblem } from './answerSchema.ts';
-import { present, SHARE, Text, TimeLimit, unless, unlessAny } from './fields.ts';
+import { present, SHARE, shareOf, Text, TimeLimit, unless, unlessAny } from './fields.ts';
 
 const CALLS_MAX = 100;
 const PARTS_MAX = 20;
@@ -28,9 +28,8 @@ const ExpectedNumber = z
     max: z.number().optional().describe('The largest number that passes'),
   })
   .transform(({ tolerance, ...rest }): ExpectedNumber => {
-    const [, percent] = typeof tolerance === 'string' ? (SHARE.exec(tolerance) ?? []) : [];
-    const share = percent === undefined ? undefined : (Number(percent) / 100) * Math.abs(rest.equals ?? 0);
-    return present({ ...rest, tolerance: typeof tolerance === 'number' ? tolerance : share });
+    if (typeof tolerance !== 'string') return present({ ...rest, tolerance });
+    return present({ ...rest, tolerance: (shareOf(tolerance) ?? 0) * Math.abs(rest.equals ?? 0) });
   });
 
 const ExpectedTools = z.strictObject({

@@ -28,6 +28,12 @@ export const EntryName = z
 /** A share as people write it: `95%`. */
 export const SHARE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
 
+/** The number of a share: `95%` is 0.95. `undefined` if the text is none. */
+export function shareOf(text: string): number | undefined {
+  const percent = SHARE.exec(text)?.[1];
+  return percent === undefined ? undefined : Number(percent) / 100;
+}
+
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */

@@ -6,7 +6,7 @@ import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { BaseUrl, Duration, SecretReference, ServiceUrl, SHARE, Text, unlessAny } from './fields.ts';
+import { BaseUrl, Duration, SecretReference, ServiceUrl, shareOf, Text, unlessAny } from './fields.ts';
 
 const MINUTE_MS = 60_000;
 const SCORES_MAX = 1_000;
@@ -17,10 +17,9 @@ const CHANGE_EXPECTED = 'expected a number such as 0.02, or a share such as 20%'
 const Change = z
   .union([z.number(CHANGE_EXPECTED), z.string(CHANGE_EXPECTED)], CHANGE_EXPECTED)
   .transform((written, context): AllowedChange => {
-    const share = typeof written === 'string' ? SHARE.exec(written)?.[1] : undefined;
-    const by = share === undefined ? written : Number(share) / 100;
-    if (typeof by === 'number' && by >= 0 && Number.isFinite(by))
-      return { by, isRelative: share !== undefined };
+    const by = typeof written === 'string' ? shareOf(written) : written;
+    if (by !== undefined && by >= 0 && Number.isFinite(by))
+      return { by, isRelative: typeof written === 'string' };
     context.addIssue({ code: 'custom', message: CHANGE_EXPECTED });
     return z.NEVER;
   });

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/expectation.ts';
 import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
-import { type Fields, fieldsOf, listOf } from './asWritten.ts';
-import { namedTwice, unknownName } from './nearestWord.ts';
+import { type Fields, fieldsOf, listOf, namedTwice } from './asWritten.ts';
+import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { possibleFreeze, SecretReference, Text, TimeLimit, TimeZone, unless, unlessAny } from './fields.ts';
 

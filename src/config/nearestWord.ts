@@ -1,5 +1,3 @@
-import { fieldsOf, listOf } from './asWritten.ts';
-
 /** The nearest word of a list: at most two typos away, fewer for short words. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const slips = Math.min(2, Math.floor(word.length / 2));
@@ -34,14 +32,4 @@ export function meantWord(word: string, words: readonly string[], otherwise = 't
 export function unknownName(what: string, name: string, known: readonly string[]): string {
   const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
   return `slipway.yaml has no ${what} of that name${meant}`;
-}
-
-/** @param list - as written: it may be no list. */
-export function namedTwice(list: unknown, what: string) {
-  const names = listOf(list).map((item) => fieldsOf(item)['name']);
-  return names.flatMap((name, index) =>
-    typeof name !== 'string' || names.indexOf(name) === index
-      ? []
-      : [{ path: [index, 'name'], message: `two ${what} are named "${name}": rename one` }],
-  );
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
-import { fieldsOf, listOf } from './asWritten.ts';
-import { namedTwice, unknownName } from './nearestWord.ts';
+import { fieldsOf, listOf, namedTwice } from './asWritten.ts';
+import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { BaseUrl, SecretReference, Text } from './fields.ts';
 
