@@ -161,13 +161,13 @@ export interface PreviewSections {
   };
 
   /** `preview list` */
-  readonly 'preview list': {
+  readonly previewList: {
     /** One for each preview. */
     readonly listed_preview: PreviewSummary & { readonly workflowId: string };
   };
 
   /** `preview down` */
-  readonly 'preview down': {
+  readonly previewDown: {
     /** The preview was asked to remove itself. */
     readonly preview_removal: {
       readonly name: string;
