@@ -69,9 +69,8 @@ export interface PageEnv {
  */
 export type KeepProof = (store: string, statement: Statement) => Promise<string>;
 
-/** The form field, and the header of the page's own scripts, that carries the session's token. */
+/** The form field that carries the session's token. */
 export const CSRF_FIELD = 'csrf';
-const CSRF_HEADER = 'x-csrf-token';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -83,7 +82,7 @@ export async function refuseCrossSite(c: Context<PageEnv>, session: Session): Pr
   if (SAFE_METHODS.has(c.req.method)) return;
   const isOwn = isSameOrigin(c, c.get('address').origin);
   const sent = isOwn ? await formFields(c) : {};
-  if (isOwn && sameSecret(c.req.header(CSRF_HEADER) ?? sent[CSRF_FIELD] ?? '', session.csrf)) return;
+  if (isOwn && sameSecret(sent[CSRF_FIELD] ?? '', session.csrf)) return;
   const what = isOwn
     ? 'nothing was done: your session has ended or changed since this form was shown'
     : 'the request came from another site';

@@ -208,14 +208,12 @@ describe('a request that changes something', () => {
     expect((await browser.submit(`${page.url}/press`, { csrf })).status).toBe(403);
   });
 
-  it('is accepted from a form of the page, and from its scripts with the token in a header', async () => {
+  it('is accepted from a form of the page', async () => {
     page = await startPage({});
     const browser = new TestBrowser();
     const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
     const text = `pressed by ${userInfo().username}`;
     expect((await browser.submit(`${page.url}/press`, { csrf })).text).toBe(text);
-    const byScript = await browser.submit(`${page.url}/press`, {}, { 'x-csrf-token': csrf });
-    expect(byScript.text).toBe(text);
   });
 
   it('is rejected with a large body before it is read', async () => {
