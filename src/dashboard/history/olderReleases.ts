@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { DAY_MS } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
@@ -65,7 +66,7 @@ const NONE: OlderReleases = { releases: [], missing: null };
 /** The format of `recordActivities.ts`. */
 const RECORD = /^[^/]+\/(?<time>\d{4}-\d\d-\d\dT[\d-]+Z)-(?<releaseId>(?:release|rollback)-\d+)\.json$/u;
 /** A record is named by its release's start, but selected by its release's end. */
-const LONGEST_MS = 30 * 86_400_000;
+const LONGEST_MS = 30 * DAY_MS;
 
 function timeOf(text: string): number {
   return Date.parse(text.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/u, 'T$1:$2:$3.$4Z'));

@@ -248,14 +248,14 @@ function SetBy({ by, since, children }: Pick<Hold, 'by' | 'since'> & { readonly 
   );
 }
 
+const PAST_SHOWN = 3;
+
 export function Past({
   state: { history },
   workflowId,
-  count,
 }: {
   readonly state: TargetState;
   readonly workflowId: string;
-  readonly count: number;
 }) {
   if (history.length === 0) return null;
   return (
@@ -263,7 +263,7 @@ export function Past({
       <h3>Last</h3>
       <ul>
         {history
-          .slice(-count)
+          .slice(-PAST_SHOWN)
           .reverse()
           .map((row) => (
             <PastRow release={row} workflowId={workflowId} />

@@ -97,7 +97,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
   );
 }
 
-/** The parts of the page that change. If the list of targets changes, `targets` is replaced as a whole. */
+/** The parts of the page that change. The script appends the card of a new target to the others. */
 function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
   const cards = snapshots.map((snapshot) => {
     return [
@@ -134,8 +134,6 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
     </p>
   );
 }
-
-const PAST_SHOWN = 3;
 
 interface TargetCardProps {
   readonly snapshot: TargetSnapshot;
@@ -174,7 +172,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       )}
       <Conditions snapshot={snapshot} now={now} />
       <Queue snapshot={snapshot} viewer={viewer} />
-      {view && <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />}
+      {view && <Past state={view.state} workflowId={workflowId} />}
     </article>
   );
 }
