@@ -90,6 +90,21 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
+  it('keeps the focus and the scroll position of a table when the page changes', async () => {
+    const { harness, dashboard } = stage;
+    const target = harness.newTarget();
+    await target.release(named(target, 'scrolled', 'a'));
+    const page = await dashboard.page(`/targets/${encodeURIComponent(target.workflowId)}`, { width: 360 });
+    const revisions = page.getByRole('region', { name: 'Revisions' });
+    await revisions.focus();
+    await page.evaluate('document.activeElement.scrollTo(40, 0)');
+    await target.release(named(target, 'scrolled', 'b'));
+    await revisions.getByText('release-2').waitFor();
+    const focused = '[document.activeElement.ariaLabel, document.activeElement.scrollLeft]';
+    expect(await page.evaluate(focused)).toEqual(['Revisions', 40]);
+    await page.context().close();
+  });
+
   it('shows everything without a script', async () => {
     const { harness, dashboard } = stage;
     const target = harness.newTarget();

@@ -51,9 +51,10 @@ function followLive(): void {
 
 const shown = new Map<string, string>();
 
-/** Replaces a part, unless it is unchanged or a person is typing in it. */
+/** Replaces a part, unless it is unchanged. Focus, scroll positions and open details stay. */
 function replace(id: string, html: string): void {
   if (shown.get(id) === html) return;
+  shown.set(id, html);
   const old = document.getElementById(id);
   const template = document.createElement('template');
   template.innerHTML = html;
@@ -61,47 +62,31 @@ function replace(id: string, html: string): void {
   if (!(fresh instanceof HTMLElement)) return;
   if (old === null) {
     document.querySelector('[data-grows]')?.append(fresh);
-    shown.set(id, html);
     return;
   }
-  if (isBeingFilled(old)) return;
-  const focused = old.contains(document.activeElement) ? pathTo(old, document.activeElement) : undefined;
-  const open = new Set([...old.querySelectorAll('details[open]')].map((details) => details.id));
-  for (const details of fresh.querySelectorAll('details')) details.open ||= open.has(details.id);
+  const { activeElement } = document;
+  const focused = old.contains(activeElement) ? twinOf(activeElement, old, fresh) : undefined;
+  const scrolled = [...old.querySelectorAll('[tabindex]')].map(
+    (element) => [twinOf(element, old, fresh), element.scrollLeft, element.scrollTop] as const,
+  );
+  for (const details of old.querySelectorAll('details[open]')) {
+    twinOf(details, old, fresh)?.setAttribute('open', '');
+  }
   const said = fresh.dataset['announce'];
   if (said !== undefined && said !== old.dataset['announce']) announce(said);
   old.replaceWith(fresh);
-  shown.set(id, html);
-  if (focused !== undefined) elementAt(fresh, focused)?.focus({ preventScroll: true });
+  for (const [twin, left, top] of scrolled) twin?.scrollTo(left, top);
+  focused?.focus({ preventScroll: true });
 }
 
-/** A form keeps what is typed or chosen until it is sent. The next change after that replaces the part. */
-function isBeingFilled(part: HTMLElement): boolean {
-  const fields = part.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea');
-  return (
-    part.querySelector('dialog[open], form:focus-within') !== null ||
-    [...fields].some((field) => field.value !== field.defaultValue)
-  );
-}
-
-/** The position of an element in a part: its id, else its link, else its index. */
-type Path = { readonly id: string } | { readonly href: string; readonly index: number };
-
-function pathTo(part: Element, element: Element | null): Path | undefined {
+/** What stands for an element in the new part: the one with its id, else with its link, else of its kind and label. */
+function twinOf(element: Element | null, old: Element, fresh: Element): HTMLElement | undefined {
   if (element === null) return undefined;
-  if (element.id !== '') return { id: element.id };
-  const href = element.getAttribute('href');
-  if (href === null) return undefined;
-  return { href, index: linksTo(part, href).indexOf(element as HTMLElement) };
-}
-
-function elementAt(part: Element, path: Path): HTMLElement | null {
-  if ('id' in path) return part.querySelector(`#${CSS.escape(path.id)}`);
-  return linksTo(part, path.href)[path.index] ?? null;
-}
-
-function linksTo(part: Element, href: string): HTMLElement[] {
-  return [...part.querySelectorAll<HTMLElement>(`[href="${CSS.escape(href)}"]`)];
+  const name = ['id', 'href', 'aria-label'].find((each) => element.hasAttribute(each));
+  const value = name === undefined ? '' : `[${name}="${CSS.escape(element.getAttribute(name) ?? '')}"]`;
+  const selector = `${element.localName}${value}`;
+  const index = [...old.querySelectorAll(selector)].indexOf(element);
+  return [...fresh.querySelectorAll<HTMLElement>(selector)][index];
 }
 
 function announce(text: string): void {
