@@ -111,6 +111,11 @@ export function notOffered(error: unknown): boolean {
   );
 }
 
+/** Whether a service answers that its address has changed for good. Other redirects may end, as those of a maintenance. */
+export function hasMoved(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && (error.status === 301 || error.status === 308);
+}
+
 const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/iu;
 
 /** Whether no agent answered `GET /ok`: {@link isSilence}, or a gateway's 404, which has the deployment's id. */

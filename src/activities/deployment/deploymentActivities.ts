@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import { isNewestFirst, momentOf } from '../../clients/controlPlane.ts';
-import { isDeploymentGone, notOffered, ServiceError } from '../../clients/serviceError.ts';
+import { hasMoved, isDeploymentGone, notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { artifactFields, type DeploymentSnapshot, patchedFields } from '../../domain/deployment/revision.ts';
@@ -27,13 +27,14 @@ export function deploymentActivities(outside: Outside) {
   return {
     async findDeployment({ target }) {
       const client = outside.controlPlane(target);
-      if (target.deploymentId !== undefined)
-        return snapshotOf(client.getDeployment(target.deploymentId, callOptions()));
+      const { deploymentId: id, deployment: name } = target;
       try {
-        const found = await client.deploymentNamed(target.deployment, callOptions());
+        if (id !== undefined) return await snapshotOf(client.getDeployment(id, callOptions()));
+        const found = await client.deploymentNamed(name, callOptions());
         return { deployment: found === undefined ? null : deploymentSnapshot(found) };
       } catch (error) {
-        throw notOffered(error) ? noListOfDeployments(target) : error;
+        if (hasMoved(error)) throw controlPlaneMoved(target, error);
+        throw id === undefined && notOffered(error) ? noListOfDeployments(target) : error;
       }
     },
 
@@ -140,6 +141,16 @@ function releaseKey(): string | undefined {
 
 function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {
   return target.secrets?.map(({ name, from }) => ({ name, value: secretFor({ from }, target.controlPlane) }));
+}
+
+/**
+ * The first call of a release finds an address that is wrong for good, so it is not retried. Later calls are: giving
+ * up on them would end a restore early.
+ */
+function controlPlaneMoved({ name, controlPlane }: TargetSpec, { message }: ServiceError): SlipwayError {
+  return new SlipwayError('SLIPWAY_CONFIG_INVALID', `${controlPlane} has moved: ${message}`, {
+    hint: `set targets.${name}.controlPlane to the address that it redirects to; curl -i ${controlPlane} shows it`,
+  });
 }
 
 function noListOfDeployments(target: TargetSpec): SlipwayError {

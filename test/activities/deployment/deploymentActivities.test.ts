@@ -119,6 +119,28 @@ describe('findDeployment', () => {
     expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: true });
     expect(failure.message).toContain('set targets.production.deploymentId');
   });
+
+  it.each([
+    [301, undefined],
+    [308, undefined],
+    [301, DEPLOYMENT_ID],
+    [308, DEPLOYMENT_ID],
+  ])(
+    'does not wait for a control plane that has moved (%i, deploymentId: %s)',
+    async (status, deploymentId) => {
+      const plane = await startService(answers(status, '', { location: 'https://moved.example/' }));
+      const target = targetOn(plane.url, { deploymentId });
+      const failure = await failureOf(activitiesUnderTest().findDeployment({ target }));
+      expect(failure).toMatchObject({ type: 'SLIPWAY_CONFIG_INVALID', nonRetryable: true });
+      expect(failure.message).toContain('set targets.production.controlPlane');
+    },
+  );
+
+  it.each([302, 303, 307])('waits for a control plane that redirects for now (%i)', async (status) => {
+    const plane = await startService(answers(status, '', { location: 'https://maintenance.example/' }));
+    const failure = await failureOf(activitiesUnderTest().findDeployment({ target: targetOn(plane.url) }));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_BAD_ANSWER', nonRetryable: false });
+  });
 });
 
 describe('createDeployment', () => {
