@@ -272,6 +272,9 @@ function dispatch(
   return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, placesOf(places, taskQueue)) };
 }
 
+/** How long an attempt of a poller lasts, instead of five minutes. */
+const POLL_ATTEMPT_MS = 1_000;
+
 /** A promotion's real activities, except for calls to control planes and agents. */
 function betweenWorlds(
   inWorlds: Pick<Activities, ActivityName>,
@@ -290,7 +293,7 @@ function betweenWorlds(
   const recovery = recoveryActivities(openStore, neverShutDown);
   return track({
     ...line,
-    ...revisionPollerActivities(polled, new RequestRates(), pause, never),
+    ...revisionPollerActivities(polled, new RequestRates(), () => pause(POLL_ATTEMPT_MS), never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision: (input: WatchInput) => worldAt(input.target.controlPlane).watch(input, watchRevision),

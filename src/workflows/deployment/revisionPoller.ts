@@ -55,6 +55,8 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
   });
   const known = new Map<string, WaitingRevision>();
   const arrived: WaitingRevision[] = [];
+  /** Whether an attempt has ended: what it polled is not looked at until the next one begins. */
+  let hasEnded = false;
   /** What each running activity polls. */
   const batches: Batch[] = [];
   const add = (revision: WaitingRevision): void => {
@@ -77,6 +79,7 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
     batches.splice(batches.indexOf(batch), 1);
     for (const revision of batch.polled) known.delete(waitingKey(revision));
     batch.polled.filter((revision) => !settled.has(waitingKey(revision))).forEach(add);
+    hasEnded = true;
   };
   /** Polls the new revisions. Merges smaller batches into the new one, so that there are few batches. */
   const pollArrived = (): void => {
@@ -104,7 +107,9 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
   while (known.size > 0) {
     await condition(() => arrived.length > 0 || batches.length === 0);
     if (arrived.length === 0) continue;
-    await sleep(Math.min(Math.max(known.size * GATHER_EACH_MS, GATHER_LEAST_MS), GATHER_MOST_MS));
+    const gatherMs = Math.min(Math.max(known.size * GATHER_EACH_MS, GATHER_LEAST_MS), GATHER_MOST_MS);
+    if (!hasEnded) await condition(() => hasEnded, gatherMs);
+    hasEnded = false;
     while (arrived.length > 0) pollArrived();
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     if (continueAsNewSuggested || historyLength > EVENTS_MAX) {

@@ -1,3 +1,4 @@
+import protos from '@temporalio/proto';
 import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
@@ -5,9 +6,26 @@ import type { Harness } from '../harness.ts';
 import { identity, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
+const { EventType } = protos.temporal.api.enums.v1;
+type EventType = protos.temporal.api.enums.v1.EventType;
+
 describeWorkflows('a revision that deploys slowly', (harness) => {
   it('is waited for without an activity, and its status is shown', async () => {
     const target = await waitingTarget(harness);
+    target.world.slow.delete(identity('a'));
+    expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+  });
+
+  it('is polled again as soon as an attempt of the poller has ended', async () => {
+    const target = await waitingTarget(harness);
+    const types = async (): Promise<EventType[]> => {
+      const { events } = await target.poller.fetchHistory();
+      return (events ?? []).map(({ eventType }) => eventType ?? EventType.EVENT_TYPE_UNSPECIFIED);
+    };
+    const ended = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED;
+    await expect.poll(async () => (await types()).filter((type) => type === ended).length).toBeGreaterThan(1);
+    const seen = await types();
+    expect(seen.slice(seen.indexOf(ended))).not.toContain(EventType.EVENT_TYPE_TIMER_STARTED);
     target.world.slow.delete(identity('a'));
     expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
   });
