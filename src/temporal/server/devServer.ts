@@ -49,7 +49,7 @@ export const TUNING = [
 /** By default, the state of 128,000 workflows stays in memory for an hour, although the file has it. */
 const CACHE = [
   ...['--dynamic-config-value', 'history.cacheSizeBasedLimit=true'],
-  ...['--dynamic-config-value', `history.hostLevelCacheMaxSizeBytes=${64 * 2 ** 20}`],
+  ...['--dynamic-config-value', `history.hostLevelCacheMaxSizeBytes=${16 * 2 ** 20}`],
 ];
 
 /**
