@@ -34,8 +34,8 @@ export function describeTarget(state: TargetState, running: Running | null): str
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
   if (state.drift !== null) lines.push(describeDrift(state.drift), '');
   for (const extra of state.extras) lines.push(describeExtraRevision(extra), '');
-  const untold = state.undelivered?.at(-1);
-  if (untold !== undefined) lines.push(cell(describeUndelivered(untold)), '');
+  const undelivered = state.undelivered?.at(-1);
+  if (undelivered !== undefined) lines.push(cell(describeUndelivered(undelivered)), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${cutText(row.reason, CELL_MAX_BYTES)}`);

@@ -11,6 +11,7 @@ import {
 import type { HookEvents, HookState } from '../domain/hooks/hookState.ts';
 import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import {
+  anyText,
   anything,
   choice,
   list,
@@ -23,7 +24,7 @@ import {
   type Rule,
   text,
   whole,
-} from '../domain/release/shape.ts';
+} from '../domain/shape.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { readActor, readTextFields, type Sender } from './fields.ts';
 
@@ -69,9 +70,7 @@ const DURATION = number(0, Number.MAX_SAFE_INTEGER);
 
 const GUARDS = object<HookGuards>(() => ({
   youngerThanMs: optional(DURATION),
-  revision: optional(
-    nullable((value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`)),
-  ),
+  revision: optional(nullable(anyText)),
   atLeast: optional(object<HookGuards['atLeast']>(() => ({ count: whole(1, 1_000), withinMs: DURATION }))),
   atMostOncePerMs: optional(DURATION),
   approval: optional(

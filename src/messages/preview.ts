@@ -12,16 +12,7 @@ import {
   previewWorkflowId,
 } from '../domain/preview/preview.ts';
 import { REFERENCE, releaseRequestProblem, TARGET } from '../domain/release/requestProblem.ts';
-import {
-  choice,
-  object,
-  optional,
-  record,
-  text,
-  textLike,
-  textWhere,
-  whole,
-} from '../domain/release/shape.ts';
+import { choice, object, optional, record, text, textLike, textWhere, whole } from '../domain/shape.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { attribute } from '../domain/searchAttributes.ts';
 import { serviceUrlProblem } from '../domain/target/targetSpec.ts';

@@ -5,7 +5,7 @@ import { memoryStore } from '../artifact/memoryStore.ts';
 import type { DeploymentsClient } from '../clients/controlPlane.ts';
 import { memoryAgent, MemoryControlPlane } from '../clients/memoryControlPlane.ts';
 import { type Artifact, artifactIdentity } from '../domain/artifact/artifact.ts';
-import { artifactFields } from '../domain/deployment/revision.ts';
+import { artifactFields } from '../domain/deployment/patchedFields.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';

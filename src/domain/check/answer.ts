@@ -1,6 +1,6 @@
 import { isRecord } from '../scalars.ts';
 
-/** What a person would call the answer: the last message of a chat graph, otherwise the values as JSON. */
+/** The answer for people: the last message of a chat graph, otherwise the values as JSON. */
 export function answerText(values: unknown): string {
   if (isRecord(values) && Array.isArray(values['messages'])) {
     const messages: unknown[] = values['messages'];
@@ -19,7 +19,7 @@ function messageText(message: unknown): string {
     .join('');
 }
 
-/** What stands at a dot path into values; `undefined` where there is nothing. */
+/** The value at a dot path; `undefined` if there is none. */
 export function valueAt(values: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => {
     if (Array.isArray(value)) return /^-?\d+$/.test(key) ? (value as unknown[]).at(Number(key)) : undefined;

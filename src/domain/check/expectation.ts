@@ -190,14 +190,14 @@ function partsOf({ not, anyOf = [], allOf = [] }: Expectation): readonly Expecta
 
 /** An expectation with what a row's reference says in the place of `reference`. */
 export function withReference(expect: Expectation, value: unknown): Expectation {
-  const { reference, not, anyOf, allOf, ...rest } = expect;
-  const parts = (of: readonly Expectation[]) => of.map((part) => withReference(part, value));
+  const { reference, equals, contains, not, anyOf, allOf, ...rest } = expect;
+  const ofPart = (part: Expectation) => withReference(part, value);
   return {
     ...rest,
-    ...(reference === 'equals' ? { equals: value } : {}),
-    ...(reference === 'contains' ? { contains: asText(value) } : {}),
-    ...(not === undefined ? {} : { not: withReference(not, value) }),
-    ...(anyOf === undefined ? {} : { anyOf: parts(anyOf) }),
-    ...(allOf === undefined ? {} : { allOf: parts(allOf) }),
+    equals: reference === 'equals' ? value : equals,
+    contains: reference === 'contains' ? asText(value) : contains,
+    not: not && ofPart(not),
+    anyOf: anyOf?.map(ofPart),
+    allOf: allOf?.map(ofPart),
   };
 }

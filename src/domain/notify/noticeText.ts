@@ -1,8 +1,7 @@
 import { whoAndWhy } from '../actor.ts';
 import { shortCommit } from '../artifact/artifact.ts';
-import { type Bound, newest } from '../bounds.ts';
 import { exactText } from '../scalars.ts';
-import type { TargetState, Undelivered } from '../target/targetState.ts';
+import type { Undelivered } from '../target/targetState.ts';
 import type { Notice, SentNotice } from './notice.ts';
 
 /** A notice's first line: `production: release-3 was rolled back`. */
@@ -75,13 +74,6 @@ export function shortText({ name, reason }: Notice): string {
 /** Escapes Slack's three special characters. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
-
-/** Records a notice that was not delivered, for `slipway status`. */
-export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
-  return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
 }
 
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {

@@ -1,7 +1,7 @@
 import { pick } from '@slipway/contract/pick';
 
 import type { Check } from '../check/check.ts';
-import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/revision.ts';
+import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/patchedFields.ts';
 import type { WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides, StepPolicy } from '../step.ts';
 import { coverChecks, patiently, stepPolicy } from '../stepTable.ts';

@@ -37,6 +37,7 @@ import {
 import { TRACEPARENT } from '@slipway/contract/traceparent';
 import type { ErrorPolicy, ReleaseRequest } from './release.ts';
 import {
+  anyText,
   anything,
   choice,
   consistent,
@@ -55,7 +56,7 @@ import {
   textWhere,
   variants,
   whole,
-} from './shape.ts';
+} from '../shape.ts';
 
 /**
  * What is wrong with a release request; `undefined` if nothing. Targets validate every update with it, and
@@ -122,7 +123,6 @@ const ARTIFACT = variants<Artifact>(() => ({
   git: { ref: TEXT },
 }));
 
-const ANY_TEXT: Rule = (value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`);
 const ANY_NUMBER = number(-Number.MAX_VALUE, Number.MAX_VALUE);
 
 const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
@@ -136,7 +136,7 @@ const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
 
 const EXPECTATION: Rule = object<Expectation>(() => ({
   status: optional(choice<Expectation['status']>({ success: true, error: true, interrupted: true })),
-  contains: optional(ANY_TEXT),
+  contains: optional(anyText),
   matches: optional(textWhere(1_000, patternProblem)),
   path: optional(TEXT),
   equals: anything,

@@ -172,7 +172,7 @@ function join(situation: RollbackSituation, asked: RollbackRequest, other: Rollb
   };
 }
 
-/** Tells a release that goes on, or already restores, which revision it must never restore. */
+/** The signal to a release that goes on, or already restores: the revision that it must never restore. */
 function neverRestore(running: Running | null, asked: RollbackRequest): Pick<RollbackTaken, 'preempt'> {
   if (running?.kind !== 'release' || asked.from === undefined) return {};
   return { preempt: { ...asked, goesOn: true } };

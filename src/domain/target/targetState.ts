@@ -281,6 +281,7 @@ const HISTORY: Bound = { items: 100, bytes: 250_000 };
 const MAKERS: Bound = { items: 50, bytes: 125_000 };
 const IGNORED: Bound = { items: 20, bytes: 50_000 };
 const SAID: Bound = { items: 50, bytes: 50_000 };
+const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
 
 /** The releases that made known revisions stay longest: they say who released what serves, or may be restored. */
 export function addHistory(state: TargetState, row: HistoryRow): TargetState {
@@ -303,6 +304,11 @@ export function ignoreMessage(state: TargetState, message: string, reason: strin
 
 export function noteAccepted(state: TargetState, said: AcceptedMessage): TargetState {
   return { ...state, said: newest([...state.said, said], SAID) };
+}
+
+/** Records a notice that was not delivered, for `slipway status`. */
+export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
+  return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
 }
 
 /** The next work of the target. A rollback comes before every release. */

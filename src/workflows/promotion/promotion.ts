@@ -11,20 +11,15 @@ import {
 import { formatDuration } from '../../domain/duration.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
-import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
+import { promotionEndNotice } from '../../domain/notify/noticeContent.ts';
 import {
   type Candidate,
   chooseCandidate,
   type TargetSeen,
   whySuperseded,
 } from '../../domain/promotion/candidate.ts';
-import {
-  type PromotionRequest,
-  type PromotionResult,
-  promotionWorkflowId,
-} from '../../domain/promotion/promotion.ts';
+import { type PromotionResult, promotionWorkflowId } from '../../domain/promotion/promotion.ts';
 import { isRollbackDone } from '../../domain/release/outcome.ts';
-import type { Waiting } from '../../domain/release/release.ts';
 import { attribute } from '../../domain/searchAttributes.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
@@ -32,12 +27,9 @@ import { type PromotionInput, WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/wo
 import { watchServing } from '../check/watchServing.ts';
 import { endWorkflow, explain, pipelineFailure } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
-import type { Asked } from '../identity/proveIdentity.ts';
-import { Interventions } from '../intervention/interventions.ts';
-import { Journal, now } from '../journal.ts';
+import { now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { measure } from '../measure.ts';
-import { Notices } from '../notify/notices.ts';
 import { shortSummary } from '../steps.ts';
 import {
   awaitRelease,
@@ -49,7 +41,7 @@ import {
   lookAtTarget,
   promotionActor,
   PromotionEnded,
-  type PromotionRun,
+  PromotionRun,
   releaseOnTarget,
   withdraw,
 } from './promotionRun.ts';
@@ -59,41 +51,15 @@ import {
  * approvals. It sends requests to the targets and changes no deployment itself, so that each deployment keeps its one
  * owner.
  */
-export async function promotion({ request, schedule }: PromotionInput): Promise<PromotionResult> {
-  const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
-  const forward = new CancellationScope();
-  const { release, soakMs, approval, freezes, requestedBy } = request;
-  const judged = request.judge !== undefined;
-  const said = { ...release, checks: [], soakMs, freezes, requestedBy, judged, called: 'promotion' } as const;
-  const notices = new Notices();
-  const interventions = new Interventions(
-    journal,
-    approval === undefined
-      ? said
-      : { ...said, approval, asked: askedOf(request), scheduled: schedule !== undefined },
-    forward,
-    (waiting) => notifyWaiting(run, waiting),
-  );
-  const run: PromotionRun = {
-    request,
-    journal,
-    interventions,
-    notices,
-    candidate: null,
-    before: null,
-    accepted: null,
-    submission: null,
-    releaseId: null,
-    joined: false,
-    ended: null,
-  };
+export async function promotion(input: PromotionInput): Promise<PromotionResult> {
+  const run = new PromotionRun(input);
+  const { forward, interventions } = run;
   let ending: Ending;
   try {
     ending = await forward.run(() => goForward(run));
   } catch (error) {
     interventions.enter(run.submission === null ? 'ended' : 'restoring');
-    const { stopReason } = interventions;
-    ending = await CancellationScope.nonCancellable(() => restoreAfterPromotion(run, error, stopReason));
+    ending = await CancellationScope.nonCancellable(() => restoreAfterPromotion(run, error));
   }
   interventions.enter('ended');
   return endWorkflow(await CancellationScope.nonCancellable(() => conclude(run, ending)));
@@ -147,13 +113,6 @@ async function bake(run: PromotionRun, { revisionId, skippedChecks }: HistoryRow
   await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake', skippedChecks);
 }
 
-function askedOf({ asked }: PromotionRequest): Asked | undefined {
-  if (asked === undefined) return undefined;
-  const { requestId, identity } = asked;
-  const { workflowId, startTime } = workflowInfo();
-  return { statement: { action: 'promote', workflowId, requestId }, identity, at: startTime.toISOString() };
-}
-
 /** Checks that the artifact still exists: before the soak, not a day later. */
 function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly sizeBytes: number }> {
   return run.journal.step('candidate', artifact, async (activities) => {
@@ -161,13 +120,6 @@ function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly s
     const detail = artifact.startsWith('sha256:') ? `${sizeBytes} bytes` : 'not looked for in its registry';
     return { result: { sizeBytes }, attempt, detail };
   });
-}
-
-function notifyWaiting({ request, notices, candidate }: PromotionRun, waiting: Waiting): void {
-  const { name, to: target, requestedBy, release } = request;
-  const waiter = { kind: 'promotion', name, target, requestedBy } as const;
-  const { artifact, commit } = candidate ?? { artifact: null, commit: null };
-  notices.send(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
 }
 
 async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionResult> {
@@ -262,14 +214,10 @@ function superseded(seen: TargetSeen, step: 'soak' | 'bake'): PromotionEnded {
  * hold and so stops the line.
  *
  * Run it in a non-cancellable scope.
- * @param stopReason - why it was asked to stop; `null` if it was not.
  */
-async function restoreAfterPromotion(
-  run: PromotionRun,
-  error: unknown,
-  stopReason: string | null,
-): Promise<Ending> {
+async function restoreAfterPromotion(run: PromotionRun, error: unknown): Promise<Ending> {
   if (error instanceof PromotionEnded) return error.ending;
+  const { stopReason } = run.interventions;
   const failure = explain(error);
   const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
   const stopped = stopReason !== null || failure.canceled;

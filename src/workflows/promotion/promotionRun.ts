@@ -1,10 +1,13 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+
+import { pick } from '@slipway/contract/pick';
 
 import type { PromotedFrom } from '../../activities/activities.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { type Artifact, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
+import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import {
   type Candidate,
   confirmCandidate,
@@ -17,12 +20,70 @@ import {
   type PromotionResult,
 } from '../../domain/promotion/promotion.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
-import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { ReleaseRequest, Waiting } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
+import type { PromotionInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
-import type { Interventions } from '../intervention/interventions.ts';
-import type { Journal } from '../journal.ts';
-import type { Notices } from '../notify/notices.ts';
+import type { Asked } from '../identity/proveIdentity.ts';
+import { Interventions } from '../intervention/interventions.ts';
+import { Journal } from '../journal.ts';
+import { Notices } from '../notify/notices.ts';
+
+/** One running promotion: its request, and what it has found and done so far. */
+export class PromotionRun {
+  readonly request: PromotionRequest;
+  readonly journal: Journal;
+  readonly interventions: Interventions;
+  readonly notices = new Notices();
+  /** The forward steps. An abort or a cancellation cancels them at once. */
+  readonly forward = new CancellationScope();
+  candidate: Candidate | null = null;
+  /** `to` before any change: as read when the candidate was chosen, or when a person chose to continue. */
+  before: TargetSeen | null = null;
+  /** The revision that was put on `to` by hand, if a person chose to promote despite it. */
+  accepted: string | null = null;
+  /** The submission of the release on `to`, set before it is sent. */
+  submission: string | null = null;
+  /** The release on `to`, set once the target has accepted it. */
+  releaseId: string | null = null;
+  /** Whether the target had this release already, from before a reset. */
+  joined = false;
+  /** How the release on `to` ended; `null` before that. */
+  ended: HistoryRow | null = null;
+
+  constructor({ request, schedule }: PromotionInput) {
+    this.request = request;
+    this.journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
+    this.interventions = new Interventions(
+      this.journal,
+      {
+        ...request.release,
+        ...pick(request, 'soakMs', 'approval', 'freezes', 'requestedBy'),
+        called: 'promotion',
+        checks: [],
+        judged: request.judge !== undefined,
+        asked: askedOf(request),
+        scheduled: schedule !== undefined,
+      },
+      this.forward,
+      (waiting) => notifyWaiting(this, waiting),
+    );
+  }
+}
+
+function askedOf({ asked }: PromotionRequest): Asked | undefined {
+  if (asked === undefined) return undefined;
+  const { requestId, identity } = asked;
+  const { workflowId, startTime } = workflowInfo();
+  return { statement: { action: 'promote', workflowId, requestId }, identity, at: startTime.toISOString() };
+}
+
+function notifyWaiting({ request, notices, candidate }: PromotionRun, waiting: Waiting): void {
+  const { name, to: target, requestedBy, release } = request;
+  const waiter = { kind: 'promotion', name, target, requestedBy } as const;
+  const { artifact, commit } = candidate ?? { artifact: null, commit: null };
+  notices.send(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
+}
 
 export function lookAtLine(run: PromotionRun): Promise<Line> {
   const { from, to, downstream } = run.request;
@@ -260,27 +321,6 @@ function artifactOf(identity: string, store: string, sizeBytes: number): Artifac
   return identity.startsWith('image:')
     ? { kind: 'image', uri: identity.slice('image:'.length) }
     : { kind: 'tarball', digest: identity, sizeBytes, store };
-}
-
-/** One running promotion: its request, and what it has found and done so far. */
-export interface PromotionRun {
-  readonly request: PromotionRequest;
-  readonly journal: Journal;
-  readonly interventions: Interventions;
-  readonly notices: Notices;
-  candidate: Candidate | null;
-  /** `to` before any change: as read when the candidate was chosen, or when a person chose to continue. */
-  before: TargetSeen | null;
-  /** The revision that was put on `to` by hand, if a person chose to promote despite it. */
-  accepted: string | null;
-  /** The submission of the release on `to`, set before it is sent. */
-  submission: string | null;
-  /** The release on `to`, set once the target has accepted it. */
-  releaseId: string | null;
-  /** Whether the target had this release already, from before a reset. */
-  joined: boolean;
-  /** How the release on `to` ended; `null` before that. */
-  ended: HistoryRow | null;
 }
 
 export type Ending = Pick<PromotionResult, 'outcome' | 'reason'> &

@@ -7,7 +7,6 @@ import { findRevision, noRevision } from '../../domain/deployment/revisionName.t
 import { endGuard, guardText, readGuardReport } from '../../domain/guard/guarding.ts';
 import { guardActor } from '../../domain/guard/guardPolicy.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
-import { noteUndelivered } from '../../domain/notify/noticeText.ts';
 import type { RollbackRequest } from '../../domain/release/release.ts';
 import { releaseRequestProblem } from '../../domain/release/requestProblem.ts';
 import {
@@ -28,6 +27,7 @@ import {
   type Lookup,
   lookUp,
   noteAccepted,
+  noteUndelivered,
   retireDeployment,
   type TargetState,
 } from '../../domain/target/targetState.ts';

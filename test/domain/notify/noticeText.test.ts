@@ -5,11 +5,11 @@ import { hookWaitingNotice } from '../../../src/domain/notify/noticeContent.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import {
   describeUndelivered,
-  noteUndelivered,
   noticeTitle,
   shortText,
   slackText,
 } from '../../../src/domain/notify/noticeText.ts';
+import { noteUndelivered } from '../../../src/domain/target/targetState.ts';
 import { NOW, seasoned } from '../target/targets.ts';
 import { notice, sentNotice } from './notices.ts';
 

@@ -8,7 +8,7 @@ import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import { ANSWER_CHECKS } from '../../../src/config/answerSchema.ts';
 import { judge } from '../../../src/domain/check/judge.ts';
-import { patchedFields } from '../../../src/domain/deployment/revision.ts';
+import { patchedFields } from '../../../src/domain/deployment/patchedFields.ts';
 import { formatDuration } from '../../../src/domain/duration.ts';
 import { freezeSpans } from '../../../src/domain/freeze/freeze.ts';
 import { receiversOf } from '../../../src/domain/notify/notice.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
-import { artifactFields } from '../../../src/domain/deployment/revision.ts';
+import { artifactFields } from '../../../src/domain/deployment/patchedFields.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {

@@ -1,4 +1,4 @@
-import { isRecord } from '../scalars.ts';
+import { isRecord } from './scalars.ts';
 
 /**
  * Validates a value from outside, and returns the problem; `undefined` if there is none. The sentence names the field
@@ -78,6 +78,10 @@ export function choice<T extends string | undefined>(words: Readonly<Record<NonN
 export function oneOf(words: readonly string[]): Rule {
   return choice(Object.fromEntries(words.map((word) => [word, true as const])));
 }
+
+/** A text of any length, which may be empty. */
+export const anyText: Rule = (value, path) =>
+  typeof value === 'string' ? undefined : `"${path}" is not text`;
 
 /** A non-empty text with a maximum number of characters. */
 export function text(most: number): Rule {
