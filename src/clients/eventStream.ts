@@ -71,6 +71,10 @@ async function* readEvents(
       yield* ready.splice(0);
       if (problem !== undefined) throw problem;
     }
+    // Some services leave out the empty line after the last event. Half an event was lost with its connection.
+    parser.feed('\n\n');
+    if (problem !== undefined) throw exchange.failure(problem);
+    yield* ready;
   } finally {
     exchange.close();
   }

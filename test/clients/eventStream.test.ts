@@ -18,7 +18,7 @@ const TEXT =
   'event:updates|sub:1\rdata:{"node":{}}\r\r' +
   'data: 7\n\n' +
   'event: end\ndata:\n\n' +
-  'event: values\ndata: {"cut": "off"}\n';
+  'event: values\ndata: {"then": "no empty line"}\n';
 
 const EVENTS: ServerEvent[] = [
   { event: 'metadata', data: { run_id: 'r', attempt: 1 } },
@@ -26,6 +26,7 @@ const EVENTS: ServerEvent[] = [
   { event: 'updates|sub:1', data: { node: {} } },
   { event: 'message', data: 7 },
   { event: 'end', data: null },
+  { event: 'values', data: { then: 'no empty line' } },
 ];
 
 function client(service: FaultyService, options: Partial<ServiceOptions> = {}): RunApiClient {
@@ -153,6 +154,14 @@ describe('A stream that fails', () => {
       mayHaveBeenTaken: true,
     });
     expect(seen).toEqual([1]);
+  });
+
+  it('ends with NO_ANSWER if it ends within an event', async () => {
+    const service = await startStreaming((response) => response.end('data: 1\n\ndata: {"content":"par'));
+    const data: unknown[] = [];
+    const ended = collect(await client(service).streamStatelessRun(BODY), data);
+    await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_NO_ANSWER' });
+    expect(data).toEqual([1]);
   });
 
   it('ends with NO_ANSWER if it does not begin in time', async () => {
