@@ -108,7 +108,7 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
     await condition(() => arrived.length > 0 || batches.length === 0);
     if (arrived.length === 0) continue;
     const gatherMs = Math.min(Math.max(known.size * GATHER_EACH_MS, GATHER_LEAST_MS), GATHER_MOST_MS);
-    if (!hasEnded) await condition(() => hasEnded, gatherMs);
+    await condition(() => hasEnded, gatherMs);
     hasEnded = false;
     while (arrived.length > 0) pollArrived();
     const { historyLength, continueAsNewSuggested } = workflowInfo();
