@@ -4,7 +4,7 @@ import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
 import type { Actor } from '../domain/actor.ts';
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
-import type { GuardReport } from '../domain/guard/guarding.ts';
+import type { GuardMessage } from '../domain/guard/guarding.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { attribute, SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
@@ -46,7 +46,7 @@ export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 /** Sent by `slipway doctor`, also to hooks and previews: continue as a new run, under the new payload key. */
 export const renewSignal = defineSignal('renew');
 /** Sent only by guards: how the guard of a release ended. */
-export const guardEndedSignal = defineSignal<[GuardReport]>('guardEnded');
+export const guardEndedSignal = defineSignal<[GuardMessage]>('guardEnded');
 /** Sent only by releases, with their id, if the target guards a revision: the release is about to change what serves. */
 export const changingSignal = defineSignal<[string]>('changing');
 /** Sent only by releases: the release is restoring, and tries this revision first. */

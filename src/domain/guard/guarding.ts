@@ -41,17 +41,25 @@ export interface GuardReport extends GuardEnd {
   readonly releaseId: string;
 }
 
+/** The report as it is sent. */
+export interface GuardMessage extends GuardReport {
+  /** When the guard began, because it can begin again. Absent: its worker is of an earlier version. */
+  readonly since?: number;
+}
+
 /**
  * The guard after a report; unchanged if it has ended, or if the report is that of another guard, or of the same one
  * before it began again.
  */
 export function endGuard(
   { guard, guarded }: { readonly guard?: Guarding; readonly guarded?: Pick<GuardedInput, 'since'> },
-  { releaseId, ...ended }: GuardReport,
+  { releaseId, since, ...ended }: GuardMessage,
 ): Guarding | undefined {
-  const isOf = guard?.releaseId === releaseId && guard.ended === undefined;
-  const isEarlier = guarded !== undefined && Date.parse(ended.at) < guarded.since;
-  return isOf && !isEarlier ? { ...guard, ended } : guard;
+  if (guard?.releaseId !== releaseId || guard.ended !== undefined) return guard;
+  const isEarlier =
+    guarded !== undefined &&
+    (since === undefined ? Date.parse(ended.at) < guarded.since : since !== guarded.since);
+  return isEarlier ? guard : { ...guard, ended };
 }
 
 /** The guard once a release or a rollback may change what serves. */
@@ -88,9 +96,9 @@ const WORDS: Readonly<Record<GuardVerdict, string>> = {
 const NOTE_MAX_CHARACTERS = 1_000;
 
 /** Reads a guard's report; a sentence says what is wrong with it. */
-export function readGuardReport(raw: unknown): GuardReport | string {
+export function readGuardReport(raw: unknown): GuardMessage | string {
   if (!isRecord(raw)) return 'the message is not an object';
-  const { releaseId, at, verdict, note, breach } = raw;
+  const { releaseId, at, verdict, note, breach, since } = raw;
   if (typeof releaseId !== 'string' || typeof at !== 'string') return 'it names no release and time';
   if (typeof verdict !== 'string' || !Object.hasOwn(WORDS, verdict)) return 'it has no verdict';
   return {
@@ -99,6 +107,7 @@ export function readGuardReport(raw: unknown): GuardReport | string {
     verdict: verdict as GuardVerdict,
     note: typeof note === 'string' ? note.slice(0, NOTE_MAX_CHARACTERS) : '',
     breach: readBreach(breach),
+    since: typeof since === 'number' ? since : undefined,
   };
 }
 

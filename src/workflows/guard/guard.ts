@@ -49,7 +49,7 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
   setCurrentDetails(`**guard of ${input.releaseId}**: ${report.verdict}, ${report.note}`);
   if (report.verdict === 'preempted') return { report, answer: null };
   // First: the target accepts the rollback of a guard that has found its release worse, and of no other that has ended.
-  await tellTarget(input.targetId, report);
+  await tellTarget(input, report);
   if (report.verdict !== 'worse' || report.breach === undefined) return { report, answer: null };
   return { report, answer: await askForRollback(input, breachText(report.breach)) };
 }
@@ -85,9 +85,9 @@ async function measure({
   }
 }
 
-async function tellTarget(targetId: string, report: GuardReport): Promise<void> {
+async function tellTarget({ targetId, since }: GuardInput, report: GuardReport): Promise<void> {
   try {
-    await getExternalWorkflowHandle(targetId).signal(guardEndedSignal, report);
+    await getExternalWorkflowHandle(targetId).signal(guardEndedSignal, { ...report, since });
   } catch {
     // The target no longer exists. The result says what was found.
   }
@@ -184,7 +184,7 @@ export class TargetGuard {
   }
 
   async #start(workflowId: string, input: GuardInput, again: boolean): Promise<void> {
-    const { releaseId, target } = input;
+    const { releaseId, target, since } = input;
     try {
       if (again) await this.#canceled;
       await CancellationScope.nonCancellable(() =>
@@ -206,6 +206,7 @@ export class TargetGuard {
         at: now(),
         verdict: 'unknown',
         note: explain(error).message,
+        since,
       });
       if (ended !== undefined) this.#set(ended);
       return;

@@ -31,7 +31,15 @@ it('a guard ends once, and by its own report alone', () => {
   expect(endGuard({}, REPORT)).toBeUndefined();
 });
 
-it('a report from before a guard began again does not end it', () => {
+it('a report of the run before a guard began again does not end it, however late it is', () => {
+  const since = Date.parse(REPORT.at);
+  const begun = { guard: GUARDING, guarded: { since } };
+  const late = { ...REPORT, at: '2026-11-25T09:30:00.500Z' };
+  expect(endGuard(begun, { ...late, since: since - 60_000 })).toBe(GUARDING);
+  expect(endGuard(begun, { ...late, since })?.ended).toBeDefined();
+});
+
+it('a report from before a guard began again does not end it if a worker of an earlier version sends it', () => {
   const since = Date.parse(REPORT.at);
   const again = { guard: GUARDING, guarded: { since: since + 1 } };
   expect(endGuard(again, REPORT)).toBe(GUARDING);
@@ -64,7 +72,8 @@ it('its text names the metric and its values', () => {
 });
 
 it('reads reports from any sender, and refuses what is none', () => {
-  expect(readGuardReport({ ...REPORT, breach: BREACH, more: 1 })).toEqual({ ...REPORT, breach: BREACH });
+  const sent = { ...REPORT, breach: BREACH, since: 1 };
+  expect(readGuardReport({ ...sent, more: 1 })).toEqual(sent);
   expect(readGuardReport({ ...REPORT, breach: { metric: 'errors', kind: 'odd' } })).toEqual(REPORT);
   for (const wrong of [7, null, [], {}, { ...REPORT, verdict: 'toString' }, { ...REPORT, at: 1 }])
     expect(readGuardReport(wrong)).toBeTypeOf('string');
