@@ -41,6 +41,7 @@ const alone = [
   'test/cli/commands/{intervention/undeclaredPromotion,rollback/heldTarget}.test.ts',
   'test/cli/commands/target/{forgottenTarget,lostDeployment}.test.ts',
   'test/cli/identity/commandProofs.test.ts',
+  'test/dashboard/live/guardWatch.test.ts',
   'test/temporal/codec/decodeHistory.test.ts',
   'packages/platform/test/access/constantTime.test.ts',
 ];

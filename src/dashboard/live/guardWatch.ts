@@ -15,7 +15,8 @@ export interface GuardOnPage extends GuardWatched {
 }
 
 /**
- * Watches a target's guard until it ends: reads from Temporal what it measures, and calls `onRead` each time.
+ * Watches a target's guard until its target knows its end: reads from Temporal what it measures, and calls `onRead` each
+ * time.
  * @returns a function that takes the guard of the target's newest state.
  */
 export function guardWatch(
@@ -24,13 +25,14 @@ export function guardWatch(
   signal: AbortSignal,
 ): (guarding: Guarding | undefined) => void {
   let newest: Guarding | undefined;
-  let watchedId: string | undefined;
-  const watch = async (workflowId: string): Promise<void> => {
+  let watched: Guarding | undefined;
+  const watch = async (guarding: Guarding): Promise<void> => {
+    const { workflowId } = guarding;
     let read: GuardOnPage | undefined;
-    while (!signal.aborted && newest?.workflowId === workflowId) {
-      let isOver = newest.ended !== undefined;
+    while (!signal.aborted && newest !== undefined && isSame(newest, guarding)) {
+      const isOver = newest.ended !== undefined;
       try {
-        const [policy, watched] = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+        const [policy, seen] = await temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           Promise.all([
             read?.policy ?? readGuardPolicy(temporal, workflowId),
             isOver
@@ -38,9 +40,9 @@ export function guardWatch(
               : watchGuard(temporal, workflowId),
           ]),
         );
-        read = { workflowId, policy, ...watched };
+        read = { workflowId, policy, ...seen };
         onRead(read);
-        isOver ||= read.report !== null;
+        // A report alone is no end: a guard that begins again has not started yet, or its target may still learn of it.
         if (isOver) return;
       } catch {
         // Read again. If Temporal does not answer, the target's snapshot shows it.
@@ -50,8 +52,13 @@ export function guardWatch(
   };
   return (guarding) => {
     newest = guarding;
-    if (guarding === undefined || guarding.workflowId === watchedId) return;
-    watchedId = guarding.workflowId;
-    void watch(guarding.workflowId);
+    if (guarding === undefined || (watched !== undefined && isSame(guarding, watched))) return;
+    watched = guarding;
+    void watch(guarding);
   };
+}
+
+/** A guard that begins again has the same workflow id, and a later end. */
+function isSame(one: Guarding, other: Guarding): boolean {
+  return one.workflowId === other.workflowId && one.until === other.until;
 }
