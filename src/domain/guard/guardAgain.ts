@@ -10,7 +10,8 @@ type Ended = Pick<ReleaseResult, 'servingRevisionId' | 'steps' | 'preemptedBy'>;
 
 /**
  * Whether a guard begins again after a release or a rollback: what it guards still serves, or was restored automatically,
- * and the guard had come neither to its end nor to a rollback. A person who restores it decides without the guard.
+ * and the guard had come neither to its end nor to a rollback. A person who restores it or cancels its guard decides
+ * without the guard.
  * @param rollback - the rollback's request; `null` for a release.
  */
 export function guardsAgain(
@@ -22,6 +23,8 @@ export function guardsAgain(
   if (guard?.ended === undefined || isInForce(guard) || serving === null) return false;
   const { verdict } = guard.ended;
   if (verdict === 'passed' || verdict === 'unknown') return false;
+  // A person canceled it in Temporal: the target sets what changed when it ends a guard itself.
+  if (verdict === 'preempted' && guard.changedBy === undefined) return false;
   if (seenRequestIds.includes(guardRequestId(targetId, guard.releaseId))) return false;
   const asked = rollback ?? preemptedBy;
   const isPersons = asked !== null && !isCounter(asked) && steps.some(({ step }) => step === 'redeploy');

@@ -47,9 +47,9 @@ import type { TargetCore } from '../target/targetCore.ts';
 export async function guard(input: GuardInput): Promise<GuardResult> {
   const report = await measure(input);
   setCurrentDetails(`**guard of ${input.releaseId}**: ${report.verdict}, ${report.note}`);
-  if (report.verdict === 'preempted') return { report, answer: null };
   // First: the target accepts the rollback of a guard that has found its release worse, and of no other that has ended.
-  await tellTarget(input, report);
+  // Also if it was canceled: the target does not know it if a person did.
+  await CancellationScope.nonCancellable(() => tellTarget(input, report));
   if (report.verdict !== 'worse' || report.breach === undefined) return { report, answer: null };
   return { report, answer: await askForRollback(input, breachText(report.breach)) };
 }

@@ -322,9 +322,11 @@ function handleReports(target: Target): void {
       return;
     }
     const guarding = endGuard(target.state, report);
-    if (guarding === undefined || guarding === target.state.guard)
+    if (guarding === undefined || guarding === target.state.guard) {
+      // A guard reports this when the target itself has ended it.
+      if (report.verdict === 'preempted') return;
       target.ignore('guardEnded', `the guard of ${report.releaseId} is not in force`);
-    else {
+    } else {
       const by = guardActor(report.releaseId, report.note);
       const said = { at: now(), message: 'guard', by, note: guardText(guarding) };
       target.change(noteAccepted({ ...target.state, guard: guarding }, said));

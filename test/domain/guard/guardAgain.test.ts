@@ -51,11 +51,13 @@ it('a guard begins again after a rollback that changed nothing, or that countere
   expect(again({}, { preemptedBy: PERSONS })).toBe(false);
 });
 
-it('a guard that goes on, has passed, or whose rollback was accepted, does not begin again', () => {
+it('a guard that goes on, was canceled by a person, has passed, or whose rollback was accepted, does not begin again', () => {
   const end = (verdict: NonNullable<Guarding['ended']>['verdict']): Partial<Guarding> => ({
     ended: { verdict, at: AT, note: '' },
   });
   expect(again({ ended: undefined, changedBy: undefined })).toBe(false);
+  // A person canceled it.
+  expect(again({ changedBy: undefined })).toBe(false);
   for (const verdict of ['passed', 'unknown'] as const) expect(again(end(verdict))).toBe(false);
   for (const verdict of ['replaced', 'worse'] as const) expect(again(end(verdict))).toBe(true);
   const seenRequestIds = [guardRequestId('t', 'release-3')];

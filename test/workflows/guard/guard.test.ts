@@ -172,6 +172,19 @@ describeWorkflows('a guard', (harness) => {
       expect(state.guard).toMatchObject({ releaseId, ended: { verdict: 'preempted' } });
     });
 
+    test('that a person canceled in Temporal, tells its target and does not begin again', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
+      await target.world.called('guardRevision');
+      await target.workflow(`guard:${target.workflowId}/${releaseId}`).cancel();
+      await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'preempted');
+      target.world.bad.add(identity('c'));
+      const failed = await target.release('c');
+      expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
+      const { state } = await target.idle();
+      expect(state.guard?.ended?.verdict).toBe('preempted');
+    });
+
     test('makes way for a rollback, and begins none of its own', async () => {
       const { target, good } = harness.newServingTarget();
       const { releaseId } = await target.release('b', guardedBy(ONE_ROUND));
@@ -183,6 +196,7 @@ describeWorkflows('a guard', (harness) => {
       const { state } = await target.idle();
       expect(state.activeRevisionId).toBe(good);
       expect(state.guard).toMatchObject({ releaseId, ended: { verdict: 'preempted' } });
+      expect(state.ignored).toEqual([]);
     });
 
     test('ends if another revision serves than the one it guards', async () => {
