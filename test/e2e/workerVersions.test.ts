@@ -21,8 +21,8 @@ const ONLY_ADDS: readonly Change[] = [
 ];
 const BREAKS_RELEASES: readonly Change[] = [
   {
-    from: "return journal.step('upload'",
-    to: "setTimeout(() => undefined, 100); return journal.step('upload'",
+    from: "run.objectPath = await run.journal.step('upload'",
+    to: "setTimeout(() => undefined, 100); run.objectPath = await run.journal.step('upload'",
   },
 ];
 const BREAKS_TARGETS: readonly Change[] = [{ from: '.upsertMemo)(', to: '.isCancellation)(' }];
