@@ -199,8 +199,8 @@ export class RunService {
 
   /** @throws RunMovedError if this process ends, and another one continues the run. */
   requireFollowable(record: RunRecord): void {
-    if (this.#closing && isActive(record) && !this.#live.has(record.run_id))
-      throw new RunMovedError(`Run ${record.run_id}`);
+    const isExecuting = this.#live.get(record.run_id)?.isExecuting === true;
+    if (this.#closing && isActive(record) && !isExecuting) throw new RunMovedError(`Run ${record.run_id}`);
   }
 
   /** The lease has expired: other processes may be executing this process's runs, so all that have begun stop here. */
