@@ -196,7 +196,7 @@ export function linkLines({
   ];
 }
 
-/** What may still become active. The state of a terminated target also has what it was to watch until a time that has passed. */
+/** What may still become active. The state of a terminated target also lists watches whose time is over. */
 function watchedLines({ late, lateUploads }: TargetState, now: number): readonly string[] {
   const isDue = ({ until }: { readonly until: string }): boolean => Date.parse(until) > now;
   return [
