@@ -205,7 +205,17 @@ export default defineConfig({
         extends: true,
         test: { name: 'nightly', ...END_TO_END, include: nightly, exclude: [...mainJob, ...inContainers] },
       },
-      { extends: true, test: { name: 'containers', ...END_TO_END, maxWorkers: 1, include: inContainers } },
+      {
+        extends: true,
+        test: {
+          name: 'containers',
+          ...END_TO_END,
+          // Projects of one group must have equal numbers of workers.
+          sequence: { groupOrder: 2 },
+          maxWorkers: 1,
+          include: inContainers,
+        },
+      },
     ],
   },
 });
