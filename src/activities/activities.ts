@@ -40,10 +40,10 @@ export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
 }
 
-/** A target, and the record store that has its state if Temporal has no run of it any more. Absent: not known. */
+/** A target, and the record store that has its state if Temporal has no run of it any more. */
 export interface KeptTarget {
   readonly target: TargetSpec;
-  readonly recordStore?: string;
+  readonly recordStore: string;
 }
 
 /** The revision whose artifact a promotion releases, and its target. */
@@ -187,12 +187,12 @@ export interface Activities {
 
   /**
    * The freeze in force at an instant, in milliseconds since 1970; `null` if there is none.
-   * @returns `nextAt`: none begins until then. Absent: a worker of an earlier version.
+   * @returns `nextAt`: none begins until then.
    */
   lookAtFreezes(input: {
     readonly freezes: readonly FreezeWindow[];
     readonly at: number;
-  }): Promise<Attempted<{ frozen: Frozen | null; nextAt?: number }>>;
+  }): Promise<Attempted<{ frozen: Frozen | null; nextAt: number }>>;
 
   /**
    * Judges a candidate against a baseline, and stores the report and its runs. If a side does not answer or is no
@@ -242,10 +242,10 @@ export interface Activities {
 
   /**
    * Reads the targets of a promotion: their workflows' state, and what serves on `from` and `to`.
-   * @param input - `store`: has the state of targets that Temporal no longer has. Runs of earlier versions lack it.
+   * @param input - `store`: has the state of targets that Temporal no longer has.
    */
   lookAtLine(
-    input: Pick<PromotionRequest, 'from' | 'to' | 'downstream'> & Partial<Pick<PromotionRequest, 'store'>>,
+    input: Pick<PromotionRequest, 'from' | 'to' | 'downstream' | 'store'>,
   ): Promise<Attempted<{ line: Line }>>;
 
   /** The size of an artifact, by its identity. Fails if it is not in the store. */
@@ -275,12 +275,9 @@ export interface Activities {
    * runs.
    * @returns the submission's release; `null` if there is none, and then none will follow.
    */
-  withdrawSubmission(input: {
-    readonly target: TargetSpec;
-    readonly recordStore: string;
-    readonly submission: string;
-    readonly by: Actor;
-  }): Promise<Attempted<{ releaseId: string | null }>>;
+  withdrawSubmission(
+    input: KeptTarget & { readonly submission: string; readonly by: Actor },
+  ): Promise<Attempted<{ releaseId: string | null }>>;
 
   rollBackTarget(
     input: KeptTarget & { readonly message: RollbackMessage },

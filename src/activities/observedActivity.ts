@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { traceIdOf, TRACEPARENT } from '@slipway/contract/traceparent';
-import { ApplicationFailure, CancelledFailure, type Context, type Info } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailureCategory, defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
@@ -11,6 +11,7 @@ import { isRecord } from '../domain/scalars.ts';
 import { TRACE_HEADER } from '../messages/traceHeader.ts';
 import type { Span, SpanAttributes } from '../traces/span.ts';
 import { currentTrace, inSpan, startSpan } from '../traces/trace.ts';
+import { type CallingWorkflow, callingWorkflow } from './callingWorkflow.ts';
 
 /**
  * Observes the attempts of activities. Each attempt is a span in its release's trace, and a log line when it ends.
@@ -20,14 +21,15 @@ import { currentTrace, inSpan, startSpan } from '../traces/trace.ts';
  */
 export function observedActivity(context: Context): ActivityInterceptors {
   const { info, log } = context;
-  const about = { subject: subjectOf(info.workflowExecution?.workflowId, undefined), trace: '' };
+  const calling = callingWorkflow(info);
+  const { workflowId, runId } = calling;
+  const about = { subject: subjectOf(workflowId, undefined), trace: '' };
   return {
     inbound: {
       async execute(input, next) {
         const [given] = input.args;
-        const workflowId = info.workflowExecution?.workflowId;
         const subject = subjectOf(workflowId, given);
-        const { step, ...within } = workflowTrace(info, input.headers);
+        const { step, ...within } = workflowTrace(calling, input.headers);
         const attributes = { ...subject, step, attempt: info.attempt };
         about.subject = subject;
         const began = performance.now();
@@ -38,7 +40,7 @@ export function observedActivity(context: Context): ActivityInterceptors {
             attributes: {
               ...named(attributes),
               'temporal.workflow_id': workflowId,
-              'temporal.run_id': info.workflowExecution?.runId,
+              'temporal.run_id': runId,
               'temporal.local': info.isLocal,
             },
           },
@@ -80,7 +82,7 @@ interface Subject {
 /** `target:<address>:<deployment>/<release>` */
 const RELEASE_WORKFLOW = /^target:.*\/(?<release>(?:release|rollback)-\d+)$/u;
 
-function subjectOf(workflowId: string | undefined, given: unknown): Subject {
+function subjectOf(workflowId: string, given: unknown): Subject {
   const input = isRecord(given) ? given : {};
   const { target, request, result, revisionId } = input;
   const name = isRecord(target) ? target['name'] : undefined;
@@ -89,7 +91,7 @@ function subjectOf(workflowId: string | undefined, given: unknown): Subject {
     texts.find((text): text is string => typeof text === 'string');
   return {
     release: first(
-      RELEASE_WORKFLOW.exec(workflowId ?? '')?.groups?.['release'],
+      RELEASE_WORKFLOW.exec(workflowId)?.groups?.['release'],
       ...of.map((each) => each['releaseId']),
     ),
     target: first(
@@ -147,7 +149,7 @@ function isNotYet(error: unknown): error is ApplicationFailure {
  */
 function recordedSpan(activityType: string, input: unknown, { parent, askedBy }: WorkflowTrace): void {
   const { result } = (input ?? {}) as { readonly result?: unknown };
-  if (parent === undefined || result === undefined) return;
+  if (result === undefined) return;
   const ended =
     activityType === 'recordRelease'
       ? ofRelease(result as ReleaseResult)
@@ -205,7 +207,7 @@ function ofPromotion({ promotion, from, to, outcome, artifact, commit, releaseId
 interface WorkflowTrace {
   readonly step?: string;
   /** The workflow's span, which is recorded only when the workflow ends. */
-  readonly parent?: string;
+  readonly parent: string;
   /** The span that requested the workflow; absent if it was not traced. */
   readonly askedBy?: string;
 }
@@ -216,9 +218,7 @@ interface WorkflowTrace {
  *
  * A workflow without a trace in its request, such as a scheduled promotion, gets a trace id derived from its run id.
  */
-function workflowTrace({ workflowExecution }: Info, headers: Headers): WorkflowTrace {
-  if (workflowExecution === undefined) return {};
-  const { workflowId, runId } = workflowExecution;
+function workflowTrace({ workflowId, runId }: CallingWorkflow, headers: Headers): WorkflowTrace {
   const { askedBy, step } = readHeader(headers);
   const traceId = askedBy === undefined ? hexOf(`trace ${workflowId} ${runId}`, 32) : traceIdOf(askedBy);
   const flags = askedBy?.slice(-2) ?? '01';

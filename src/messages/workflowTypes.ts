@@ -154,8 +154,6 @@ export interface GuardInput extends GuardedInput {
   readonly releaseId: string;
   /** The target's workflow. */
   readonly targetId: string;
-  /** Where the target keeps its state. Absent: a worker of an earlier version started the guard. */
-  readonly recordStore?: string;
 }
 
 export interface GuardResult {

@@ -18,6 +18,7 @@ import type { Dataset, ShownRun } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { toActivityFailure } from '../activityFailure.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownSoFar, noteProgress, reportProgress } from '../heartbeat.ts';
@@ -147,7 +148,7 @@ function threadOf({ name }: Check, attempt: number, repetition: number): Convers
 
 /** A version 8 UUID of this run of the workflow and the given parts: the same in each attempt. */
 function executionUuid(...parts: readonly (string | number)[]): string {
-  const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {};
+  const { workflowId, runId } = callingWorkflow();
   const text = [workflowId, runId, ...parts].join('/');
   const hex = createHash('sha256').update(text).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/u, '$1-$2-8$3-8$4-$5');

@@ -17,6 +17,7 @@ import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflo
 import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
 import { askTemporal } from '../askTemporal.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 import type { Pause } from '../polling.ts';
 import { attemptClock } from '../temporalTime.ts';
 import type { Untracked } from '../track.ts';
@@ -45,8 +46,7 @@ export async function leaveToPoller(
   taskQueue: string,
   revision: Omit<WaitingRevision, 'workflowId'>,
 ): Promise<void> {
-  const workflowId = Context.current().info.workflowExecution?.workflowId;
-  if (workflowId === undefined) throw new Error('an activity without a workflow');
+  const { workflowId } = callingWorkflow();
   await askTemporal((client) =>
     client.workflow.signalWithStart(WORKFLOW_TYPES.revisionPoller, {
       workflowId: revisionPollerId(target, taskQueue, revision.revisionId),

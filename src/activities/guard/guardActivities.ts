@@ -86,7 +86,7 @@ interface Known {
   /** The mean of the hour before by metric; `null` if that hour has no data. Absent: not known yet. */
   readonly before: Readonly<Record<string, number | null>>;
   readonly tally: Tally;
-  /** For people. Absent: nothing was measured, or a worker of an earlier version did. */
+  /** For people. Absent: nothing was measured. */
   readonly measured?: Measured;
 }
 

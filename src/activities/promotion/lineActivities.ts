@@ -33,18 +33,17 @@ export function lineActivities(
     'lookAtLine' | 'submitToTarget' | 'awaitRelease' | 'withdrawSubmission' | 'rollBackTarget' | 'holdTarget'
   >
 > {
-  const see = async (target: TargetSpec, asksControlPlane: boolean, store?: string): Promise<TargetSeen> => {
+  const see = async (target: TargetSpec, asksControlPlane: boolean, store: string): Promise<TargetSeen> => {
     const deployment = asksControlPlane ? (await findDeployment({ target })).deployment : null;
     const answer = (await viewOf(target)) ?? (await forgotten(target, store));
     return seeTarget(target.name, answer, deployment, target.agentUrl);
   };
   /** The state of a target that Temporal no longer has. */
-  const forgotten = async (target: TargetSpec, store: string | undefined) => {
-    if (store === undefined) return null;
+  const forgotten = async (target: TargetSpec, store: string) => {
     const kept = await readTargetRecord(openStore(store), targetWorkflowId(target));
     return kept === undefined ? null : { state: kept.state, running: null };
   };
-  const seeAll = (targets: readonly TargetSpec[], store?: string) =>
+  const seeAll = (targets: readonly TargetSpec[], store: string) =>
     Promise.all(targets.map((target) => see(target, false, store)));
   return {
     lookAtLine: async ({ from, to, downstream, store }) => ({

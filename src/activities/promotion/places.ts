@@ -5,6 +5,7 @@ import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../messages/p
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { notYet } from '../activityFailure.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 
 /** A promotion's place among those that work at once. */
 export interface Place {
@@ -89,6 +90,6 @@ export const EVERYBODY_AT_ONCE: Place = {
 };
 
 function holder(): string {
-  const { workflowExecution } = Context.current().info;
-  return `${workflowExecution?.workflowId ?? ''} ${workflowExecution?.runId ?? ''}`;
+  const { workflowId, runId } = callingWorkflow();
+  return `${workflowId} ${runId}`;
 }

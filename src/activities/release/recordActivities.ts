@@ -1,10 +1,9 @@
-import { Context } from '@temporalio/activity';
-
 import { keepChecks, readKeptChecks } from '../../artifact/artifactStore.ts';
 import { datasetDigests } from '../../domain/check/dataset.ts';
 import { withDigests } from '../../domain/check/passedChecks.ts';
 import type { ReleaseRecord, ReleaseResult } from '../../domain/release/release.ts';
 import type { Activities } from '../activities.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 
@@ -21,7 +20,7 @@ export function recordActivities(
       const digests = await Promise.all(passed.map(({ checks }) => keepChecks(store, checks)));
       const knownRevisions = withDigests(result.knownRevisions, passed, digests);
       // Targets of several projects may have the same name and one store.
-      const workflowId = Context.current().info.workflowExecution?.workflowId;
+      const { workflowId } = callingWorkflow();
       await store.putRecord(location, { ...result, knownRevisions, workflowId } satisfies ReleaseRecord);
       return { location, digests };
     },

@@ -19,6 +19,7 @@ import { workflowResult } from '../../domain/workflowResult.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import {
@@ -54,7 +55,7 @@ export function recoveryActivities(
 ): Untracked<Pick<Activities, 'recallTarget' | 'keepTarget' | 'awaitWork'>> {
   return {
     recallTarget: async ({ recordStore, afresh }) => {
-      const { workflowId, runId } = callingTarget();
+      const { workflowId, runId } = callingWorkflow();
       return askTemporal(async (client): Promise<Left> => {
         if (afresh) return leftInTemporal(client, workflowId, EMPTY_TARGET);
         const runs = await earlierRuns(client, workflowId, runId);
@@ -76,7 +77,7 @@ export function recoveryActivities(
 
     keepTarget: async ({ store, state }) => {
       const record = { at: new Date().toISOString(), state };
-      await openStore(store).putRecord(targetRecordName(callingTarget().workflowId), record);
+      await openStore(store).putRecord(targetRecordName(callingWorkflow().workflowId), record);
       return {};
     },
 
@@ -182,10 +183,4 @@ async function readKept(store: RecordStore, workflowId: string): Promise<Kept | 
 
 function unreadable(why: string): SlipwayError {
   return new SlipwayError('SLIPWAY_TARGET_UNREADABLE', why);
-}
-
-function callingTarget(): { readonly workflowId: string; readonly runId: string } {
-  const { workflowExecution } = Context.current().info;
-  if (workflowExecution === undefined) throw new Error('this activity is called by a target alone');
-  return workflowExecution;
 }

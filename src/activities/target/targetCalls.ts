@@ -15,9 +15,10 @@ import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowType
 import { currentTrace } from '../../traces/trace.ts';
 import type { KeptTarget } from '../activities.ts';
 import { ifThere } from '../askTemporal.ts';
+import { callingWorkflow } from '../callingWorkflow.ts';
 
 /** Starts a target together with an update, if it does not run. */
-export function startTarget({ target, recordStore }: Required<KeptTarget>) {
+export function startTarget({ target, recordStore }: KeptTarget) {
   return new WithStartWorkflowOperation<TargetWorkflow>(
     WORKFLOW_TYPES.target,
     targetStart(target, recordStore, Context.current().info.taskQueue),
@@ -61,16 +62,15 @@ export async function updateTarget<Answer, Message>(
 /**
  * Starts a target again if it was terminated: it waits for what it left running, and releases what it left queued.
  * @returns whether it was.
- * @throws WorkflowNotFoundError if Temporal has no run of it, and its record store is not known.
+ * @throws WorkflowNotFoundError if Temporal has no run of it, and `kept` is absent.
  */
 export async function startAgain(client: Client, workflowId: string, kept?: KeptTarget): Promise<boolean> {
   const describe = () => client.workflow.getHandle(workflowId).describe();
   if ((await ifThere(describe()))?.status.name === 'RUNNING') return false;
   // The calling activity may have the task queue of polls.
-  const caller = Context.current().info.workflowExecution?.workflowId ?? '';
-  const { taskQueue } = await client.workflow.getHandle(caller).describe();
+  const { taskQueue } = await client.workflow.getHandle(callingWorkflow().workflowId).describe();
   const start =
-    kept?.recordStore === undefined
+    kept === undefined
       ? targetAgain(await describe(), taskQueue)
       : targetStart(kept.target, kept.recordStore, taskQueue);
   await client.workflow.start(WORKFLOW_TYPES.target, start);

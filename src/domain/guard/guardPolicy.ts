@@ -68,6 +68,8 @@ export interface GuardPolicy {
 /** The revision that a guard watches, and for how long. Times are milliseconds since 1970. */
 export interface GuardedInput {
   readonly target: TargetSpec;
+  /** Where the target keeps its state. */
+  readonly recordStore: string;
   readonly deploymentId: string;
   readonly revisionId: string;
   readonly policy: GuardPolicy;

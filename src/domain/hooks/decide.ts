@@ -138,9 +138,8 @@ function revisionProblem(situation: HookSituation, { serving, running }: HookFac
   if (revision === undefined) return undefined;
   if (revision === null || revision === '') return 'the event does not name the revision';
   const wanted = revision.toLowerCase();
-  // Facts from a worker of an earlier version lack some names.
-  const isNamed = (...names: readonly (string | null | undefined)[]): boolean =>
-    names.some((name) => name != null && isNameOf(wanted, name.toLowerCase()));
+  const isNamed = (...names: readonly (string | null)[]): boolean =>
+    names.some((name) => name !== null && isNameOf(wanted, name.toLowerCase()));
   if (running !== null && isMeant(situation, running)) {
     const { revisionId, releaseId, commit, artifact } = running;
     if (isNamed(revisionId, releaseId, commit, artifact)) return undefined;

@@ -45,8 +45,7 @@ export interface HookWork {
 
 /** What came of an order. */
 export interface HookEffect extends Pick<HookDecision, 'note'> {
-  /** Absent: a worker of an earlier version carried it out. */
-  readonly state?: 'carried_out' | 'not_met';
+  readonly state: 'carried_out' | 'not_met';
 }
 
 /** Work that waits for a person's approval. */
@@ -81,8 +80,8 @@ export interface HookEvents {
   readonly rows: readonly HookRow[];
   /** How many earlier events had each decision. */
   readonly past: Readonly<Partial<Record<HookDecision['state'], WholeNumber>>>;
-  /** By {@link tallyKey}. Absent: the worker is of an earlier version. */
-  readonly tallies?: Readonly<Record<string, HookCount>>;
+  /** By {@link tallyKey}. */
+  readonly tallies: Readonly<Record<string, HookCount>>;
 }
 
 /** A rule's past on a target, for people. Times are milliseconds since 1970. */

@@ -48,7 +48,7 @@ export function chooseCandidate(line: Line): Choice {
   if (to.servingRevisionId !== null && to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
-  if (to.servingRevisionId !== null && to.artifact !== null && from.newer?.includes(to.artifact) === true)
+  if (to.servingRevisionId !== null && to.artifact !== null && from.newer.includes(to.artifact))
     return rejected(
       `"${to.name}" runs ${shortArtifact(to.artifact)}, which "${from.name}" released after ` +
         `${shortArtifact(artifact)} and has left. To go back on "${to.name}", too: slipway rollback ${to.name}`,
@@ -135,8 +135,8 @@ export interface TargetSeen {
   readonly commit: string | null;
   /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
-  /** The artifacts released after that one: a rollback has left them. Absent in older histories. */
-  readonly newer?: readonly string[];
+  /** The artifacts released after that one: a rollback has left them. */
+  readonly newer: readonly string[];
   /** Who released it; `null` if unknown. */
   readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */

@@ -290,8 +290,8 @@ export interface ReleaseResult {
 
 /** What the artifact store keeps of a release. */
 export interface ReleaseRecord extends ReleaseResult {
-  /** The release's own workflow, whose id begins with its target's. Absent: an earlier version of Slipway wrote it. */
-  readonly workflowId?: string;
+  /** The release's own workflow, whose id begins with its target's. */
+  readonly workflowId: string;
 }
 
 /** The fields of a result that its row in the target's history has, too. */

@@ -67,15 +67,13 @@ export function findQuarantined(state: TargetState, artifact: string): Quarantin
 }
 
 /**
- * The artifact that a person means: by its identity, the beginning of its digest (8 digits or more), or a revision
- * with it. An update may also name the revision by the beginning of its id, or by its release, and an image or a git ref
- * as the history shows it. (Stored histories ignored such signals.)
+ * The artifact that a person means: by its identity, the beginning of its digest (8 digits or more), an image or a git
+ * ref as the history shows it, or a revision with it, by its id, the beginning of its id, or its release.
  * @returns its identity, or a sentence that says why it is unclear.
  */
 export function findArtifact(
   state: TargetState,
   named: string,
-  origin: string,
 ): { readonly artifact: string } | { readonly problem: string } {
   const revision = state.known.find(({ revisionId }) => revisionId === named);
   if (revision !== undefined) {
@@ -99,11 +97,10 @@ export function findArtifact(
     if ('problem' in meant) {
       // The history shows an image or a git ref without its kind.
       const shown = [`image:${named}`, `git:${named}`].find((identity) => known.has(identity));
-      if (origin === 'update' && (shown !== undefined || PINNED_IMAGE.test(named)))
-        return { artifact: shown ?? `image:${named}` };
+      if (shown !== undefined || PINNED_IMAGE.test(named)) return { artifact: shown ?? `image:${named}` };
       return { problem: `the target knows no artifact "${named}", and ${meant.problem}` };
     }
-    if ('revisionId' in meant && origin === 'update') return findArtifact(state, meant.revisionId, origin);
+    if ('revisionId' in meant) return findArtifact(state, meant.revisionId);
     return { problem: `the target knows no artifact and no revision "${named}"` };
   }
   if (found.length === 1) return { artifact: only };

@@ -157,7 +157,7 @@ async function* recordsOf(
     const record = (await store.getRecord(name)) as ReleaseRecord | undefined;
     if (record === undefined) continue;
     const { workflowId, ...result } = record;
-    if (workflowId === undefined || workflowId === `${targetId}/${result.releaseId}`) yield result;
+    if (workflowId === `${targetId}/${result.releaseId}`) yield result;
   }
 }
 

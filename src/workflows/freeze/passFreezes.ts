@@ -25,7 +25,7 @@ export async function passFreezes(
   await interventions.goOrSkip(FREEZE, async () => {
     for (;;) {
       const overridden = overrideFreeze ? `, overridden by ${freezeSkippedBy}` : '';
-      const { frozen, nextAt = Infinity } = await look(journal, freezes, overridden);
+      const { frozen, nextAt } = await look(journal, freezes, overridden);
       if (frozen === null || overrideFreeze) {
         next = overrideFreeze ? Infinity : nextAt;
         return;

@@ -54,12 +54,7 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
   return { report, answer: await askForRollback(input, breachText(report.breach)) };
 }
 
-async function measure({
-  releaseId,
-  targetId: _target,
-  recordStore: _store,
-  ...guarded
-}: GuardInput): Promise<GuardReport> {
+async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Promise<GuardReport> {
   const leftMs = guarded.until + GUARD_LATE_MS - Date.now();
   if (leftMs <= 0)
     return { releaseId, at: now(), verdict: 'unknown', note: 'no worker ran until its time was long over' };
@@ -171,7 +166,7 @@ export class TargetGuard {
     const guarding = { workflowId, releaseId, revisionId, until: new Date(until).toISOString() };
     this.#target.change({ ...state, guard: guarding, guarded });
     this.#beginning++;
-    const input = { ...guarded, releaseId, targetId, recordStore: state.lastRequest?.recordStore };
+    const input = { ...guarded, releaseId, targetId };
     void this.#start(workflowId, input, again).finally(() => this.#beginning--);
   }
 
@@ -223,12 +218,12 @@ export class TargetGuard {
 
 /** `undefined`: the request has no guard, or there is nothing to guard. */
 function releasedInput(
-  { guard: policy, target }: ReleaseRequest,
+  { guard: policy, target, recordStore }: ReleaseRequest,
   { outcome, deploymentId, servingRevisionId: revisionId, startedAt, endedAt }: ReleaseResult,
 ): GuardedInput | undefined {
   if (policy === undefined || outcome !== 'released') return undefined;
   if (deploymentId === null || revisionId === null) return undefined;
-  const guarded = { target: settingsForRestore(target), deploymentId, revisionId, policy };
+  const guarded = { target: settingsForRestore(target), recordStore, deploymentId, revisionId, policy };
   return { ...guarded, ...timeOf(guarded, endedAt), releasedFrom: Date.parse(startedAt) };
 }
 

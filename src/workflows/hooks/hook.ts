@@ -253,7 +253,7 @@ class Hook {
     const by = hookActor(this.#input.name, work, approvedBy);
     const approved = approvedBy === undefined ? '' : `${answeredBy('approved', approvedBy)}; `;
     try {
-      const { state = 'carried_out', note } = await carryOutOrder({ order, requestId, serving, running, by });
+      const { state, note } = await carryOutOrder({ order, requestId, serving, running, by });
       this.#settle(work, state, `${approved}${note}`, state === 'carried_out' ? Date.now() : undefined);
     } catch (error) {
       this.#settle(work, 'failed', `${approved}${explain(error).message}`);

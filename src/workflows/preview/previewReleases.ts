@@ -123,9 +123,8 @@ export class PreviewReleases {
 
   #follow(release: PreviewRelease): void {
     this.#following++;
-    const { target } = this.#preview.spec;
     void this.#scope
-      .run(() => outcomeOf(target, release))
+      .run(() => outcomeOf(this.#preview.spec, release))
       .then(
         ({ ending, result }) => this.#ended(release, ending, result),
         (error: unknown) => this.#lost(release, explain(error).message),
@@ -182,11 +181,11 @@ const SHORTLY = { promote: { scheduleToCloseMs: 60_000 } } as const;
 
 /** Waits for the end of a release. One that never started has no workflow of its own. */
 async function outcomeOf(
-  target: TargetSpec,
+  { target, recordStore }: PreviewSpec,
   { releaseId, commit }: PreviewRelease,
 ): Promise<{ readonly ending: PreviewEnding; readonly result: ReleaseResult | null }> {
   const activities = activitiesOf('promote', {}, releaseId);
-  const { row } = await activities.awaitRelease({ target, id: releaseId });
+  const { row } = await activities.awaitRelease({ target, recordStore, id: releaseId });
   const result = row.startedAt === undefined ? null : await resultOf(target, row);
   const { outcome, reason } = row;
   const verdicts = (result?.verdicts ?? []).map(({ check, passed, reasons, scores }) => ({

@@ -48,7 +48,7 @@ async function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> 
  * serves, the rollback is done.
  */
 async function servingUnchanged(run: Run, { stopped, preemptedBy }: Setback): Promise<Baseline | null> {
-  const { request, baseline, input, knownBefore } = run;
+  const { request, baseline, knownBefore } = run;
   if (!stopped || baseline === null) return baseline;
   const { revisionId } = baseline;
   if (preemptedBy !== null) {
@@ -57,8 +57,7 @@ async function servingUnchanged(run: Run, { stopped, preemptedBy }: Setback): Pr
     if (to === undefined || revisionId === null || !isSameRevision(knownBefore, to, revisionId)) return null;
     return (await readWhatServes(request)) === revisionId ? baseline : null;
   }
-  // Histories from before `expected` do not have this read.
-  const active = input.expected === undefined ? undefined : await readWhatServes(request);
+  const active = await readWhatServes(request);
   if (active !== undefined) correctBaseline(run, active);
   return run.baseline;
 }

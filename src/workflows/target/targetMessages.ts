@@ -89,15 +89,13 @@ interface TargetMessage<Message, Read, Answer> {
   readonly read: (raw: unknown, origin: 'update' | 'signal', newId: () => string) => Read | string;
   /** Why the message cannot be used now; `undefined` if it can. */
   readonly wrongMoment?: (read: Read) => string | undefined;
-  /** Why only the validator rejects an update. The handler must not: it accepted such updates in stored histories. */
-  readonly hopeless?: (read: Read) => string | undefined;
   readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
 }
 
 /** Rejects an invalid update before Temporal accepts it. Records an invalid signal as ignored. */
 function handleMessage<Message, Read extends object, Answer>(
   target: Target,
-  { update, signal, description, read, wrongMoment, hopeless, take }: TargetMessage<Message, Read, Answer>,
+  { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,
 ): void {
   const readUpdate = (raw: unknown, newId: () => string): Read => {
     const message = read(raw, 'update', newId);
@@ -127,10 +125,7 @@ function handleMessage<Message, Read extends object, Answer>(
     },
     {
       description,
-      validator: (raw) => {
-        const problem = hopeless?.(validate(raw));
-        if (problem !== undefined) refuse(problem);
-      },
+      validator: (raw) => void validate(raw),
     },
   );
   setHandler(
@@ -174,17 +169,16 @@ function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
       if (target.state.spec === null) return 'this target has never taken a release';
       // A refusal by `take` is kept as the answer, which the sender of a signal can look up.
       if (request.to === undefined || origin === 'signal') return request;
-      const meant = findRevision(target.state, request.to);
-      return 'problem' in meant ? meant.problem : request;
+      return namedProblem(target.state, request.to) ?? request;
     },
-    hopeless: ({ to }) => (to === undefined ? undefined : replacedProblem(target.state, to)),
     take: (request) => rollbacks.take(request),
   });
 }
 
-/** Why a revision cannot be restored: its deployment was deleted since. `undefined` if that is not known. */
-function replacedProblem(state: TargetState, named: string): string | undefined {
+/** Why a named revision cannot be restored, as far as the target knows: for example, its deployment was deleted. */
+function namedProblem(state: TargetState, named: string): string | undefined {
   const meant = findRevision(state, named);
+  if ('problem' in meant) return meant.problem;
   if (!('revisionId' in meant)) return undefined;
   const { revisionId } = meant;
   const made = state.history.find((row) => row.revisionId === revisionId);
@@ -255,7 +249,7 @@ function handleQuarantine(target: Target): void {
   const read = (raw: unknown, origin: string): { readonly artifact: string; readonly by: Actor } | string => {
     const message = readQuarantineMessage(raw, origin);
     if (typeof message === 'string') return message;
-    const found = findArtifact(target.state, message.artifact, origin);
+    const found = findArtifact(target.state, message.artifact);
     return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
   };
   handleMessage(target, {

@@ -65,6 +65,7 @@ async function round(guarded: Guarded) {
   const now = Date.now();
   const input: GuardedInput = {
     ...revisionOn(service.url),
+    recordStore: 'file:///records',
     policy: {
       forMs: HOUR_MS,
       everyMs: 1_000,

@@ -19,6 +19,7 @@ function eventsOf(id: string): HookEvents {
   return {
     rows: [{ id, title: 'worse', status: 'firing', at: '2026-11-25T12:00:00Z', deliveries: 1, decisions }],
     past: {},
+    tallies: {},
   };
 }
 

@@ -12,6 +12,7 @@ export function seen(name: string, artifact: string, changes: Partial<TargetSeen
     hold: null,
     running: null,
     artifact,
+    newer: [],
     commit: 'c0ffee',
     releasedBy: { who: 'ada', from: 'cli' },
     activeRevisionId: `${name}-1`,

@@ -115,7 +115,7 @@ describe('the artifact that a person names', () => {
     ['60c1d2e3', ONE],
     ['release-4', ONE],
   ])('%s is %s', (named, artifact) => {
-    expect(findArtifact(state, named, 'update')).toEqual({ artifact });
+    expect(findArtifact(state, named)).toEqual({ artifact });
   });
 
   it.each([
@@ -126,12 +126,8 @@ describe('the artifact that a person names', () => {
     ['60c1', 'knows no artifact "60c1", and several revisions begin with'],
     [UNKNOWN_ID, 'knows no artifact and no revision'],
   ])('%s is ambiguous: %s', (named, why) => {
-    expect(findArtifact(state, named, 'update')).toEqual({
+    expect(findArtifact(state, named)).toEqual({
       problem: expect.stringContaining(why) as string,
     });
-  });
-
-  it('in a signal, is no beginning of a revision: stored histories ignored it', () => {
-    expect(findArtifact(state, '60c1d2e3', 'signal')).toHaveProperty('problem');
   });
 });

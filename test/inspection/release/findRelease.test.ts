@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { findRelease } from '../../../src/inspection/release/findRelease.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import type { ReleaseRecord, ReleaseResult } from '../../../src/domain/release/release.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { sampleResult } from '../../cli/ui/sampleProgress.ts';
@@ -27,14 +28,20 @@ function forgetful(): TemporalConnection {
 
 const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:greeter' };
 
+/** The record of one of the target's releases. */
+function recorded(release: Partial<ReleaseResult>): ReleaseRecord {
+  const ended = sampleResult(release);
+  return { ...ended, workflowId: `${target.workflowId}/${ended.releaseId}` };
+}
+
 describe('a release that Temporal no longer has', () => {
   it.each(['release-1', 'latest'])('is read from its record, by %s', async (wanted) => {
     const store = openArtifactStore(folder());
     await store.putRecord(
       'production/2026-11-21T11-00-00-000Z-release-11.json',
-      sampleResult({ releaseId: 'release-11' }),
+      recorded({ releaseId: 'release-11' }),
     );
-    await store.putRecord('production/2026-11-21T12-00-00-000Z-release-1.json', sampleResult({}));
+    await store.putRecord('production/2026-11-21T12-00-00-000Z-release-1.json', recorded({}));
     const found = await findRelease(forgetful(), store, target, wanted);
     expect(found).toMatchObject({ from: 'record', past: { releaseId: 'release-1', outcome: 'released' } });
   });
@@ -63,7 +70,7 @@ describe('a release that Temporal no longer has', () => {
   it('is unknown beside others with records, which the error names', async () => {
     const store = openArtifactStore(folder());
     for (const [time, releaseId] of ['release-1', 'rollback-2'].entries())
-      await store.putRecord(`production/${time}-${releaseId}.json`, sampleResult({ releaseId }));
+      await store.putRecord(`production/${time}-${releaseId}.json`, recorded({ releaseId }));
     await expect(findRelease(forgetful(), store, target, 'release-9')).rejects.toMatchObject({
       hint: expect.stringContaining('rollback-2, release-1;') as string,
     });
@@ -72,8 +79,8 @@ describe('a release that Temporal no longer has', () => {
   it('is read from the row of its target, if the record of its name is of another release', async () => {
     const store = openArtifactStore(folder());
     const other = { startedAt: '2025-12-31T12:00:00.000Z', reason: 'on the deployment before' };
-    await store.putRecord('production/1-release-1.json', sampleResult({ releaseId: 'release-1', ...other }));
-    await store.putRecord('production/1-release-2.json', sampleResult({ releaseId: 'release-2', ...other }));
+    await store.putRecord('production/1-release-1.json', recorded({ releaseId: 'release-1', ...other }));
+    await store.putRecord('production/1-release-2.json', recorded({ releaseId: 'release-2', ...other }));
     const released = recordResult(seasoned(), result('release-1'), 0);
     const hold = { since: NOW, by: { who: 'ada', from: 'cli' } };
     const { state } = submitRelease({ ...released, hold }, null, request('b'), NOW);
@@ -85,7 +92,7 @@ describe('a release that Temporal no longer has', () => {
     const find = (releaseId: string) => findRelease(temporal, store, target, releaseId);
     expect(await find('release-1')).toMatchObject({ from: 'target', past: { reason: 'all went well' } });
     expect(await find('release-2')).toMatchObject({ from: 'target', past: { outcome: 'rejected' } });
-    await store.putRecord('production/0-release-1.json', result('release-1'));
+    await store.putRecord('production/0-release-1.json', recorded(result('release-1')));
     expect(await find('release-1')).toMatchObject({ from: 'record', past: { reason: 'all went well' } });
   });
 });

@@ -1,3 +1,4 @@
+import { pick } from '@slipway/contract/pick';
 import { describe, expect, test } from 'vitest';
 
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
@@ -263,7 +264,8 @@ describeWorkflows('a guard', (harness) => {
       const { taskQueue } = await target.handle.describe();
       const until = Date.now() - 3_600_000;
       const input: GuardInput = {
-        ...{ releaseId, targetId: target.workflowId, target: target.request('b').target },
+        ...{ releaseId, targetId: target.workflowId },
+        ...pick(target.request('b'), 'target', 'recordStore'),
         ...{
           deploymentId: target.world.deployment?.id ?? '',
           revisionId: revisionId ?? '',

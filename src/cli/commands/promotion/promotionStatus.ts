@@ -132,8 +132,7 @@ function viewLines(
       const why = fitLine(reason, REASON_MAX_CHARACTERS);
       return [
         `  last     ${mark} ${promotionWords(view.result)} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,
-        // Records of older versions have no judgement.
-        ...(judgement == null ? [] : [judgedLine(judgement)]),
+        ...(judgement === null ? [] : [judgedLine(judgement)]),
       ];
     }
   }

@@ -19,7 +19,7 @@ import { isGone, isTemporalSilent } from '../temporalError.ts';
 export interface GuardWatched {
   /** What it measured last, in a line. `null`: nothing yet. */
   readonly says: string | null;
-  /** The same in numbers. `null`: nothing yet, or its worker is of an earlier version. */
+  /** The same in numbers. `null`: nothing yet. */
   readonly measured: Measured | null;
   /** How it ended, which its target may not know. `null`: it goes on. */
   readonly report: GuardReport | null;

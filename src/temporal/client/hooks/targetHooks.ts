@@ -23,7 +23,11 @@ export async function viewTargetHooks(
   return Promise.all(
     inOrder(hooks).map(async (hook): Promise<TargetHook> => {
       const events = await viewHookEvents(temporal, hook).catch(onSlipwayError(() => null));
-      return hookOfTarget(hook, events === undefined ? { rows: [], past: {} } : events, targetId);
+      return hookOfTarget(
+        hook,
+        events === undefined ? { rows: [], past: {}, tallies: {} } : events,
+        targetId,
+      );
     }),
   );
 }
@@ -38,7 +42,7 @@ export function hookOfTarget(
   const rows = rowsOfTarget(events.rows, targetId);
   const rules = rows.flatMap(({ decisions }) => decisions);
   const counts = rules.flatMap(({ rule, target }) => {
-    const count = events.tallies?.[tallyKey(rule, { target })];
+    const count = events.tallies[tallyKey(rule, { target })];
     return count === undefined ? [] : [[rule, count] as const];
   });
   return { name, workflowId, rows, past: events.past, counts: Object.fromEntries(counts) };

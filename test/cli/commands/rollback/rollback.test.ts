@@ -21,7 +21,8 @@ const HERE = 'deployment-1';
 const PRODUCTION = { name: 'production', workflowId: 'target:production' };
 
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
-  return store.putRecord(name, sampleResult({ baseline: null, deploymentId: HERE, ...result }));
+  const ended = sampleResult({ baseline: null, deploymentId: HERE, ...result });
+  return store.putRecord(name, { ...ended, workflowId: `${PRODUCTION.workflowId}/${ended.releaseId}` });
 }
 
 async function verdicts(): Promise<readonly (readonly [string, boolean])[]> {

@@ -59,7 +59,8 @@ async function remember(workflowId = TARGET.workflowId): Promise<void> {
   await store.putRecord(targetRecordName(workflowId), { at: AT, state });
   for (const number of [1, 2]) {
     const releaseId = `release-${number}`;
-    await store.putRecord(`production/${number}-${releaseId}.json`, sampleResult({ releaseId }));
+    const record = { ...sampleResult({ releaseId }), workflowId: `${workflowId}/${releaseId}` };
+    await store.putRecord(`production/${number}-${releaseId}.json`, record);
   }
 }
 
