@@ -114,6 +114,9 @@ export function leftByHand(
   const originals = known.map(({ revisionId }) => originalOf(known, revisionId));
   const age = (revisionId: string): number => originals.indexOf(originalOf(known, revisionId));
   if (serving === null || age(serving) === -1 || age(serving) >= age(expected)) return [];
+  // One that a person made while a release ran may have been noted before what it replaced.
+  const { replaced } = known.find(({ revisionId }) => revisionId === serving) ?? {};
+  if (replaced !== undefined && isSameRevision(known, replaced, expected)) return [];
   const left = withCopies(known, expected);
   return leaveRevision(known, expected, now).filter(({ revisionId }) => left.includes(revisionId));
 }

@@ -98,4 +98,10 @@ describe('a revision is left on the control plane', () => {
   ])('%s', (_, expected, serving, left) => {
     expect(leftByHand(KNOWN, expected, serving, NOW).map(({ revisionId }) => revisionId)).toEqual(left);
   });
+
+  it('are not left for one that replaced them, even if that one was noted first', () => {
+    const known = [{ ...verified('by-hand'), replaced: 'a' }, ...KNOWN];
+    expect(leftByHand(known, 'a', 'by-hand', NOW)).toEqual([]);
+    expect(leftByHand(known, 'b', 'by-hand', NOW)).not.toEqual([]);
+  });
 });
