@@ -73,7 +73,7 @@ async function* readEvents(
     }
     // Some services leave out the empty line after the last event. Half an event was lost with its connection.
     parser.feed('\n\n');
-    if (problem !== undefined) throw exchange.failure(problem);
+    if (problem !== undefined) throw exchange.incomplete('it ended within an event');
     yield* ready;
   } finally {
     exchange.close();

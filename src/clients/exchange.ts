@@ -180,7 +180,13 @@ export class Exchange {
     if (redirect !== undefined) return this.badAnswer(redirect);
     // The parser's error quotes the answer, so it is not kept as a cause.
     const kept = isNoHttp ? undefined : cause;
-    return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause: kept });
+    return this.incomplete(reason, kept);
+  }
+
+  /** The error if an answer ended early. The request may have been applied. */
+  incomplete(reason: string, cause?: unknown): ServiceError {
+    const what = `${this.#request.method} ${this.#path}`;
+    return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
   }
 
   /** The error if a successful status has unexpected content. The request may have been applied. */

@@ -1,8 +1,10 @@
 import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
 import type { ErrorCode } from '../domain/errors.ts';
+import type { RunningCall } from '../domain/heartbeat.ts';
 import { backoffMs, grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
+import { now } from './journal.ts';
 import { doorway } from './target/doorway.ts';
 
 /** Failures after which the same request can never succeed. */
@@ -49,6 +51,8 @@ export async function sendAtMostOnce<T>(call: {
   /** Reads whether an unanswered call was applied: its result, or `undefined` if not so far. */
   readonly settle: () => Promise<T | undefined | typeof OUTCOME_UNKNOWN>;
   readonly policy: StepPolicy;
+  /** Why the last attempt failed, and until when others follow. */
+  readonly onFailure: (found: RunningCall) => void;
   /** Whether the call is no longer wanted. */
   readonly abandoned: () => boolean;
   /** When the next freeze may begin, in milliseconds since 1970: nothing is sent from then on. Absent: never. */
@@ -84,6 +88,7 @@ export async function sendAtMostOnce<T>(call: {
       failure = explain(error);
     }
     if (failure.mayHaveBeenTaken) unknownAnswers++;
+    call.onFailure({ says: failure.message, since: now(), until: new Date(deadline).toISOString() });
     // Never sooner than the step's own pause: during an outage, short pauses would use its attempts up.
     const { retryAfterMs = 0 } = failure;
     const askedMs = grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);

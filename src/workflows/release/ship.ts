@@ -64,6 +64,7 @@ async function create(
         },
         settle: find,
         policy: stepPolicy('create', journal.overrides),
+        onFailure: (found) => journal.note({ found }),
         abandoned: stopped,
         nextFreezeAt,
       }).catch((error: unknown) => {
@@ -150,6 +151,7 @@ export async function patch(run: Run, before: Before, sentBefore: boolean): Prom
         },
         settle: () => findOurs(false),
         policy,
+        onFailure: (found) => journal.note({ found }),
         abandoned: stopped,
         nextFreezeAt,
         sentBefore,

@@ -54,6 +54,7 @@ export async function redeploy(
       // No need to know whether an unanswered attempt was applied: redeploying a revision twice has the same effect
       // as once.
       policy,
+      onFailure: (found) => journal.note({ found }),
       abandoned: () => false,
     });
     const { activeRevisionId: activeBefore, latestRevisionId: latestBefore } = before;

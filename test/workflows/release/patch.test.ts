@@ -48,6 +48,18 @@ describeWorkflows('a request that changes the deployment', (harness) => {
       expect((second?.startedAt ?? 0) - (first?.endedAt ?? 0)).toBeGreaterThan(350);
     });
 
+    it('that waits to be sent again says why, and until when others follow', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', 3_600_000));
+      const { releaseId } = await target.submit('b');
+      const { steps, found } = await target.progressOnce(releaseId, (seen) => seen.found !== undefined);
+      expect(steps.at(-1)).toMatchObject({ step: 'patch', status: 'running' });
+      expect(found?.says).toBe('the world says SLIPWAY_RATE_LIMITED');
+      expect(Date.parse(found?.until ?? '')).toBeGreaterThan(Date.now());
+      await target.say(releaseId, 'abort', { who: 'ada' });
+      expect((await target.result(releaseId)).outcome).toBe('aborted');
+    });
+
     it('that a 429 delays past the deadline of the step gets one more attempt before it', async () => {
       const { target, good } = harness.newServingTarget();
       const later = notTaken('SLIPWAY_RATE_LIMITED', 3_600_000);
