@@ -71,30 +71,13 @@ export async function restoreWhatServed(
   setback: Setback,
 ): Promise<ReleaseResult> {
   const { journal, request } = run;
-  const { preemptedBy } = setback;
   const settings = new Settings(run.input.lastGood, request.target);
   if (!setback.stopped && request.onError?.then === 'stop' && isOutcomeUnknown(setback.failure.code))
     return leaveWhatServes(run, deploymentId, setback, settings);
   if (setback.failure.code === 'SLIPWAY_REVISION_REPLACED') await adoptRestored(run);
   const found = await whatWasFound(run, deploymentId);
   run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
-  const { known } = run;
-  const own = run.revisionId === null ? [] : [run.revisionId];
-  const order: RestoreOrder = {
-    settings,
-    deploymentId,
-    recordStore: request.recordStore,
-    to: preemptedBy?.to,
-    manual: preemptedBy !== null,
-    baseline: run.baseline,
-    known,
-    passed: run.passed,
-    found,
-    get avoid() {
-      return [...own, ...run.left.flatMap((revisionId) => withCopies(known, revisionId))];
-    },
-    shippedPath: run.objectPath,
-  };
+  const order = restoreOrder(run, deploymentId, setback, settings, found);
   await reportRestoring(journal, order);
   const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
@@ -105,34 +88,73 @@ export async function restoreWhatServed(
     ...(restored.ok ? restored.givenUpRevisionIds : []),
   ];
   const { copyRevisionIds } = restored;
-  const ending = { ...common(setback), extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
-  if (!restored.ok) {
-    const stuck = await couldNotRestore(run, deploymentId, restored, setback, settings);
-    return finish(run, { ...ending, ...stuck });
-  }
-  const { revisionId, failed } = restored;
-  run.agentUrl = restored.agentUrl;
+  const ending = restored.ok
+    ? restoredEnding(run, restored, setback, order)
+    : await couldNotRestore(run, deploymentId, restored, setback, settings);
+  return finish(run, {
+    ...common(setback),
+    extraRevisionIds,
+    givenUpRevisionIds,
+    copyRevisionIds,
+    ...ending,
+  });
+}
+
+function restoreOrder(
+  { request, revisionId, left, known, baseline, passed, objectPath }: Run,
+  deploymentId: string,
+  { preemptedBy }: Setback,
+  settings: Settings,
+  found: readonly Finding[],
+): RestoreOrder {
+  const own = revisionId === null ? [] : [revisionId];
+  return {
+    settings,
+    deploymentId,
+    recordStore: request.recordStore,
+    to: preemptedBy?.to,
+    manual: preemptedBy !== null,
+    baseline,
+    known,
+    passed,
+    found,
+    // A person may ask to leave another one during the restore.
+    get avoid() {
+      return [...own, ...left.flatMap((other) => withCopies(known, other))];
+    },
+    shippedPath: objectPath,
+  };
+}
+
+/** The ending if a revision was restored, even if it failed again and stays. */
+function restoredEnding(
+  run: Run,
+  restored: Restored & { readonly ok: true },
+  setback: Setback,
+  { settings, found }: RestoreOrder,
+): Ending {
+  const { revisionId, agentUrl, verified, failed } = restored;
+  run.agentUrl = agentUrl;
   const cause = `${describeSetback(setback)}${silentBefore(run, found)}`;
-  const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };
-  const missed = missedText(journal, preemptedBy, run.known, revisionId);
+  const missed = missedText(run.journal, setback.preemptedBy, run.known, revisionId);
+  const serving = { servingRevisionId: revisionId, servingVerified: verified };
+  const { code } = common(setback);
   if (failed !== null) {
-    return finish(run, {
-      ...ending,
+    return {
       ...serving,
       outcome: 'errored',
-      code: ending.code ?? failed.code,
+      code: code ?? failed.code,
       reason: `${cause}; ${missed}${failed.reason}`,
       stuck: { code: failed.code, attempted: [], restored: revisionId },
-    });
+    };
   }
-  return finish(run, {
-    ...ending,
+  return {
     ...serving,
-    code: missed === '' ? ending.code : 'SLIPWAY_REVISION_NOT_REACHED',
+    code: missed === '' ? code : 'SLIPWAY_REVISION_NOT_REACHED',
     outcome: restoredOutcome(setback),
     reason: `${cause}; ${missed}${servesAgain(restored, run.known)}`,
     settingsWorked: settings.areNewest || undefined,
-  });
+  };
 }
 
 /** Ends a release without a restore (`onError: stop`). Later active revisions are still countered. */
