@@ -1,5 +1,4 @@
 import {
-  INTERVENTION_KINDS,
   type InterventionKind,
   interventionProblem,
   type Standing,
@@ -49,8 +48,19 @@ export function blockedArtifacts(state: TargetState): readonly string[] {
 
 export type Asking = Pick<Viewer, 'name' | 'proved'>;
 
+/** First the answers to what it waits for. */
+const IN_ORDER: readonly InterventionKind[] = [
+  'approve',
+  'reject',
+  'retry',
+  'resume',
+  'skip',
+  'pause',
+  'abort',
+];
+
 export function interventionOffers(standing: Standing, viewer: Asking): readonly InterventionKind[] {
-  return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, viewer) === undefined);
+  return IN_ORDER.filter((kind) => problemOf(standing, kind, viewer) === undefined);
 }
 
 /** Why a person cannot send an intervention now; `undefined`: they can. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { interventionOrder, UNASKED } from '../../../src/dashboard/actions/interventionOrders.ts';
-import { problemOf } from '../../../src/dashboard/actions/offers.ts';
+import { interventionOffers, problemOf } from '../../../src/dashboard/actions/offers.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import { type Progress, startingProgress } from '../../../src/domain/release/release.ts';
@@ -73,4 +73,12 @@ it('an answer is for one question, and the end of a pause for one pause', () => 
   const pause = (at: string) =>
     ({ id: at, kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '' }) as const;
   expect(answers('resume', { interventions: [pause(NOW), pause(LATER)] })).toBe(LATER);
+});
+
+it('the links to a waiting release begin with the answers to what it waits for', () => {
+  const waiting = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
+  const approval = { required: 1, withinMs: 1 };
+  const standing = standingOf(progress('release', { waiting }), { ...request('a'), approval });
+  const offers = interventionOffers(standing, { name: 'bo', proved: false });
+  expect(offers.slice(0, 2)).toEqual(['approve', 'reject']);
 });
