@@ -1,14 +1,19 @@
 import { z } from 'zod';
 
-import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../domain/guard/guardPolicy.ts';
-import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
+import { MINUTE_MS } from '../domain/duration.ts';
+import {
+  type AllowedChange,
+  EVERY_LEAST_MS,
+  HOUR_BEFORE_MS,
+  METRICS_MAX,
+  metricProblem,
+} from '../domain/guard/guardPolicy.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { BaseUrl, Duration, SecretReference, ServiceUrl, shareOf, Text, unlessAny } from './fields.ts';
 
-const MINUTE_MS = 60_000;
 const SCORES_MAX = 1_000;
 
 const CHANGE_EXPECTED = 'expected a number such as 0.02, or a share such as 20%';

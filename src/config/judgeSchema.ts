@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 import type { ScoringService } from '../domain/check/evaluator.ts';
 import { type Expectation as ExpectationOfRun, hasReference } from '../domain/check/expectation.ts';
+import { HOUR_MS } from '../domain/duration.ts';
 import { METRIC_NAMES, type MetricName, METRICS } from '../domain/judge/metric.ts';
 import {
   type DeclaredJudgeSettings,
@@ -19,7 +20,6 @@ const CONCURRENCY_MAX = 256;
 const REPETITIONS_MAX = 1_000;
 const RUNS_MAX = 1_000_000;
 const AGAIN_MAX = 20;
-const HOUR_MS = 3_600_000;
 
 const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { MINUTE_MS } from '../domain/duration.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
 import { type Fields, fieldsOf } from './asWritten.ts';
@@ -17,7 +18,6 @@ import {
 } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
 
-const MINUTE_MS = 60_000;
 /** The least catch-up window that Temporal accepts. */
 const CATCH_UP_LEAST_MS = 10_000;
 

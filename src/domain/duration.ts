@@ -1,4 +1,6 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+export const MINUTE_MS = UNITS.m;
+export const HOUR_MS = UNITS.h;
 export const DAY_MS = UNITS.d;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
 

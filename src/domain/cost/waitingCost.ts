@@ -1,7 +1,6 @@
 import { LOOK_AGAIN_MS, POLL_ATTEMPT_MS } from '../deployment/revision.ts';
+import { HOUR_MS } from '../duration.ts';
 import { STEPS } from '../stepTable.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** The SDK passes a heartbeat on to the server after 80 % of its timeout, and at least once a minute. */
 export function heartbeatEveryMs(timeoutMs: number): number {

@@ -1,11 +1,10 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 
 /** Local time in IANA time zones, from Node's data. Versions of Node may differ, so only activities call this. */
 
 /** A local time in minutes, as milliseconds since 1970 in UTC. The next day is always `DAY_MS` more. */
 export type LocalTime = number;
 
-const MINUTE_MS = 60_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Whether a time zone exists: an IANA name such as `Europe/Berlin` or `UTC`, never an offset. */
