@@ -21,7 +21,8 @@ import {
   withdrawUpdate,
 } from '../../../messages/target.ts';
 import { ask, neverReleased, releaseUnknown, wrongMoment } from '../ask.ts';
-import type { TemporalConnection } from '../connection.ts';
+import { callOrNone, TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import { isGone } from '../temporalError.ts';
 import { viewTarget } from '../target/targetClient.ts';
 
 /** The note for a message that was sent as a signal. */
@@ -66,10 +67,26 @@ export async function intervene(
     }
     // A proof names one release, and the running one is unknown.
     if (kind === 'approve' && prove !== undefined) throw error;
-    await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
+    await leave(temporal, workflowId, kind, identified);
     return kept(null);
   }
   return sayToOne(running, `${running.releaseId} has just ended`);
+}
+
+/** Sends a signal to a target, which no worker has answered for. */
+async function leave(
+  temporal: TemporalConnection,
+  workflowId: string,
+  kind: InterventionKind,
+  message: InterventionMessage,
+): Promise<void> {
+  const signal = async (): Promise<true> => {
+    await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], message);
+    return true;
+  };
+  const isLeft = await callOrNone(temporal, isGone, signal, TEMPORAL_ANSWERS_WITHIN_MS);
+  if (isLeft === undefined)
+    throw wrongMoment('the target was terminated in Temporal: its last release ends, or has ended');
 }
 
 /**

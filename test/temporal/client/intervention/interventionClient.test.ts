@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { submitRelease as queue, withdrawReleases } from '../../../../src/domain/target/targetQueue.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
@@ -26,6 +26,28 @@ describe('a release that is unknown to the target', () => {
     const ended = intervene(target(), 'target:x', 'approve', BO, 'release-1');
     await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_WRONG_MOMENT' });
   });
+});
+
+it('a message to a terminated target, while no worker runs, comes too late', async () => {
+  const gone = new WorkflowNotFoundError('workflow execution already completed', 'target:x', undefined);
+  const temporal = answeringTemporal({
+    worker: { lastAccessTime: { seconds: 1 } },
+    workflow: {
+      getHandle: () => ({
+        describe: () => Promise.resolve({ status: { name: 'TERMINATED' } }),
+        signal: () => Promise.reject(gone),
+      }),
+    },
+  });
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const late = expect(intervene(temporal, 'target:x', 'pause', BO)).rejects.toMatchObject({
+    code: 'SLIPWAY_WRONG_MOMENT',
+    message: expect.stringContaining('the target was terminated') as string,
+  });
+  // It waits a moment for a worker.
+  await vi.advanceTimersByTimeAsync(5_000);
+  await late;
 });
 
 /** `release-1` was withdrawn, `release-7` runs, `release-2` waits. */
