@@ -371,7 +371,8 @@ export function stateToKeep(state: TargetState): KeptState {
 /** Whether a state must be stored again. `kept`: the stored state; `null` if none is. */
 export function isToBeKept(state: TargetState, kept: TargetState | null): boolean {
   if (kept === null) return true;
-  return state.hold !== kept.hold || state.quarantined !== kept.quarantined || state.known !== kept.known;
+  const isChanged = (part: keyof KeptState): boolean => state[part] !== kept[part];
+  return (['hold', 'quarantined', 'known', 'guard'] as const).some(isChanged);
 }
 
 /** A stored state, and when it was stored: ISO 8601. */

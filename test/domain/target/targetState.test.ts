@@ -67,12 +67,14 @@ describe('the state that a target keeps in its record store', () => {
     expect(keptStateOf({ at: NOW, state: stateToKeep(long) })).toEqual({ at: NOW, state: EMPTY_TARGET });
   });
 
-  it('is written only if the hold, the quarantine or the verified revisions have changed', () => {
+  it('is written only if the hold, the quarantine, the verified revisions or the guard have changed', () => {
     const other = (changes: Partial<TargetState>): boolean =>
       isToBeKept({ ...EMPTY_TARGET, ...changes }, EMPTY_TARGET);
     expect(other({ hold: { since: NOW, by: ADA } })).toBe(true);
     expect(other({ quarantined: [] })).toBe(true);
     expect(other({ known: [] })).toBe(true);
+    const guard = { workflowId: 'guard:t/release-1', releaseId: 'release-1', revisionId: 'r', until: NOW };
+    expect(other({ guard })).toBe(true);
     expect(other({ nextNumber: 2, ignored: [] })).toBe(false);
     expect(isToBeKept(EMPTY_TARGET, null)).toBe(true);
   });
