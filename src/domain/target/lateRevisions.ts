@@ -68,6 +68,7 @@ export function counterTo(state: TargetState, late: LateRevision, requestId: str
   return {
     requestId,
     to: isQuarantined(state.known, to) ? undefined : to,
+    hold: false,
     requestedBy: {
       who: 'slipway',
       from: 'watch',

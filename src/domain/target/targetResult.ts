@@ -10,7 +10,7 @@ import {
   type ReleaseResult,
   type RollbackRequest,
 } from '../release/release.ts';
-import { isCounter, latenessAfter } from './lateRevisions.ts';
+import { latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import { settingsForRestore, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
@@ -78,9 +78,7 @@ function holdAfter(
   const changedNothing = kind === 'rollback' && outcome === 'failed';
   const isItsHold = satisfied.some((request) => request.requestId === hold?.requestId);
   if (hold === null || !changedNothing || !isItsHold) return hold;
-  const next = rollbacks.find(
-    (request) => !satisfied.includes(request) && request.hold !== false && !isCounter(request),
-  );
+  const next = rollbacks.find((request) => !satisfied.includes(request) && request.hold !== false);
   return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { preemptGuard } from '../../../src/domain/guard/guarding.ts';
 import type { KnownRevision, RollbackRequest } from '../../../src/domain/release/release.ts';
 import { dependsOnWhatServes, requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
+import { counterLateRevision } from '../../../src/domain/target/lateRevisions.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domain/target/targetState.ts';
@@ -230,6 +231,15 @@ describe('an accepted rollback', () => {
     expect(answer).toMatchObject({ disposition: 'joined', requestId: 'guards', onHold: true });
     expect(state).toMatchObject({ queue: [], hold: { by: ADA, requestId: 'guards' } });
     expect(state.seenRequestIds).toEqual(['guards', 'id']);
+  });
+
+  it('holds the target also if it joins the one with which Slipway counters a late revision', () => {
+    const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'R1', until: NOW };
+    const state = counterLateRevision(serving({ late: [late], activeRevisionId: 'R1' }), late, 'counters');
+    expect(state.hold).toBeNull();
+    const { answer, state: joined } = ask(state, rollback('id', 'R1'));
+    expect(answer).toMatchObject({ disposition: 'joined', onHold: true });
+    expect(joined.hold).toMatchObject({ by: ADA });
   });
 
   it('keeps the reason of an earlier hold', () => {

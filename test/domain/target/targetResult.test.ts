@@ -101,7 +101,7 @@ describe('a hold', () => {
 
   it('becomes that of the next requested rollback, if the one that set it changed nothing', () => {
     const next = { ...rollback('r2'), requestedBy: { who: 'cy', from: 'cli' } };
-    const counter = { ...rollback('r3'), requestedBy: { who: 'slipway', from: 'watch' } };
+    const counter = { ...rollback('r3'), hold: false as const };
     const both = { ...held, rollbacks: [waiting, counter, next] };
     const expected = { since: 'then', by: next.requestedBy, requestId: 'r2' };
     expect(after(both, failed, 'rollback-1').hold).toEqual(expected);
