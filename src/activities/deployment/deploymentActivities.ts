@@ -8,7 +8,7 @@ import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { artifactFields, patchedFields } from '../../domain/deployment/patchedFields.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { SlipwayError, withHint } from '../../domain/errors.ts';
 import { PARKED_RESOURCES } from '../../domain/preview/preview.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
@@ -195,6 +195,8 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
           },
           { signal: context.cancellationSignal },
         );
+      } catch (error) {
+        throw despiteRefusedUrl(error);
       } finally {
         // An upload that ended before it read the stream would leave the file open.
         stream.destroy();
@@ -203,6 +205,23 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
     },
   };
 }
+
+/** With so many signed URLs, an upload is tried. */
+const URLS_MAX = 3;
+
+/**
+ * The failure of an upload. An object store answers 403 or another 4xx if the signed URL has expired: the worker, or its
+ * machine, was paused in between. The next attempt has a fresh URL. A URL that is refused again and again does not fit the
+ * store's settings or clock.
+ */
+function despiteRefusedUrl(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || Context.current().info.attempt >= URLS_MAX) return error;
+  const { status = 0 } = error;
+  const isRefused = status >= 400 && status < 500 && status !== TOO_LARGE;
+  return isRefused ? notYet(error.code, withHint(error), RETRY_MS) : error;
+}
+
+const TOO_LARGE = 413;
 
 /** How long the reads of a control plane may lag behind its own answers, in milliseconds. */
 const LAG_MS = 10_000;

@@ -82,6 +82,26 @@ describe('uploadArtifact', () => {
     }
   });
 
+  it.each([403, 400, 404])(
+    'is tried with three URLs if the store answers %i, as to one that has expired',
+    async (status) => {
+      const plane = await startPlane((_, response) =>
+        json(response, status, { detail: 'Request has expired' }),
+      );
+      for (const attempt of [1, 2, 3]) {
+        const failure = await failureOf(activitiesUnderTest({ attempt }).uploadArtifact(inputOn(plane)));
+        expect(failure.nonRetryable).toBe(attempt === 3);
+        expect(failure.message).toContain('Request has expired');
+      }
+    },
+  );
+
+  it('is not tried again if the store answers that the artifact is too large', async () => {
+    const plane = await startPlane((_, response) => json(response, 413, {}));
+    const failure = await failureOf(activitiesUnderTest().uploadArtifact(inputOn(plane)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_REFUSED', nonRetryable: true });
+  });
+
   it('is tried again if the control plane does not show its new deployment yet', async () => {
     const failure = await failureOf(activitiesUnderTest().uploadArtifact(inputOn(await startRoutes({}))));
     expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: false });
