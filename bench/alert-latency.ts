@@ -104,7 +104,7 @@ async function startListener(temporal: Engine['temporal'], targetId: string) {
     promotions: new Map<string, string>(),
   };
   const none = (): Promise<never> => Promise.reject(new Error('nothing is released'));
-  const source = { release: none, promotion: none };
+  const source = { kept: none, release: none, promotion: none };
   const routes = hookRoutes({ hooks: [hook], temporal, environment: { TOKEN }, source });
   const answer = getRequestListener(routes.fetch);
   const listening = await listen((request, response) => void answer(request, response), {

@@ -4,14 +4,22 @@ import { matchesPattern } from '../config/answerSchema.ts';
 import type { HookRule } from '../config/hookSchema.ts';
 import { valueAt } from '../domain/check/answer.ts';
 import { TOO_SLOW } from '../domain/check/expectation.ts';
-import type { HookDelivery, HookEvent, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
+import type {
+  HookDelivery,
+  HookEvent,
+  HookGuards,
+  HookMatch,
+  HookOrder,
+  KeptPlace,
+} from '../domain/hooks/hookEvent.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';
 import type { ReadEvent } from './form.ts';
 
-/** Reads what only the folder of `slipway.yaml` has: the source, and the files of judges. */
+/** Reads what only the folder of `slipway.yaml` has: settings, the source, and the files of judges. */
 export interface RequestSource {
+  kept(target: string): Promise<KeptPlace>;
   /** @throws SlipwayError SLIPWAY_ARTIFACT_…. */
   release(target: string): Promise<ReleaseRequest>;
   promotion(name: string): Promise<PromotionRequest>;
@@ -137,13 +145,20 @@ async function orderOf(
 ): Promise<HookOrder> {
   const at = { target, workflowId: targets.get(target) ?? '' };
   switch (rule.do) {
+    case 'abort':
+      return { ...at, do: 'abort' };
+    case 'hold':
+      return { ...at, do: 'hold', kept: await source.kept(target) };
     case 'rollback':
-      return { ...at, do: 'rollback', hold: rule.hold === false ? false : undefined };
+      return {
+        ...at,
+        do: 'rollback',
+        hold: rule.hold === false ? false : undefined,
+        kept: await source.kept(target),
+      };
     case 'release':
       return { ...at, do: 'release', request: await source.release(target) };
     case 'promotion':
       return { ...at, do: 'promotion', request: await source.promotion(rule.promotion ?? '') };
-    default:
-      return { ...at, do: rule.do };
   }
 }

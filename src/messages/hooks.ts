@@ -97,15 +97,21 @@ const EVENT = object<HookEvent & { readonly matches: readonly HookMatch[] }>(() 
 
 const MANY = 2_500;
 
-const ORDER = object<{ target: string; workflowId: string; do: string; hold: unknown; request: unknown }>(
-  () => ({
-    target: TEXT,
-    workflowId: TEXT,
-    do: oneOf(HOOK_ACTIONS),
-    hold: anything,
-    request: optional(record),
-  }),
-);
+const ORDER = object<{
+  target: string;
+  workflowId: string;
+  do: string;
+  hold: unknown;
+  kept: unknown;
+  request: unknown;
+}>(() => ({
+  target: TEXT,
+  workflowId: TEXT,
+  do: oneOf(HOOK_ACTIONS),
+  hold: anything,
+  kept: optional(record),
+  request: optional(record),
+}));
 
 const DELIVERY = object<HookDelivery>(() => ({ events: list(EVENT, MANY), orders: list(ORDER, MANY) }));
 

@@ -2,13 +2,14 @@ import { createHmac } from 'node:crypto';
 
 import type { Hono } from 'hono';
 
-import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
+import type { HookDelivery, KeptPlace } from '../../src/domain/hooks/hookEvent.ts';
 import { EMPTY_HOOK, type HookState, settle, takeWork } from '../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../src/domain/hooks/takeDelivery.ts';
 import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 import type { ListeningHook } from '../../src/temporal/client/hooks/hookClient.ts';
 import { parseConfig } from '../config/parseConfig.ts';
+import { request } from '../domain/target/targets.ts';
 
 export const SECRET = 'a secret of the hook';
 /** 2026-01-01T12:00:00Z, in milliseconds. */
@@ -44,6 +45,12 @@ export function hookOf(form: string, on?: string): ListeningHook {
   };
 }
 
+/** How to start the targets again. */
+export const KEPT: KeptPlace = {
+  target: request('a').target,
+  recordStore: 'file:///records',
+};
+
 /** A listener before a hook's workflow in memory. */
 export class ListenerUnderTest {
   readonly app: Hono;
@@ -76,6 +83,7 @@ export class ListenerUnderTest {
       temporal,
       environment,
       source: {
+        kept: () => Promise.resolve(KEPT),
         release: () => Promise.reject(new Error('none')),
         promotion: () => Promise.reject(new Error('none')),
       },

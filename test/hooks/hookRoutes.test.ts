@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { SlipwayError } from '../../src/domain/errors.ts';
 import { DeliveryQueue } from '../../src/hooks/deliveryQueue.ts';
 import { BODY_MAX_BYTES } from '../../src/hooks/hookRoutes.ts';
-import { hookOf, ListenerUnderTest, SECRET } from './hookRequests.ts';
+import { hookOf, KEPT, ListenerUnderTest, SECRET } from './hookRequests.ts';
 
 const BEARER = { authorization: `Bearer ${SECRET}` };
 
@@ -44,8 +44,8 @@ describe('the listener of hooks', () => {
     await listener.post(alerts('a'), BEARER);
     const [delivery] = listener.told;
     expect(delivery?.orders).toEqual([
-      { target: 'staging', workflowId: 'target:staging', do: 'hold' },
-      { target: 'production', workflowId: 'target:production', do: 'hold' },
+      { target: 'staging', workflowId: 'target:staging', do: 'hold', kept: KEPT },
+      { target: 'production', workflowId: 'target:production', do: 'hold', kept: KEPT },
       { target: 'staging', workflowId: 'target:staging', do: 'abort' },
     ]);
     expect(delivery?.events[0]?.matches.map(({ rule, order }) => [rule, order])).toEqual([

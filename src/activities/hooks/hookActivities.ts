@@ -79,22 +79,23 @@ type OrderTo<Action extends HookOrder['do']> = Extract<HookOrder, { readonly do:
 
 async function rollBack(
   client: Client,
-  { workflowId, hold: holds }: OrderTo<'rollback'>,
+  { workflowId, hold: holds, kept }: OrderTo<'rollback'>,
   { requestId, serving, by }: Asking,
 ): Promise<HookEffect> {
   const message = { ...by, requestId, serving, hold: holds, ifServing: true } as const;
-  const { disposition, reason } = await updateTarget(client, workflowId, rollbackUpdate, { args: [message] });
+  const options = { args: [message] as [typeof message] };
+  const { disposition, reason } = await updateTarget(client, workflowId, rollbackUpdate, options, kept);
   const isDone = disposition !== 'ignored' && disposition !== 'done';
   return (isDone ? carriedOut : notMet)(`${disposition}, ${reason}`);
 }
 
 async function hold(
   client: Client,
-  { workflowId }: HookOrder,
+  { workflowId, kept }: OrderTo<'hold'>,
   { requestId, by }: Asking,
 ): Promise<HookEffect> {
   const args: [HoldMessage] = [{ ...by, requestId }];
-  await updateTarget(client, workflowId, holdUpdate, { args, updateId: requestId });
+  await updateTarget(client, workflowId, holdUpdate, { args, updateId: requestId }, kept);
   return carriedOut('the target is on hold');
 }
 

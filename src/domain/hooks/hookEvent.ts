@@ -5,6 +5,7 @@ import { frozenAt } from '../freeze/freeze.ts';
 import type { PromotionRequest } from '../promotion/promotion.ts';
 import type { Progress, ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
+import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Running, TargetState } from '../target/targetState.ts';
 
 /** The actions of a hook's rule. */
@@ -57,12 +58,20 @@ export type HookOrder = {
   readonly target: string;
   readonly workflowId: string;
 } & (
-  | { readonly do: 'hold' | 'abort' }
+  | { readonly do: 'abort' }
+  | { readonly do: 'hold'; readonly kept: KeptPlace }
   /** `hold: false`: the target is not put on hold. */
-  | { readonly do: 'rollback'; readonly hold?: false }
+  | { readonly do: 'rollback'; readonly hold?: false; readonly kept: KeptPlace }
   | { readonly do: 'release'; readonly request: ReleaseRequest }
   | { readonly do: 'promotion'; readonly request: PromotionRequest }
 );
+
+/** How to start a target of which Temporal has no run any longer. */
+export interface KeptPlace {
+  readonly target: TargetSpec;
+  /** The artifact store's URL, where its state is kept. */
+  readonly recordStore: string;
+}
 
 /** A rule that an event matches, for one target. */
 export interface HookMatch {

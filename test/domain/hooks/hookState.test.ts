@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import type { HookDelivery, HookOrder } from '../../../src/domain/hooks/hookEvent.ts';
 import { answerAsk, ask, EMPTY_HOOK, takeWork } from '../../../src/domain/hooks/hookState.ts';
-import { settled } from '../../hooks/hookRequests.ts';
+import { KEPT, settled } from '../../hooks/hookRequests.ts';
 import { eventsOf, takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
-const HOLD: HookOrder = { target: 'production', workflowId: 'target:1', do: 'hold' };
+const HOLD: HookOrder = { target: 'production', workflowId: 'target:1', do: 'hold', kept: KEPT };
 
 function delivery(ids: readonly string[], rules: readonly string[] = ['stop'], order = HOLD): HookDelivery {
   const matches = rules.map((rule) => ({ rule, guards: {}, order: 0 }));

@@ -12,6 +12,7 @@ import {
 import { noteUndelivered } from '../../../src/domain/target/targetState.ts';
 import { NOW, seasoned } from '../target/targets.ts';
 import { notice, sentNotice } from './notices.ts';
+import { KEPT } from '../../hooks/hookRequests.ts';
 
 it.each(NOTICE_EVENTS)('the title of %s has the target and the event', (event) => {
   const title = noticeTitle(notice({ event }));
@@ -30,7 +31,7 @@ it('a message for Slack has what happened, why, the subject, and the requester',
 
 it('a message for Slack about an event has the commands that approve and reject it', () => {
   const work = { event: { id: 'e1', title: 'AnswersWorse', status: 'firing' }, rule: 'worse' } as const;
-  const order = { target: 'production', workflowId: 'target:1', do: 'rollback' } as const;
+  const order = { target: 'production', workflowId: 'target:1', do: 'rollback', kept: KEPT } as const;
   const waiting = { until: NOW, note: 'a person must approve' };
   const text = slackText(sentNotice(hookWaitingNotice('alerts', work, order, waiting)));
   expect(text.split('\n')).toEqual([

@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import type { KeptPlace } from '../../../src/domain/hooks/hookEvent.ts';
 import type { HookDecision, HookState } from '../../../src/domain/hooks/hookState.ts';
 import type { HookAnswer } from '../../../src/domain/hooks/takeDelivery.ts';
 import { hookRoutes } from '../../../src/hooks/hookRoutes.ts';
@@ -31,6 +32,7 @@ export class HookUnderTest {
   readonly #client: Client;
   readonly #temporal: TemporalConnection;
   readonly #hook: ListeningHook;
+  readonly #kept: KeptPlace;
   readonly #requests: { release?: ReleaseRequest; promotion?: PromotionRequest };
 
   /**
@@ -45,6 +47,8 @@ export class HookUnderTest {
     this.#client = client;
     this.#temporal = temporal;
     this.#requests = requests;
+    const { target: spec, recordStore } = target.request('any');
+    this.#kept = { target: spec, recordStore };
     const config = parseConfig(configOf(rules), 'slipway.yaml', {}).hooks['alerts'];
     if (config === undefined) throw new Error('no hook');
     const targets = new Map([['production', target.workflowId]]);
@@ -77,6 +81,7 @@ export class HookUnderTest {
       temporal: this.#temporal,
       environment: { HOOK_ALERTS: TOKEN },
       source: {
+        kept: () => Promise.resolve(this.#kept),
         release: () =>
           release === undefined ? Promise.reject(new Error('no release')) : Promise.resolve(release),
         promotion: () =>

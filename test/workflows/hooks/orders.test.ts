@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { reportProgress } from '../../../src/activities/heartbeat.ts';
+import { targetRecordName } from '../../../src/artifact/artifactStore.ts';
 import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
 import { EMPTY_HOOK } from '../../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../../src/domain/hooks/takeDelivery.ts';
@@ -41,6 +42,22 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     await target.terminate();
     const { events } = await hook.send([{}]);
     expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+    const { state } = await target.idle();
+    expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
+  });
+
+  test('starts a target again of which Temporal has no run any longer, with its kept state', async () => {
+    const { target, hook } = await released(`${ROLLBACK} }`);
+    const { revisionId } = await target.release('c');
+    const kept = () => JSON.stringify(target.world.kept.get(targetRecordName(target.workflowId)) ?? null);
+    await expect.poll(kept, { timeout: 60_000 }).toContain(revisionId);
+    await target.terminate();
+    const workflowExecution = { workflowId: target.workflowId };
+    const { workflowService } = target.handle.client;
+    await workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution });
+    await expect.poll(() => target.handle.describe().catch(() => 'gone'), { timeout: 60_000 }).toBe('gone');
+    const { events } = await hook.send([{}]);
+    expect((await hook.decided(events[0]!.id)).note).toMatch(/^queued, /);
     const { state } = await target.idle();
     expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
   });
@@ -258,7 +275,7 @@ describeHooks('an order of a hook', ({ harness, hooks, released }) => {
     const hook = hooks.make({ target, rules: `      - ${ROLLBACK} }` });
     const event = { id: 'late', title: 'late', status: 'firing' } as const;
     const matches = [{ rule: 'worse', guards: {}, order: 0 }];
-    const orders = [{ target: 'production', workflowId: target.workflowId, do: 'rollback' } as const];
+    const orders = [{ target: 'production', workflowId: target.workflowId, do: 'abort' } as const];
     const longAgo = Date.now() - HOUR_MS;
     await hook.start(
       undefined,

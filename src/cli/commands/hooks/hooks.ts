@@ -14,6 +14,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';
@@ -105,6 +106,10 @@ const BY: Actor = { who: 'hook', from: 'hook' };
 /** Makes the requests that "slipway release" and "slipway promote" would make. Concurrent events share one. */
 function requestSource(context: CommandContext, file: Project, signal: AbortSignal): RequestSource {
   return {
+    kept: async (name) => {
+      const { spec: target } = await chooseTargetSpec(context, file.config, name);
+      return { target, recordStore: artifactStoreOf(file, context).url };
+    },
     release: shared(async (name) => {
       const { settings, spec } = await chooseTargetSpec(context, file.config, name);
       const source = await sourceFacts(context.environment, file, settings.notify);
