@@ -47,6 +47,8 @@ export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 export const renewSignal = defineSignal('renew');
 /** Sent only by guards: how the guard of a release ended. */
 export const guardEndedSignal = defineSignal<[GuardMessage]>('guardEnded');
+/** Sent only by targets, to their guards: a release or a rollback may change what serves. */
+export const preemptGuardSignal = defineSignal('preemptGuard');
 /** Sent only by releases, with their id, if the target guards a revision: the release is about to change what serves. */
 export const changingSignal = defineSignal<[string]>('changing');
 /** Sent only by releases: the release is restoring, and tries this revision first. */

@@ -96,7 +96,7 @@ export interface GuardFact extends Pick<GuardedInput, 'revisionId' | 'policy' | 
   readonly report: GuardReport | null;
   /** The target's answer to its rollback, or why there is none. `null`: it asked for none. */
   readonly answer: string | null;
-  /** When its target canceled it, in milliseconds since 1970; `null` if it did not. */
+  /** When its target preempted it, in milliseconds since 1970; `null` if it did not. */
   readonly preemptedAt: number | null;
   readonly activities: readonly ActivityFact[];
 }

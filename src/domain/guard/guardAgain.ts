@@ -22,9 +22,7 @@ export function guardsAgain(
 ): boolean {
   if (guard?.ended === undefined || isInForce(guard) || serving === null) return false;
   const { verdict } = guard.ended;
-  if (verdict === 'passed' || verdict === 'unknown') return false;
-  // A person canceled it in Temporal: the target sets what changed when it ends a guard itself.
-  if (verdict === 'preempted' && guard.changedBy === undefined) return false;
+  if (verdict === 'passed' || verdict === 'canceled' || verdict === 'unknown') return false;
   if (seenRequestIds.includes(guardRequestId(targetId, guard.releaseId))) return false;
   const asked = rollback ?? preemptedBy;
   const isPersons = asked !== null && !isCounter(asked) && steps.some(({ step }) => step === 'redeploy');

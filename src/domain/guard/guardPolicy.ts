@@ -65,19 +65,23 @@ export interface GuardPolicy {
   readonly metrics: readonly GuardMetric[];
 }
 
-/** The revision that a guard watches, and for how long. Times are milliseconds since 1970. */
-export interface GuardedInput {
+/** How the guard of a release guards, whichever copy of its revision serves. Times are milliseconds since 1970. */
+export interface GuardPlan {
   readonly target: TargetSpec;
   /** Where the target keeps its state. */
   readonly recordStore: string;
   readonly deploymentId: string;
-  readonly revisionId: string;
   readonly policy: GuardPolicy;
-  /** When the release ended. */
+  /** When it began: with the end of the release, or of the work after which it began again. */
   readonly since: number;
-  readonly until: number;
   /** When the release began. Metrics are compared with the hour before. */
   readonly releasedFrom: number;
+}
+
+/** The revision that a guard watches, and for how long. */
+export interface GuardedInput extends GuardPlan {
+  readonly revisionId: string;
+  readonly until: number;
 }
 
 /** The hour before a release, to compare with. */

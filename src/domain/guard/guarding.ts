@@ -1,17 +1,17 @@
 import { exactText, type Instant, isRecord } from '../scalars.ts';
-import type { GuardedInput } from './guardPolicy.ts';
+import type { GuardPlan } from './guardPolicy.ts';
 import { type Breach, BREACH_KINDS, breachText } from './measurement.ts';
 
 /**
  * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
- * `preempted`: a release was about to change what serves, a rollback began, or a person canceled it. `unknown`: it could
- * not go on.
+ * `preempted`: a release was about to change what serves, or a rollback began. `canceled`: a person canceled it in Temporal.
+ * `unknown`: it could not go on, or a person terminated it.
  */
-type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'unknown';
+type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'canceled' | 'unknown';
 
 /** What a guard found at its end. */
 export interface GuardFinding {
-  readonly verdict: Exclude<GuardVerdict, 'preempted' | 'unknown'>;
+  readonly verdict: Exclude<GuardVerdict, 'preempted' | 'canceled' | 'unknown'>;
   /** Why, and what was measured last. */
   readonly note: string;
   /** The metric and its values. Absent: it is not worse. */
@@ -43,23 +43,22 @@ export interface GuardReport extends GuardEnd {
 
 /** The report as it is sent. */
 export interface GuardMessage extends GuardReport {
-  /** When the guard began, because it can begin again. Absent: its worker is of an earlier version. */
-  readonly since?: number;
+  /** When the guard began, because it can begin again. */
+  readonly since: number;
 }
 
 /**
  * The guard after a report; unchanged if it has ended, or if the report is that of another guard, or of the same one
- * before it began again.
+ * before it began again. A guard that the target has preempted may have ended otherwise just before.
  */
 export function endGuard(
-  { guard, guarded }: { readonly guard?: Guarding; readonly guarded?: Pick<GuardedInput, 'since'> },
+  { guard, guarded }: { readonly guard?: Guarding; readonly guarded?: Pick<GuardPlan, 'since'> },
   { releaseId, since, ...ended }: GuardMessage,
 ): Guarding | undefined {
-  if (guard?.releaseId !== releaseId || guard.ended !== undefined) return guard;
-  const isEarlier =
-    guarded !== undefined &&
-    (since === undefined ? Date.parse(ended.at) < guarded.since : since !== guarded.since);
-  return isEarlier ? guard : { ...guard, ended };
+  if (guard?.releaseId !== releaseId || since !== guarded?.since) return guard;
+  const before = guard.ended?.verdict;
+  const isNews = before === undefined || (before === 'preempted' && ended.verdict !== 'preempted');
+  return isNews ? { ...guard, ended } : guard;
 }
 
 /** The guard once a release or a rollback may change what serves. */
@@ -90,6 +89,7 @@ const WORDS: Readonly<Record<GuardVerdict, string>> = {
   worse: 'the guard asked for a rollback',
   replaced: 'the guard ended early',
   preempted: 'the guard ended early',
+  canceled: 'the guard ended early',
   unknown: 'the guard could not go on',
 };
 
@@ -99,7 +99,8 @@ const NOTE_MAX_CHARACTERS = 1_000;
 export function readGuardReport(raw: unknown): GuardMessage | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const { releaseId, at, verdict, note, breach, since } = raw;
-  if (typeof releaseId !== 'string' || typeof at !== 'string') return 'it names no release and time';
+  if (typeof releaseId !== 'string' || typeof at !== 'string' || typeof since !== 'number')
+    return 'it names no release and time';
   if (typeof verdict !== 'string' || !Object.hasOwn(WORDS, verdict)) return 'it has no verdict';
   return {
     releaseId,
@@ -107,7 +108,7 @@ export function readGuardReport(raw: unknown): GuardMessage | string {
     verdict: verdict as GuardVerdict,
     note: typeof note === 'string' ? note.slice(0, NOTE_MAX_CHARACTERS) : '',
     breach: readBreach(breach),
-    since: typeof since === 'number' ? since : undefined,
+    since,
   };
 }
 

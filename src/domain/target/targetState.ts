@@ -4,7 +4,7 @@ import type { Actor } from '../actor.ts';
 import { type Bound, jsonBytes, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { GuardedInput } from '../guard/guardPolicy.ts';
+import type { GuardPlan } from '../guard/guardPolicy.ts';
 import type { Guarding } from '../guard/guarding.ts';
 import type { RestoreSpan } from '../delivery/restoreSpan.ts';
 import type {
@@ -198,8 +198,8 @@ export interface TargetState {
   readonly undelivered?: readonly Undelivered[];
   /** The guard of the release that ended last, whether it goes on or has ended. Absent: there was none. */
   readonly guard?: Guarding;
-  /** How it guards, to begin again. Absent: a worker of an earlier version began it. */
-  readonly guarded?: GuardedInput;
+  /** How it guards, to begin again. */
+  readonly guarded?: GuardPlan;
 }
 
 /** What runs on the target at this moment. */

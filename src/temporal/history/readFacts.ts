@@ -15,7 +15,7 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
-import { changingSignal } from '../../messages/target.ts';
+import { changingSignal, preemptGuardSignal } from '../../messages/target.ts';
 import {
   type GuardInput,
   type GuardResult,
@@ -103,13 +103,14 @@ function readGuard({ workflowId, history }: AuditedHistory): GuardFact {
   };
 }
 
-/** When a guard's target canceled it, in milliseconds since 1970; `null`: it did not, but perhaps a person. */
+/** When a guard's target preempted it, in milliseconds since 1970; `null`: it did not. */
 function readPreemptedAt({ events }: History, targetId: string): number | null {
-  const canceled = events?.find(
-    ({ workflowExecutionCancelRequestedEventAttributes: asked }) =>
-      asked?.externalWorkflowExecution?.workflowId === targetId,
+  const preempted = events?.find(
+    ({ workflowExecutionSignaledEventAttributes: signaled }) =>
+      signaled?.signalName === preemptGuardSignal.name &&
+      signaled.externalWorkflowExecution?.workflowId === targetId,
   );
-  return canceled === undefined ? null : timeOf(canceled);
+  return preempted === undefined ? null : timeOf(preempted);
 }
 
 /** The releases whose end a run of the target processed without starting a guard. Each guard starts in that task. */

@@ -7,6 +7,7 @@ import {
   ParentClosePolicy,
   proxyActivities,
   setCurrentDetails,
+  setHandler,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -16,12 +17,13 @@ import { guardsAgain } from '../../domain/guard/guardAgain.ts';
 import {
   GUARD_LATE_MS,
   guardActor,
-  type GuardedInput,
+  type GuardPlan,
   guardRequestId,
   guardWorkflowId,
 } from '../../domain/guard/guardPolicy.ts';
 import {
   endGuard,
+  type GuardEnd,
   type Guarding,
   type GuardReport,
   isInForce,
@@ -32,7 +34,7 @@ import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release
 import type { NextWork } from '../../domain/target/targetState.ts';
 import { settingsForRestore } from '../../domain/target/targetSpec.ts';
 import { guardQueue } from '../../domain/taskQueues.ts';
-import { guardEndedSignal } from '../../messages/target.ts';
+import { guardEndedSignal, preemptGuardSignal } from '../../messages/target.ts';
 import { type GuardInput, type GuardResult, WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
@@ -41,23 +43,32 @@ import type { TargetCore } from '../target/targetCore.ts';
 
 /**
  * Guards a revision after its release: one activity measures until the guard's time is over. If a metric is worse, asks
- * the target for a rollback, as a person does. The target cancels it before a release changes what serves, and when a
- * rollback begins.
+ * the target for a rollback, as a person does. The target preempts it before a release changes what serves, and when a
+ * rollback begins. That is a signal, so that a cancellation is always a person's.
  */
 export async function guard(input: GuardInput): Promise<GuardResult> {
-  const report = await measure(input);
+  const whole = CancellationScope.current();
+  const measuring = new CancellationScope();
+  setHandler(preemptGuardSignal, () => measuring.cancel());
+  const report: GuardReport = {
+    releaseId: input.releaseId,
+    ...(await measuring.run(() => measure(input, whole))),
+  };
   setCurrentDetails(`**guard of ${input.releaseId}**: ${report.verdict}, ${report.note}`);
   // First: the target accepts the rollback of a guard that has found its release worse, and of no other that has ended.
-  // Also if it was canceled: the target does not know it if a person did.
   await CancellationScope.nonCancellable(() => tellTarget(input, report));
   if (report.verdict !== 'worse' || report.breach === undefined) return { report, answer: null };
   return { report, answer: await askForRollback(input, breachText(report.breach)) };
 }
 
-async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Promise<GuardReport> {
+/** @param whole - canceled by a person alone. */
+async function measure(
+  { releaseId, targetId: _, ...guarded }: GuardInput,
+  whole: CancellationScope,
+): Promise<GuardEnd> {
   const leftMs = guarded.until + GUARD_LATE_MS - Date.now();
   if (leftMs <= 0)
-    return { releaseId, at: now(), verdict: 'unknown', note: 'no worker ran until its time was long over' };
+    return { at: now(), verdict: 'unknown', note: 'no worker ran until its time was long over' };
   const { guardRevision } = proxyActivities<Activities>({
     taskQueue: guardQueue(workflowInfo().taskQueue),
     // One round: what serves, the hour before, and each metric, which are asked at the same time.
@@ -71,12 +82,14 @@ async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Prom
   });
   try {
     const { verdict, note, breach } = await guardRevision(guarded);
-    return { releaseId, at: now(), verdict, note, breach };
+    return { at: now(), verdict, note, breach };
   } catch (error) {
-    const { canceled, message } = explain(error);
-    const verdict = canceled ? 'preempted' : 'unknown';
-    const note = canceled ? 'a release or a rollback began, or a person canceled it in Temporal' : message;
-    return { releaseId, at: now(), verdict, note };
+    const { canceled, message: note } = explain(error);
+    const at = now();
+    if (!canceled) return { at, verdict: 'unknown', note };
+    if (whole.consideredCancelled)
+      return { at, verdict: 'canceled', note: 'a person canceled it in Temporal' };
+    return { at, verdict: 'preempted', note: 'a release or a rollback began' };
   }
 }
 
@@ -122,30 +135,32 @@ async function askForRollback(
  */
 export class TargetGuard {
   readonly #target: TargetCore;
-  #beginning = 0;
-  /** The cancellation of the guard before. It must not reach the next one, which has the same workflow id. */
-  #canceled = Promise.resolve();
+  #sending = 0;
+  /** The start of the newest guard. */
+  #started = Promise.resolve();
 
   constructor(target: TargetCore) {
     this.#target = target;
   }
 
-  /** Whether all guards have started. */
-  get allBegun(): boolean {
-    return this.#beginning === 0;
+  /** Whether all guards have started, and the preempted ones know it. */
+  get allSent(): boolean {
+    return this.#sending === 0;
   }
 
-  /** Waits until all guards have started. That is short, because only Temporal takes part. */
-  async begun(): Promise<void> {
-    if (!this.allBegun) await condition(() => this.allBegun);
+  /** Waits for {@link allSent}. That is short, because only Temporal takes part. */
+  async sent(): Promise<void> {
+    if (!this.allSent) await condition(() => this.allSent);
   }
 
   /** Guards what a release with a guard has just released, or what was guarded and serves again or still. */
-  begin(work: NextWork, result: ReleaseResult): void {
+  async begin(work: NextWork, result: ReleaseResult): Promise<void> {
+    // What is sent to the guard before must not reach the next one, which may have the same workflow id.
+    await this.sent();
     if (work.kind === 'release') {
-      const released = releasedInput(work.request, result);
+      const released = releasedGuard(work.request, result);
       if (released !== undefined) {
-        this.#begin(result.releaseId, released, false);
+        this.#begin(result.releaseId, released.revisionId, released.plan, false);
         return;
       }
     }
@@ -155,40 +170,57 @@ export class TargetGuard {
     if (guarding === undefined || guarded === undefined || revisionId === null) return;
     const rollback = work.kind === 'rollback' ? work.request : null;
     if (!guardsAgain(state, workflowInfo().workflowId, result, rollback)) return;
-    this.#begin(guarding.releaseId, { ...guarded, revisionId, ...timeOf(guarded, endedAt) }, true);
+    this.#begin(guarding.releaseId, revisionId, { ...guarded, since: Date.parse(endedAt) }, true);
   }
 
-  #begin(releaseId: string, guarded: GuardedInput, again: boolean): void {
+  #begin(releaseId: string, revisionId: string, guarded: GuardPlan, again: boolean): void {
     const { state } = this.#target;
     const { workflowId: targetId } = workflowInfo();
-    const { revisionId, until } = guarded;
+    const until = guarded.since + guarded.policy.forMs;
     const workflowId = guardWorkflowId(targetId, releaseId);
     const guarding = { workflowId, releaseId, revisionId, until: new Date(until).toISOString() };
     this.#target.change({ ...state, guard: guarding, guarded });
-    this.#beginning++;
-    const input = { ...guarded, releaseId, targetId };
-    void this.#start(workflowId, input, again).finally(() => this.#beginning--);
+    const input = { ...guarded, revisionId, until, releaseId, targetId };
+    this.#started = this.#send(this.#start(workflowId, input, again));
   }
 
   /** Ends the guard, because a release or a rollback may change what serves. */
   preempt(by: string): void {
     const { guard: guarding } = this.#target.state;
     if (guarding === undefined || !isInForce(guarding)) return;
-    this.#set(preemptGuard(guarding, by, now()));
-    if (guarding.ended === undefined) this.#canceled = cancel(guarding.workflowId);
+    this.#target.change({ ...this.#target.state, guard: preemptGuard(guarding, by, now()) });
+    if (guarding.ended !== undefined) return;
+    void this.#send(this.#started.then(() => this.#tellPreempted(guarding)));
+  }
+
+  /**
+   * Tells a guard that it is preempted. One that has ended has reported before that, unless a person terminated it or, at
+   * that time, the target.
+   */
+  async #tellPreempted({ workflowId, releaseId }: Guarding): Promise<void> {
+    try {
+      const guardWorkflow = getExternalWorkflowHandle(workflowId);
+      await CancellationScope.nonCancellable(() => guardWorkflow.signal(preemptGuardSignal));
+    } catch {
+      this.#end(releaseId, 'unknown', 'its workflow has ended without a report');
+    }
+  }
+
+  #send(sent: Promise<void>): Promise<void> {
+    this.#sending++;
+    return sent.finally(() => this.#sending--);
   }
 
   async #start(workflowId: string, input: GuardInput, again: boolean): Promise<void> {
-    const { releaseId, target, since } = input;
+    const { releaseId, target } = input;
     try {
-      if (again) await this.#canceled;
       await CancellationScope.nonCancellable(() =>
         startChild(guard, {
           workflowId,
           args: [input],
           workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
           parentClosePolicy: ParentClosePolicy.ABANDON,
-          // No worker may have noticed yet that the one before was canceled.
+          // No worker may have noticed yet that the one before was preempted.
           workflowIdReusePolicy: again ? 'TERMINATE_IF_RUNNING' : undefined,
           staticSummary: shortSummary(`guards ${releaseId} on ${target.name}`),
         }),
@@ -196,50 +228,26 @@ export class TargetGuard {
     } catch (error) {
       // It was started before a reset.
       if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-      const ended = endGuard(this.#target.state, {
-        releaseId,
-        at: now(),
-        verdict: 'unknown',
-        note: explain(error).message,
-        since,
-      });
-      if (ended !== undefined) this.#set(ended);
-      return;
+      this.#end(releaseId, 'unknown', explain(error).message);
     }
-    // A release may have begun before the guard had: the cancellation then found no workflow.
-    if (this.#target.state.guard?.releaseId !== releaseId || this.#target.state.guard.ended !== undefined)
-      await cancel(workflowId);
   }
 
-  #set(guarding: Guarding): void {
-    this.#target.change({ ...this.#target.state, guard: guarding });
+  #end(releaseId: string, verdict: GuardEnd['verdict'], note: string): void {
+    const { state } = this.#target;
+    const { since } = state.guarded ?? {};
+    if (since === undefined) return;
+    this.#target.change({ ...state, guard: endGuard(state, { releaseId, since, at: now(), verdict, note }) });
   }
 }
 
-/** `undefined`: the request has no guard, or there is nothing to guard. */
-function releasedInput(
+/** What a release with a guard has released, and how it is guarded; `undefined` if it has none, or released nothing. */
+function releasedGuard(
   { guard: policy, target, recordStore }: ReleaseRequest,
   { outcome, deploymentId, servingRevisionId: revisionId, startedAt, endedAt }: ReleaseResult,
-): GuardedInput | undefined {
+): { readonly revisionId: string; readonly plan: GuardPlan } | undefined {
   if (policy === undefined || outcome !== 'released') return undefined;
   if (deploymentId === null || revisionId === null) return undefined;
-  const guarded = { target: settingsForRestore(target), recordStore, deploymentId, revisionId, policy };
-  return { ...guarded, ...timeOf(guarded, endedAt), releasedFrom: Date.parse(startedAt) };
-}
-
-/** The whole time of a guard that begins. */
-function timeOf(
-  { policy: { forMs } }: Pick<GuardedInput, 'policy'>,
-  begins: string,
-): Pick<GuardedInput, 'since' | 'until'> {
-  const since = Date.parse(begins);
-  return { since, until: since + forMs };
-}
-
-async function cancel(workflowId: string): Promise<void> {
-  try {
-    await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(workflowId).cancel());
-  } catch {
-    // It has ended already.
-  }
+  const [since, releasedFrom] = [Date.parse(endedAt), Date.parse(startedAt)];
+  const plan = { target: settingsForRestore(target), recordStore, deploymentId, policy, since, releasedFrom };
+  return { revisionId, plan };
 }

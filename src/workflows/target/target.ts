@@ -232,7 +232,7 @@ export class Target implements TargetCore {
       const counted = countFailedChecks(this.#state, result, artifact, now());
       this.change(supersedeReplaced(rejectQuarantined(counted, now()), now()));
     }
-    this.#guard.begin(work, result);
+    await this.#guard.begin(work, result);
     this.#writeMemo();
     await this.#lateWatch.counterOvertakers();
   }
@@ -252,10 +252,10 @@ export class Target implements TargetCore {
   /** Continues as new if nothing would be lost; else returns. */
   async #continueAsNew(keeper: StateKeeper): Promise<void> {
     await this.#notices.begun();
-    await this.#guard.begun();
+    await this.#guard.sent();
     await keeper.written();
     const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
-    if (!canEnd || !this.#notices.allBegun || !this.#guard.allBegun || !keeper.isWritten) return;
+    if (!canEnd || !this.#notices.allBegun || !this.#guard.allSent || !keeper.isWritten) return;
     await continueAsNew<TargetWorkflow>({ ...this.#input, state: this.#state });
   }
 

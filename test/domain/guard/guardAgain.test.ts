@@ -56,9 +56,7 @@ it('a guard that goes on, was canceled by a person, has passed, or whose rollbac
     ended: { verdict, at: AT, note: '' },
   });
   expect(again({ ended: undefined, changedBy: undefined })).toBe(false);
-  // A person canceled it.
-  expect(again({ changedBy: undefined })).toBe(false);
-  for (const verdict of ['passed', 'unknown'] as const) expect(again(end(verdict))).toBe(false);
+  for (const verdict of ['passed', 'canceled', 'unknown'] as const) expect(again(end(verdict))).toBe(false);
   for (const verdict of ['replaced', 'worse'] as const) expect(again(end(verdict))).toBe(true);
   const seenRequestIds = [guardRequestId('t', 'release-3')];
   expect(again(end('worse'), { seenRequestIds })).toBe(false);

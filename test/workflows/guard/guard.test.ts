@@ -178,12 +178,23 @@ describeWorkflows('a guard', (harness) => {
       const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
       await target.world.called('guardRevision');
       await target.workflow(`guard:${target.workflowId}/${releaseId}`).cancel();
-      await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'preempted');
+      await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'canceled');
       target.world.bad.add(identity('c'));
       const failed = await target.release('c');
       expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
       const { state } = await target.idle();
-      expect(state.guard?.ended?.verdict).toBe('preempted');
+      expect(state.guard?.ended?.verdict).toBe('canceled');
+    });
+
+    test('that a person terminated in Temporal, does not begin again', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
+      await target.workflow(`guard:${target.workflowId}/${releaseId}`).terminate('by hand');
+      target.world.bad.add(identity('c'));
+      const failed = await target.release('c');
+      expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
+      const { state } = await target.idle();
+      expect(state.guard).toMatchObject({ changedBy: failed.releaseId, ended: { verdict: 'unknown' } });
     });
 
     test('makes way for a rollback, and begins none of its own', async () => {

@@ -91,9 +91,9 @@ function targetLines(
   const { activeRevisionId: known, drift, extras, hold, guard } = state;
   const describe = (revisionId: string): string =>
     describedText(describeRevision(state, running, progress, revisionId), now);
-  // A guard that another release ended matters only while its own revision still serves.
-  const isGuarded =
-    guard !== undefined && (guard.ended?.verdict !== 'preempted' || known === guard.revisionId);
+  // A guard that another release or a person ended matters only while its own revision still serves.
+  const wasStopped = guard?.ended?.verdict === 'preempted' || guard?.ended?.verdict === 'canceled';
+  const isGuarded = guard !== undefined && (!wasStopped || known === guard.revisionId);
   return [
     ...servesLines({ deployment, known, restoredHere: localHold?.to }, describe, style),
     ...(drift === null ? [] : [`  ${style.warn(describeDrift(drift))}`]),

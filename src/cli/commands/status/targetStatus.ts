@@ -129,10 +129,12 @@ async function readAround(
 }
 
 /** A target's view with the report of its guard, which may have ended without a message to the target. */
-function withReport({ state, running }: TargetView, report: GuardReport | null): TargetView {
-  return report === null
-    ? { state, running }
-    : { state: { ...state, guard: endGuard(state, report) }, running };
+function withReport(view: TargetView, report: GuardReport | null): TargetView {
+  const { state } = view;
+  const { since = 0 } = state.guarded ?? {};
+  // The guard may be about to begin again: then the report is that of the run before.
+  if (report === null || Date.parse(report.at) < since) return view;
+  return { ...view, state: { ...state, guard: endGuard(state, { ...report, since }) } };
 }
 
 async function askTarget(
