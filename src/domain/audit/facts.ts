@@ -111,7 +111,7 @@ export interface TargetFacts {
   /** Further runs of its works, which a reset in Temporal began. They begin like the run before the reset. */
   readonly resets: readonly WorkFact[];
   readonly guards: readonly GuardFact[];
-  /** The releases whose end the target processed without starting a guard: their workflow ids. */
+  /** The works whose end the target processed without starting a guard: their workflow ids. */
   readonly unguarded: readonly string[];
   /** The target's own activities: reads, and watching late revisions. */
   readonly activities: readonly ActivityFact[];

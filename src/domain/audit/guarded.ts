@@ -1,6 +1,8 @@
-import { GUARD_LATE_MS } from '../guard/guardPolicy.ts';
+import { isSameRevision } from '../deployment/revision.ts';
+import { GUARD_LATE_MS, guardRequestId } from '../guard/guardPolicy.ts';
 import { EMPTY_TALLY, judgeRound } from '../guard/measurement.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import { isCounter } from '../target/lateRevisions.ts';
 import type { RollbackAnswer } from '../target/targetState.ts';
 import {
   changesOf,
@@ -18,7 +20,8 @@ const ENDS_LATE_MS = 60_000;
 /**
  * Rule 14: each release with a guard is guarded. The guard judges in its time, by its limits and its policy. If it finds
  * the revision worse, the target rolls back from that revision once, or the guard's result says why not. It guards until
- * its time is over, a rollback begins, or a release changes what serves. After that it rolls nothing back.
+ * its time is over, a rollback begins, or a release changes what serves. After that it rolls nothing back. If what it guards
+ * serves all the same after that, it begins again.
  */
 export const guarded: Rule = ({ target }) => [
   ...target.works
@@ -31,6 +34,7 @@ export const guarded: Rule = ({ target }) => [
     [
       ...outOfTime(guard),
       ...endedForNothing(guard, target),
+      ...notBegunAgain(guard, target),
       ...notByItsLimits(guard),
       ...notOneRollback(guard, target),
     ].map((what) => ({
@@ -62,6 +66,39 @@ function endedForNothing({ preemptedAt, since }: GuardFact, { works }: TargetFac
     return announcesChange === true && startedAt <= preemptedAt;
   });
   return isEnded ? [] : ['the target ended it, and nothing was about to change what serves'];
+}
+
+/** The target has then seen the end of a work after which what it guards served, and started no guard. */
+function notBegunAgain(
+  { releaseId, revisionId, since, report, preemptedAt }: GuardFact,
+  { workflowId, works, guards, said, unguarded }: TargetFacts,
+): string[] {
+  if (preemptedAt === null || report?.verdict !== 'preempted') return [];
+  const requestId = guardRequestId(workflowId, releaseId);
+  const isDecided = said.some(
+    (message) =>
+      (message.kind === 'rollback' && message.requestId === requestId) ||
+      ((message.kind === 'retired' || message.kind === 'started afresh') && message.at > since),
+  );
+  const next = Math.min(...guards.map((other) => other.since).filter((other) => other > since));
+  const kept = works.find((work) => {
+    const { servingRevisionId: serving, knownRevisions, endedAt } = work.result ?? {};
+    if (serving == null || endedAt === undefined || !unguarded.includes(work.workflowId)) return false;
+    const isMeanwhile = Date.parse(endedAt) >= preemptedAt && Date.parse(endedAt) < next;
+    const known = [...work.known, ...(knownRevisions ?? [])];
+    return isMeanwhile && isSameRevision(known, serving, revisionId) && !isRestoredByName(work);
+  });
+  if (isDecided || kept === undefined) return [];
+  return [
+    `the target ended it for nothing: it still served after ${kept.workflowId}, and it did not begin again`,
+  ];
+}
+
+/** Whether a person, a guard or a hook chose what serves: only what Slipway restores by itself is guarded again. */
+function isRestoredByName({ kind, request, result }: WorkFact): boolean {
+  const asked = kind === 'rollback' ? (request as RollbackRequest) : (result?.preemptedBy ?? null);
+  const isRestored = result?.steps.some(({ step }) => step === 'redeploy') === true;
+  return asked !== null && !isCounter(asked) && isRestored;
 }
 
 function notByItsLimits({ policy, report }: GuardFact): string[] {

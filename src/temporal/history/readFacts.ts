@@ -9,7 +9,6 @@ import type {
   WorkFact,
 } from '../../domain/audit/facts.ts';
 import { isAnother } from '../../domain/deployment/revision.ts';
-import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
@@ -113,17 +112,19 @@ function readPreemptedAt({ events }: History, targetId: string): number | null {
   return preempted === undefined ? null : timeOf(preempted);
 }
 
-/** The releases whose end a run of the target processed without starting a guard. Each guard starts in that task. */
+/** The works whose end a run of the target processed without starting a guard, which it does before the next work. */
 function readUnguarded(targetId: string, { events: all }: History): string[] {
   const events = all ?? [];
-  const begun = new Set(
-    events.map((event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId),
-  );
   const lastTask = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
-  return events.slice(0, Math.max(lastTask, 0)).flatMap((event) => {
+  return events.slice(0, Math.max(lastTask, 0)).flatMap((event, index) => {
     const ended = event.childWorkflowExecutionCompletedEventAttributes?.workflowExecution?.workflowId ?? '';
-    const releaseId = ended.startsWith(`${targetId}/`) ? ended.slice(targetId.length + 1) : '';
-    return releaseId === '' || begun.has(guardWorkflowId(targetId, releaseId)) ? [] : [ended];
+    if (!ended.startsWith(`${targetId}/`)) return [];
+    const begun = events
+      .slice(index)
+      .map((later) => later.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? '');
+    const isGuard = (id: string): boolean => id.startsWith(`${ID_PREFIXES.guard}${targetId}/`);
+    const next = begun.find((id) => isGuard(id) || id.startsWith(`${targetId}/`));
+    return next !== undefined && isGuard(next) ? [] : [ended];
   });
 }
 

@@ -5,6 +5,7 @@ import type { GuardFact, TargetFacts, WorkFact } from '../../../src/domain/audit
 import type { GuardReport } from '../../../src/domain/guard/guarding.ts';
 import type { Breach } from '../../../src/domain/guard/measurement.ts';
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request } from '../target/targets.ts';
 import { activity, targetFacts, workFact } from './activityFact.ts';
 
@@ -178,5 +179,55 @@ describe('an audit of guards', () => {
     for (const work of [{ ...rejected, announcesChange: true }, persons])
       expect(found(preempted, { works: [RELEASED, work] })).toEqual([]);
     expect(found(preempted, { works: [RELEASED, { ...persons, startedAt: 70_000 }] })).toHaveLength(1);
+  });
+
+  describe('that its target ended', () => {
+    const ended = guard({ verdict: 'preempted' }, 1_000, { preemptedAt: 1_000 });
+    /** The release that ended it, which failed and left `new` serving at 2,000. */
+    const failing = (changes: Partial<ReleaseResult> = {}): WorkFact =>
+      workFact(
+        'release-2',
+        { startedAt: 900, announcesChange: true },
+        { servingRevisionId: 'new', endedAt: new Date(2_000).toISOString(), ...changes },
+      );
+    const facts = (work: WorkFact): Partial<TargetFacts> => ({
+      works: [RELEASED, work],
+      unguarded: [work.workflowId],
+    });
+
+    it('finds that the guard did not begin again although its revision still serves', () => {
+      expect(found([ended], facts(failing()))).toEqual([
+        'the target ended it for nothing: it still served after t/release-2, and it did not begin again',
+      ]);
+      const copy = { revisionId: 'copy', copyOf: 'new', verified: true, at: '' };
+      const copied = failing({ servingRevisionId: 'copy', knownRevisions: [copy] });
+      expect(found([ended], facts(copied))).toHaveLength(1);
+    });
+
+    it('allows one that began again, one whose revision is gone, and an end that the target has not seen', () => {
+      const again = guard({ verdict: 'passed' }, 2_000 + HOUR_MS, { since: 2_000 });
+      expect(found([ended, again], facts(failing()))).toEqual([]);
+      expect(found([ended], facts(failing({ servingRevisionId: 'newer' })))).toEqual([]);
+      expect(found([ended], { works: [RELEASED, failing()] })).toEqual([]);
+    });
+
+    it('allows what a person decided', () => {
+      const bos = { requestId: 'q', to: 'new', requestedBy: { who: 'bo', from: 'cli' } };
+      const redeploy = { step: 'redeploy', status: 'done', restoring: true, at: '', attempts: 1 } as never;
+      expect(found([ended], facts(failing({ preemptedBy: bos, steps: [redeploy] })))).toEqual([]);
+      expect(found([ended], facts(failing({ preemptedBy: bos })))).toHaveLength(1);
+      const canceled = guard({ verdict: 'canceled' }, 1_000, { preemptedAt: 1_000 });
+      expect(found([canceled], facts(failing()))).toEqual([]);
+      const said = [{ kind: 'retired', at: 1_500 }] as const;
+      expect(found([ended], { ...facts(failing()), said })).toEqual([]);
+      const its = {
+        kind: 'rollback',
+        at: 50,
+        requestId: 'guard-release-1-t',
+        to: null,
+        leaves: 'new',
+      } as const;
+      expect(found([ended], { ...facts(failing()), said: [its] })).toEqual([]);
+    });
   });
 });

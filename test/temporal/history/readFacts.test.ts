@@ -164,6 +164,25 @@ function isIdle(events: readonly object[]): boolean {
   return factsOf(events.map((event, index) => ({ eventId: index + 1, ...event }))).idle;
 }
 
+it('a work is unguarded if the target saw its end and started no guard before the next work', () => {
+  const ended = {
+    childWorkflowExecutionCompletedEventAttributes: {
+      workflowExecution: { workflowId: 'target:t/release-2' },
+    },
+  };
+  const begins = (workflowId: string) => ({
+    startChildWorkflowExecutionInitiatedEventAttributes: { workflowId },
+  });
+  const task = { workflowTaskCompletedEventAttributes: {} };
+  const guard = begins('guard:target:t/release-1');
+  const next = begins('target:t/release-3');
+  const unguarded = (...events: readonly object[]) => factsOf(events).unguarded;
+  expect(unguarded(ended, task, begins('notice:n'), guard, next)).toEqual([]);
+  expect(unguarded(ended, task, next, guard)).toEqual(['target:t/release-2']);
+  expect(unguarded(ended, task)).toEqual(['target:t/release-2']);
+  expect(unguarded(task, ended)).toEqual([]);
+});
+
 it('a target’s guards are read with their verdicts, and a release whose guard was not started is found', async () => {
   const folder = new URL('../../histories/', import.meta.url);
   const files = (await readdir(folder)).filter((name) => name.startsWith('guards.'));

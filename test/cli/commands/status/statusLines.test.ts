@@ -144,14 +144,13 @@ describe('the status of a target', () => {
     expect(shown({ guard: { ...guard, ended } })).toContain(
       'guard    release-7: the guard asked for a rollback, errors 0.12 > 0.05',
     );
-    const preempted = {
-      ...guard,
-      ended: { at: guard.until, verdict: 'preempted', note: 'release-8 began' },
-    } as const;
-    expect(shown({ guard: preempted })).not.toContain('guard');
-    expect(shown({ guard: preempted, activeRevisionId: 'r' })).toContain(
-      'guard    release-7: the guard ended early, release-8 began',
-    );
+    for (const verdict of ['preempted', 'canceled'] as const) {
+      const stopped = { ...guard, ended: { at: guard.until, verdict, note: 'why' } };
+      expect(shown({ guard: stopped })).not.toContain('guard');
+      expect(shown({ guard: stopped, activeRevisionId: 'r' })).toContain(
+        'guard    release-7: the guard ended early, why',
+      );
+    }
   });
 
   it('says that what serves is in quarantine, and how to end it', () => {
