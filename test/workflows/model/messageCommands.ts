@@ -20,7 +20,7 @@ export type Where = 'the one before' | 'an unknown revision' | 'what soaks' | nu
 /** How a revision is named. */
 export type By = 'its id' | 'the beginning of its id' | 'its release';
 /** What a person says to a release. A skip without a name is that of its check. */
-export type Said = InterventionKind | 'skip the soak';
+export type Said = InterventionKind | 'skip the soak' | 'skip the freeze';
 
 /** Which revision a rollback without a name leaves: the serving one, any other, or an unspecified one. */
 export type Leaving = 'what serves' | 'nothing' | number;
@@ -133,7 +133,7 @@ export function say(kind: Said, way: Channel): Command {
   return command(`${kind} by ${way}`, possible, async (model, subject) => {
     if (model.running === null) {
       model.ignored++;
-      await subject.target.signal(kind === 'skip the soak' ? 'skip' : kind, BO);
+      await subject.target.signal(kind.startsWith('skip') ? 'skip' : kind, BO);
       return;
     }
     await intervene(model, subject, kind, way);
@@ -169,6 +169,7 @@ export function sayWhatFits(pick: number, way: Channel): Command {
 /** The interventions that end a release's wait, by its stage. More likely ones appear twice. */
 const FITTING: Readonly<Record<string, readonly Said[]>> = {
   approval: ['approve', 'approve', 'reject'],
+  freeze: ['skip the freeze', 'skip the freeze', 'pause', 'abort'],
   paused: ['resume', 'resume', 'abort'],
   decision: ['retry', 'retry', 'abort'],
   soak: ['skip the soak', 'pause', 'abort'],
@@ -232,6 +233,9 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
     model.ignored++;
     return { disposition: 'ignored' };
   }
+  const hold = (): void => {
+    if (asked.holds !== false) model.hold ??= { by: asked.id };
+  };
   const answer = (disposition: string, serves: number | null = null): Taken => {
     model.requestIds.push(asked.id);
     return { disposition, serves };
@@ -248,10 +252,10 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
       model.leave(from);
       if (active !== null && !isSame(model.known, active, from)) {
         model.reject(always);
-        model.hold ??= { by: asked.id };
+        hold();
         return answer('done', active);
       }
-      rollback = { id: asked.id, to: model.before(from), from };
+      rollback = { ...asked, to: model.before(from), from };
     }
   }
   const same = rollbacks.find(({ to }) => to !== undefined && to === rollback.to);
@@ -260,7 +264,7 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
   if (model.canceled) model.met.add('a canceled target is rolled back');
   model.reject(always);
   model.rollbacks = [...rollbacks, rollback];
-  model.hold ??= { by: rollback.id };
+  hold();
   if (running === null) return answer('queued', rollback.to);
   if (running.soaks && rollback.to === running.revision) {
     model.met.add('a rollback to the revision that soaks ends its soak');
@@ -294,6 +298,8 @@ function whyNot(model: TargetModel, kind: Said): string | undefined {
       return running.checkLiesAhead ? undefined : 'ahead';
     case 'skip the soak':
       return running.soakLiesAhead ? undefined : 'ahead';
+    case 'skip the freeze':
+      return running.freezeLiesAhead ? undefined : 'ahead';
   }
 }
 
@@ -327,6 +333,10 @@ function act(model: TargetModel, kind: Said): void {
     case 'skip the soak':
       if (running.stage === 'soak') model.met.add('a person skips a soak');
       running.skipSoak();
+      break;
+    case 'skip the freeze':
+      if (running.stage === 'freeze') model.met.add('a person ends a freeze');
+      running.skipFreeze();
       break;
   }
 }

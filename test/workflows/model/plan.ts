@@ -4,7 +4,7 @@ export const ARTIFACTS = ['good-1', 'good-2', 'good-3', 'fails', 'breaks', 'hang
 export type ArtifactName = (typeof ARTIFACTS)[number];
 
 /** Where a release can be held, so that something else can happen meanwhile. */
-export type Stop = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'soak';
+export type Stop = 'approval' | 'freeze' | 'upload' | 'patch' | 'deployed' | 'check' | 'soak';
 
 /** The plan of one release: the answers of external services, and where it is held. */
 export interface Plan {
@@ -14,6 +14,11 @@ export interface Plan {
   readonly queue: 'latest' | 'all';
   readonly overrideHold: boolean;
   readonly stop: Stop | null;
+  /**
+   * The freeze that it finds: one that `ends` by itself or, if it is held there, only by a person; one that `refuses`
+   * releases; one that its request overrides.
+   */
+  readonly freeze: 'none' | 'ends' | 'refuses' | 'is overridden';
   readonly onError: 'rollback' | 'wait' | 'stop';
   /**
    * `taken`: took effect, but no answer; `lost`: neither, once; `conflict`: took effect, but answered with 409; `too
@@ -25,12 +30,18 @@ export interface Plan {
   readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused' | 'too late';
   /** `unreachable`: for all automatic attempts of the step. */
   readonly check: 'answered' | 'unreachable' | 'too late';
-  /** Its soak: none, or the check's answer in it. If it is held there, in the last round. */
-  readonly soak: 'none' | 'answered' | 'fails' | 'unreachable';
-  readonly isGuarded: boolean;
+  /** Its soak: none, or the check's answer in it. If it is held there, in the last round. `fails for all`: from now on. */
+  readonly soak: 'none' | 'answered' | 'fails' | 'fails for all' | 'unreachable';
+  readonly guard: Guarded | null;
   /** The check's question: one that every artifact answers, or only its own. */
   readonly asks: Question;
   readonly redeploy: 'answered' | 'taken' | 'lost' | 'too late';
+}
+
+/** How a release is guarded: what missing data means, and whether its rollback holds the target. */
+export interface Guarded {
+  readonly noData: 'continue' | 'rollback';
+  readonly holds: boolean;
 }
 
 /** A check's question. Two releases with the same question have the same check. */
@@ -43,4 +54,6 @@ export interface Beginning {
   /** Whether a redeploy makes a new revision, or deploys the old one again. */
   readonly redeployMakesRevision: boolean;
   readonly continueAsNewAfterEvents: number;
+  /** How its first release is guarded, which comes before every command. `null`: it has none. */
+  readonly guard: Guarded | null;
 }

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
-import { takeRollback } from './messageCommands.ts';
 import type { Plan } from './plan.ts';
 import type { Subject } from './subject.ts';
 import { COUNTER, type Ending, isSame, type Submission, type TargetModel } from './targetModel.ts';
@@ -132,26 +131,6 @@ export function takeRound(): Command {
   });
 }
 
-/** The guard measures. If its revision is worse, the target rolls back; if another one serves, the guard ends. */
-export function measure(isWorse: boolean): Command {
-  const isGuarded = ({ guard }: TargetModel): boolean => guard !== null && guard.ended === undefined;
-  const name = `the guard finds its revision ${isWorse ? 'worse' : 'good'}`;
-  return command(name, isGuarded, async (model, subject) => {
-    const { guard, active, running } = model;
-    if (guard === null) throw new Error('nothing is guarded');
-    const { release, revision } = guard;
-    if (active !== revision) {
-      model.met.add('a guard finds another revision');
-      model.guard = { ...guard, ended: 'replaced' };
-    } else if (isWorse) {
-      model.met.add(`a guard rolls back ${running === null ? 'an idle target' : 'while a release waits'}`);
-      model.guard = { ...guard, ended: 'worse' };
-      takeRollback(model, { id: subject.guardRequestId(release), to: undefined, from: revision });
-    }
-    await subject.measure(release, isWorse);
-  });
-}
-
 /** An abandoned revision deploys after all: the target restores the serving one. */
 export function comesUpLate(): Command {
   const possible = (model: TargetModel): boolean => idle(model) && model.late.length > 0;
@@ -173,9 +152,9 @@ export function comesUpLate(): Command {
 /** Another client changes the deployment directly, while nothing runs or a release waits. */
 export function changeByHand(): Command {
   const possible = (model: TargetModel): boolean =>
-    model.deployed && (idle(model) || model.running?.stage === 'approval' || model.running?.stage === 'soak');
+    model.deployed && (idle(model) || ['approval', 'freeze', 'soak'].includes(model.running?.stage ?? ''));
   return command('somebody changes the deployment by hand', possible, async (model, subject) => {
-    if (model.running?.stage === 'approval')
+    if (model.running?.stage === 'approval' || model.running?.stage === 'freeze')
       model.met.add('the deployment is changed by hand while a release waits');
     model.active = model.make('other');
     subject.world.changeByHand();
@@ -292,7 +271,7 @@ function submit(model: TargetModel, plan: Plan): Answer {
 }
 
 function words(plan: Plan): string {
-  const { artifact, variant, queue, overrideHold, stop, onError, asks } = plan;
+  const { artifact, variant, queue, overrideHold, stop, freeze, onError, asks, guard } = plan;
   const { create, upload, patch, check, soak, redeploy } = plan;
   const unusual = Object.entries({ create, upload, patch, check, redeploy })
     .filter(([, answer]) => answer !== 'answered')
@@ -302,10 +281,11 @@ function words(plan: Plan): string {
     queue,
     ...(overrideHold ? ['overriding the hold'] : []),
     ...(stop === null ? [] : [`held up at ${stop}`]),
+    ...(freeze === 'none' ? [] : [`freeze ${freeze}`]),
     `on error ${onError}`,
     `asks ${asks}`,
     ...(soak === 'none' ? [] : [`soak ${soak}`]),
-    ...(plan.isGuarded ? ['guarded'] : []),
+    ...(guard === null ? [] : [`guarded, no data: ${guard.noData}${guard.holds ? '' : ', no hold'}`]),
     ...unusual,
   ].join(', ');
 }

@@ -23,6 +23,7 @@ export class ReleaseModel {
   paused = false;
   skipped = false;
   soakSkipped = false;
+  freezeSkipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
   /** Whether Temporal cancels it if the target is terminated. */
@@ -47,6 +48,7 @@ export class ReleaseModel {
   #revision: number | null = null;
   #mayHaveChanged = false;
   #served = false;
+  #failedInSoak = false;
 
   constructor(model: TargetModel, { id, plan }: Waiting) {
     this.id = id;
@@ -79,6 +81,12 @@ export class ReleaseModel {
     return this.plan.soak !== 'none' && !this.soakSkipped && this.#step !== 'end';
   }
 
+  /** Whether it has not passed its freezes, and a person can override them. */
+  get freezeLiesAhead(): boolean {
+    const isAhead = this.#step === 'approval' || this.#step === 'freeze';
+    return this.plan.freeze !== 'none' && !this.freezeSkipped && isAhead;
+  }
+
   /** Whether its own revision has begun to soak: a rollback to it then only ends the soak. */
   get soaks(): boolean {
     const hasBegun = this.#step === 'end' || (this.#step === 'soak' && this.#begun);
@@ -107,6 +115,11 @@ export class ReleaseModel {
     if (this.stage === 'soak' || (this.stage === 'decision' && this.#step === 'soak')) this.goOn();
   }
 
+  skipFreeze(): void {
+    this.freezeSkipped = true;
+    if (this.stage === 'freeze') this.goOn();
+  }
+
   /** A person rolls back to the revision that soaks. */
   endSoak(): void {
     this.paused = false;
@@ -118,6 +131,7 @@ export class ReleaseModel {
     if (this.stage === 'soak') this.#model.met.add('a release is stopped in its soak');
     if (this.stage === 'approval' && this.#model.servesCopy)
       this.#model.met.add('a release is stopped at its approval over a copy');
+    if (this.stage === 'freeze') this.#model.met.add('a release is stopped while it is frozen');
     // A running PATCH is awaited.
     if (this.stage !== 'patch') this.goOn();
   }
@@ -149,6 +163,7 @@ export class ReleaseModel {
     const step = this.#step;
     if (this.stopped && !(step === 'patch' && this.stage === 'patch')) return 'stopped';
     if (step === 'check' && this.skipped) return this.#next('soak');
+    if (step === 'freeze' && this.freezeSkipped) return this.#passFreeze();
     if (step === 'end' || (step === 'soak' && !this.soakLiesAhead)) return this.#end();
     if (this.paused && step !== 'approval' && !this.#begun) return this.#holdUp('paused');
     this.#begun = true;
@@ -156,7 +171,9 @@ export class ReleaseModel {
     if (step !== 'soak' && this.plan.stop === step && !this.#gateIsOpen) return this.#holdUp(step);
     switch (step) {
       case 'approval':
-        return this.#next('upload');
+        return this.#next('freeze');
+      case 'freeze':
+        return this.#passFreeze();
       case 'upload':
         return this.plan.upload === 'refused' ? 'refused' : this.#next('patch');
       case 'patch':
@@ -168,6 +185,14 @@ export class ReleaseModel {
       case 'soak':
         return this.#takeRound();
     }
+  }
+
+  #passFreeze(): 'stopped' | 'went well' {
+    const { freeze } = this.plan;
+    if (freeze !== 'none') this.#model.met.add(`a freeze ${this.freezeSkipped ? 'is skipped' : freeze}`);
+    if (freeze !== 'refuses' || this.freezeSkipped) return this.#next('upload');
+    this.aborted = true;
+    return 'stopped';
   }
 
   #patch(): Failure | 'went well' {
@@ -216,12 +241,14 @@ export class ReleaseModel {
       met.add('another revision replaces one that soaks');
       return 'replaced';
     }
+    if (!this.skipped && answers === 'fails for all') this.#model.providerIsAway = true;
     if (!this.skipped && answers === 'unreachable') {
       met.add('an agent falls silent in a soak');
       return 'not told';
     }
     if (!this.skipped && (answers === 'fails' || !this.#model.passes(active ?? 0, this.#question))) {
       met.add('a check fails in a soak');
+      this.#failedInSoak = true;
       this.#found.push({ check: this.#question, silent: false });
       return 'check failed';
     }
@@ -236,6 +263,7 @@ export class ReleaseModel {
 
   #holdUp(stage: ReleaseModel['stage']): 'held up' {
     this.stage = stage;
+    if (stage === 'freeze') this.#model.met.add('a release waits for a freeze');
     if (stage === 'approval' && this.#model.servesCopy)
       this.#model.met.add('a release waits for approval over a copy');
     return 'held up';
@@ -336,6 +364,8 @@ export class ReleaseModel {
       const restored = this.preemptedBy === null && this.aborted ? 'aborted' : 'rolled_back';
       const failed = isUntouched ? untouched : 'rollback_failed';
       const reached = back.stays ? 'errored' : restored;
+      if (back.stays && this.#failedInSoak && !wish.manual)
+        model.met.add('a check that failed in a soak fails on what is restored');
       model.end({
         ...found,
         outcome: back.revision === null ? failed : reached,

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 
 import type { Activities } from '../../../src/activities/activities.ts';
+import type { Frozen } from '../../../src/domain/freeze/freeze.ts';
 import type { GuardedInput } from '../../../src/domain/guard/guardPolicy.ts';
 import { STEPS } from '../../../src/domain/stepTable.ts';
 import type { CheckVerdict } from '../../../src/domain/release/release.ts';
@@ -27,6 +28,22 @@ const failing: Fault = async (perform) => {
   return { ...rest, verdict: { ...verdict, passed: false, reasons: ['it fails in its soak'] } };
 };
 
+/** From now on, no check passes. */
+const failingForAll: Fault = (perform, world) => {
+  world.providerIsAway = true;
+  return perform();
+};
+
+/** A freeze is in force for so long. */
+const frozenFor =
+  (ms: number, then: Frozen['then'] = 'wait'): Fault =>
+  () =>
+    Promise.resolve({ frozen: { name: 'a freeze', timeZone: 'UTC', then, until: Date.now() + ms } });
+
+/** A freeze that ends by itself, and a time that no sequence outlasts. */
+const SOON_MS = 20;
+const HOUR_MS = 3_600_000;
+
 const FAULTS = {
   answered: [],
   'old latest': [answeredWithOldLatest],
@@ -37,6 +54,7 @@ const FAULTS = {
   // For all automatic attempts of the tests' steps.
   unreachable: [notTaken(), notTaken()],
   fails: [failing],
+  'fails for all': [failingForAll],
   'too late': [answeredTooLate],
   'never answered': [unansweredAndLost, unansweredAndLost, unansweredAndLost],
 } satisfies Readonly<Record<string, readonly Fault[]>>;
@@ -44,7 +62,7 @@ const FAULTS = {
 /** In so many rounds of a soak, the agent does not answer. */
 const SILENT_ROUNDS = STEPS.check.retry.maximumAttempts;
 
-const HELD_UP: Readonly<Record<Exclude<Stop, 'approval'>, keyof Activities>> = {
+const HELD_UP: Readonly<Record<Exclude<Stop, 'approval' | 'freeze'>, keyof Activities>> = {
   upload: 'uploadArtifact',
   patch: 'patchDeployment',
   deployed: 'awaitDeployed',
@@ -74,8 +92,10 @@ class Script {
 
   constructor(plan: Plan) {
     this.uploadIsRefused = plan.upload === 'refused';
-    this.#heldUp = plan.stop === null || plan.stop === 'approval' ? undefined : HELD_UP[plan.stop];
+    const { stop } = plan;
+    this.#heldUp = stop === null || stop === 'approval' || stop === 'freeze' ? undefined : HELD_UP[stop];
     this.#faults = new Map<keyof Activities, Fault[]>([
+      ['lookAtFreezes', freezeFaults(plan)],
       ['createDeployment', [...FAULTS[plan.create]]],
       ['uploadArtifact', [...FAULTS[plan.upload]]],
       ['patchDeployment', [...FAULTS[plan.patch]]],
@@ -107,14 +127,15 @@ export class ScriptedWorld extends World {
   readonly met = new Set<Situation>();
   /** The added delay of each answer. */
   slowMs = 0;
-  /** The first rounds of a guard are not due. */
-  guardsMeasure = false;
+  /** The first rounds of a guard are not due, nor is its end. */
+  guardsMeasure: 'not yet' | 'now' | 'at their end' = 'not yet';
   /** How many rounds of soaks and guards have ended. */
   readonly rounds = { watchRevision: 0, guardRevision: 0 };
   readonly #scripts = new Map<string, Script>();
 
   constructor(id: string) {
     super(id);
+    this.unfrozenMs = HOUR_MS;
     this.bad.add(identity('fails'));
     this.broken.set(identity('breaks'), 'BUILD_FAILED');
     this.slow.add(identity('hangs'));
@@ -189,9 +210,11 @@ export class ScriptedWorld extends World {
 
   /** One round of a guard. */
   async #measure(input: GuardedInput): Promise<unknown> {
-    const since = this.guardsMeasure ? input.since - input.policy.afterMs : input.since;
+    const { guardsMeasure } = this;
+    const since = guardsMeasure === 'not yet' ? input.since : input.since - input.policy.afterMs;
+    const until = guardsMeasure === 'at their end' ? input.since : input.until;
     try {
-      return await super.call('guardRevision', { ...input, since });
+      return await super.call('guardRevision', { ...input, since, until });
     } finally {
       this.rounds.guardRevision++;
       this.wake();
@@ -213,6 +236,12 @@ export class ScriptedWorld extends World {
     const own = this.deployment?.revisions.find(({ source }) => source.source_tarball_path === objectPath);
     return own?.id === revisionId;
   }
+}
+
+function freezeFaults({ freeze, stop }: Plan): Fault[] {
+  if (freeze === 'none') return [];
+  if (freeze === 'refuses') return [frozenFor(HOUR_MS, 'refuse')];
+  return [frozenFor(freeze === 'ends' && stop !== 'freeze' ? SOON_MS : HOUR_MS)];
 }
 
 function soakFaults({ soak }: Plan): Fault[] {

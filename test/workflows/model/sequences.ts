@@ -6,6 +6,7 @@ import { INTERVENTION_KINDS } from '../../../src/domain/intervention/interventio
 import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../recordedHistory.ts';
 import type { Command } from './commands.ts';
+import { endGuard, measure, type Measured, type When } from './guardCommands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, sayWhatFits, withdraw } from './messageCommands.ts';
 import {
   cancelRelease,
@@ -16,13 +17,12 @@ import {
   terminateTarget,
   touchLock,
 } from './operatorCommands.ts';
-import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
+import { ARTIFACTS, type Beginning, type Guarded, type Plan } from './plan.ts';
 import {
   changeByHand,
   comesUpLate,
   goOn,
   loseWorker,
-  measure,
   provider,
   release,
   ruin,
@@ -42,6 +42,11 @@ const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
     { weight: 2, arbitrary: fc.constantFrom(...others) },
   );
 
+const GUARDED: fc.Arbitrary<Guarded> = fc.record({
+  noData: fc.constantFrom('continue' as const, 'rollback' as const),
+  holds: usually(true, false),
+});
+
 const planned: fc.Arbitrary<Plan> = fc.record({
   artifact: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom('good-1' as const, 'good-2' as const, 'good-3' as const) },
@@ -53,13 +58,14 @@ const planned: fc.Arbitrary<Plan> = fc.record({
   overrideHold: usually(false, true),
   stop: fc.oneof(
     { weight: 3, arbitrary: fc.constant(null) },
-    { weight: 2, arbitrary: fc.constant('approval' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('approval' as const, 'freeze' as const) },
     {
       weight: 2,
       arbitrary: fc.constantFrom('upload' as const, 'patch' as const, 'deployed' as const, 'check' as const),
     },
     { weight: 3, arbitrary: fc.constant('soak' as const) },
   ),
+  freeze: usually<Plan['freeze']>('none', 'ends', 'refuses', 'is overridden'),
   onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
   create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict', 'too late'),
   upload: usually<Plan['upload']>('answered', 'answered', 'too late', 'refused'),
@@ -73,8 +79,8 @@ const planned: fc.Arbitrary<Plan> = fc.record({
     'too late',
   ),
   check: usually<Plan['check']>('answered', 'too late', 'unreachable'),
-  soak: usually<Plan['soak']>('none', 'answered', 'fails', 'unreachable'),
-  isGuarded: fc.boolean(),
+  soak: usually<Plan['soak']>('none', 'answered', 'fails', 'fails for all', 'unreachable'),
+  guard: fc.option(GUARDED, { freq: 1 }),
   asks: usually<Plan['asks']>('what all answer', 'what it alone answers'),
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost', 'too late'),
 });
@@ -85,7 +91,8 @@ const plan = planned.map((drawn): Plan => {
   const waits = stop === 'upload' || stop === 'patch' || stop === 'check';
   const answered = waits && drawn[stop] === 'too late' ? { [stop]: 'answered' } : {};
   const soak = stop === 'soak' && drawn.soak === 'none' ? 'answered' : drawn.soak;
-  return { ...drawn, stop, soak, ...answered };
+  const freeze = stop === 'freeze' ? 'ends' : drawn.freeze;
+  return { ...drawn, stop, soak, freeze, ...answered };
 });
 
 const way = fc.constantFrom('update' as const, 'signal' as const);
@@ -120,7 +127,16 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   ),
   ...several(7, fc.constant(0).map(goOn)),
   ...several(3, fc.constant(0).map(takeRound)),
-  ...several(5, fc.boolean().map(measure)),
+  ...several(
+    5,
+    fc
+      .tuple(
+        fc.constantFrom<Measured>('worse', 'good', 'nothing'),
+        fc.constantFrom<When>('now', 'five times', 'at its end'),
+      )
+      .map((said) => measure(...said)),
+  ),
+  ...several(2, fc.constantFrom('cancel' as const, 'terminate' as const).map(endGuard)),
   ...several(
     3,
     fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
@@ -136,7 +152,10 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   ...several(
     4,
     fc
-      .tuple(fc.constantFrom(...INTERVENTION_KINDS, 'skip the soak' as const), way)
+      .tuple(
+        fc.constantFrom(...INTERVENTION_KINDS, 'skip the soak' as const, 'skip the freeze' as const),
+        way,
+      )
       .map((said) => say(...said)),
   ),
   ...several(
@@ -166,7 +185,16 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   deployment: fc.constantFrom('serving' as const, 'empty' as const, 'elsewhere' as const),
   redeployMakesRevision: fc.boolean(),
   continueAsNewAfterEvents: fc.constantFrom(4_000, 40),
+  // So that sequences come by what happens to guards.
+  guard: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: GUARDED }),
 });
+
+/** A release that nothing delays and that succeeds. */
+const SIMPLE: Plan = {
+  ...{ artifact: 'good-1', variant: 1, queue: 'latest', overrideHold: false, stop: null, freeze: 'none' },
+  ...{ onError: 'rollback', create: 'answered', upload: 'answered', patch: 'answered', check: 'answered' },
+  ...{ soak: 'none', guard: null, asks: 'what all answer', redeploy: 'answered' },
+};
 
 /** What to run, and how to repeat it. */
 export interface Sequences {
@@ -214,7 +242,12 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
         const subject = new Subject(harness, `model-${randomUUID()}`, begins);
         const model = new TargetModel(begins);
         try {
-          await fc.asyncModelRun(() => ({ model, real: subject }), happens);
+          const setUp = async () => {
+            const { guard } = begins;
+            if (guard !== null) await release({ ...SIMPLE, guard }, false).run(model, subject);
+            return { model, real: subject };
+          };
+          await fc.asyncModelRun(setUp, happens);
           commands += model.commands;
           const made = await subject.close(model);
           situations.add(new Set([...model.met, ...subject.world.met]));

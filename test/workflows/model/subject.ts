@@ -6,9 +6,10 @@ import protos from '@temporalio/proto';
 import { expect } from 'vitest';
 
 import { audit } from '../../../src/domain/audit/audit.ts';
+import type { TargetFacts } from '../../../src/domain/audit/facts.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
 import { type GuardPolicy, guardRequestId, guardWorkflowId } from '../../../src/domain/guard/guardPolicy.ts';
-import { type InterventionKind, SOAK } from '../../../src/domain/intervention/intervention.ts';
+import { FREEZE, type InterventionKind, SOAK } from '../../../src/domain/intervention/intervention.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../../src/domain/release/release.ts';
 import type { StepOverrides } from '../../../src/domain/step.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
@@ -19,9 +20,10 @@ import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../recordedHistory.ts';
 import { GREETS, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Measured } from './guardCommands.ts';
 import type { Said } from './messageCommands.ts';
 import { expected, observed } from './observe.ts';
-import type { Beginning, Plan } from './plan.ts';
+import type { Beginning, Guarded, Plan } from './plan.ts';
 import { ScriptedWorld } from './scriptedWorld.ts';
 import type { TargetModel } from './targetModel.ts';
 
@@ -38,11 +40,10 @@ const SHORT_MS = 2_000;
 const SHORT_SOAK_MS = 20;
 
 /** A guard that measures only if it is told to. */
-const GUARD: GuardPolicy = {
+const GUARD: Omit<GuardPolicy, 'noData'> = {
   forMs: 2 * HOUR_MS,
   everyMs: HOUR_MS,
   afterMs: HOUR_MS,
-  noData: 'continue',
   metrics: [
     {
       name: 'errors',
@@ -57,7 +58,11 @@ const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
   paused: 'resume',
   decision: 'decision',
   approval: 'approval',
+  freeze: 'freeze',
 };
+
+/** The world says when a freeze is in force. */
+const FREEZES = [{ name: 'a freeze', timeZone: 'UTC', from: '22:00', until: '23:00', then: 'wait' }] as const;
 
 /** All checks have one name, so that a person skips them alike. */
 function questionOf({ artifact, asks }: Plan): Check {
@@ -99,7 +104,7 @@ export class Subject {
   }
 
   request(plan: Plan): ReleaseRequest {
-    const { artifact, variant, queue, overrideHold, stop, onError, soak, isGuarded } = plan;
+    const { artifact, variant, queue, overrideHold, stop, freeze, onError, soak, guard } = plan;
     const request = this.target.request(artifact);
     return {
       ...request,
@@ -116,7 +121,8 @@ export class Subject {
         ...shortWhereTooLate(plan),
       },
       soakMs: soak === 'none' ? 0 : stop === 'soak' ? HOUR_MS : SHORT_SOAK_MS,
-      ...(isGuarded ? { guard: GUARD } : {}),
+      ...(guard === null ? {} : { guard: policyOf(guard) }),
+      ...(freeze === 'none' ? {} : { freezes: FREEZES, overrideFreeze: freeze === 'is overridden' }),
       ...(stop === 'approval' ? { approval: { required: 1, withinMs: HOUR_MS } } : {}),
     };
   }
@@ -164,11 +170,17 @@ export class Subject {
   }
 
   /** Runs the next round of a guard now. */
-  async measure(releaseId: string, isWorse: boolean): Promise<void> {
-    this.world.measures = () => (isWorse ? 1 : 0);
-    this.world.guardsMeasure = true;
+  async measure(releaseId: string, found: Measured, isLast: boolean): Promise<void> {
+    this.world.measures = () => VALUES[found];
+    this.world.guardsMeasure = isLast ? 'at their end' : 'now';
     await this.#round(guardWorkflowId(this.target.workflowId, releaseId), 'guardRevision');
-    this.world.guardsMeasure = false;
+    this.world.guardsMeasure = 'not yet';
+  }
+
+  /** Ends a guard with Temporal's own tools. */
+  async endGuard(releaseId: string, how: 'cancel' | 'terminate'): Promise<void> {
+    const guard = this.target.workflow(guardWorkflowId(this.target.workflowId, releaseId));
+    await (how === 'cancel' ? guard.cancel() : guard.terminate('by hand'));
   }
 
   async #round(workflowId: string, activity: 'watchRevision' | 'guardRevision'): Promise<void> {
@@ -239,12 +251,15 @@ export class Subject {
     try {
       if (!model.started) return [];
       const histories = await this.target.histories();
-      const facts = readTargetFacts(this.target.workflowId, histories);
+      const facts = withoutTime(readTargetFacts(this.target.workflowId, histories));
       expect(audit({ target: facts, observed: this.world.observed, secrets: [] })).toEqual([]);
       return histories;
     } finally {
       await this.abandon();
-      if (model.guard !== null && model.guard.ended === undefined) await this.#endGuard(model.guard.release);
+      // A guard outlives its target.
+      const { guard } = model;
+      const goesOn = guard !== null && guard.ended === undefined && guard.isTerminated !== true;
+      if (goesOn) await this.endGuard(guard.release, 'terminate');
     }
   }
 
@@ -258,14 +273,6 @@ export class Subject {
     if (this.#other === undefined) return;
     await this.#other.terminate();
     this.#harness.forget(this.#other);
-  }
-
-  /** Ends a guard, which outlives its target. */
-  async #endGuard(releaseId: string): Promise<void> {
-    const guard = this.target.workflow(guardWorkflowId(this.target.workflowId, releaseId));
-    await guard.terminate('the test is over').catch((error: unknown) => {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    });
   }
 
   /** Sends the next workflow task to any worker, without a cached workflow, as after a worker's death. */
@@ -282,9 +289,22 @@ export class Subject {
   }
 }
 
+/** What a metric answers. */
+const VALUES: Readonly<Record<Measured, number | null>> = { worse: 1, good: 0, nothing: null };
+
+function policyOf({ noData, holds }: Guarded): GuardPolicy {
+  return { ...GUARD, noData, ...(holds ? {} : { hold: false }) };
+}
+
+/** The facts for an audit: the world skips the time of guards that pass. */
+function withoutTime(facts: TargetFacts): TargetFacts {
+  return { ...facts, guards: facts.guards.map((guard) => ({ ...guard, until: guard.since })) };
+}
+
 /** The message to the release. */
 function wordsOf(said: Said): { readonly kind: InterventionKind; readonly what: { readonly what?: string } } {
   if (said === 'skip the soak') return { kind: 'skip', what: { what: SOAK } };
+  if (said === 'skip the freeze') return { kind: 'skip', what: { what: FREEZE } };
   return { kind: said, what: said === 'skip' ? { what: GREETS.name } : {} };
 }
 

@@ -1,4 +1,4 @@
-import type { ArtifactName, Beginning, Plan } from './plan.ts';
+import type { ArtifactName, Beginning, Guarded, Plan } from './plan.ts';
 import type { ReleaseModel } from './releaseModel.ts';
 import type { Situation } from './situations.ts';
 
@@ -6,8 +6,14 @@ import type { Situation } from './situations.ts';
 export interface Guard {
   readonly release: string;
   readonly revision: number;
+  readonly how: Guarded;
+  /** How many measurements in a row had no data. */
+  readonly missed: number;
+  readonly hadData: boolean;
+  /** A person terminated it, which the target does not know yet. */
+  readonly isTerminated?: true;
   /** Absent: it goes on. */
-  readonly ended?: 'worse' | 'replaced' | 'preempted';
+  readonly ended?: 'worse' | 'replaced' | 'preempted' | 'passed' | 'canceled' | 'unknown';
 }
 
 /** What the target knows about a revision. */
@@ -39,6 +45,8 @@ export interface Rollback {
   readonly to: number | undefined;
   /** The revision to leave, if the rollback names none. */
   readonly from?: number;
+  /** Absent: it sets a hold. */
+  readonly holds?: false;
 }
 
 /** A queued release. */
@@ -229,7 +237,11 @@ export class TargetModel {
   preemptGuard(situation: Situation): void {
     if (this.guard === null || this.guard.ended !== undefined) return;
     this.met.add(situation);
-    this.guard = { ...this.guard, ended: 'preempted' };
+    this.guard = { ...this.guard, ended: this.guard.isTerminated === true ? 'unknown' : 'preempted' };
+  }
+
+  #begin(release: string, revision: number, how: Guarded): void {
+    this.guard = { release, revision, how, missed: 0, hadData: false };
   }
 
   end(ending: Ending): void {
@@ -303,16 +315,25 @@ export class TargetModel {
   #guardAfter({ id, kind, outcome, serving, plan, rollback, tried }: Ending): void {
     const { guard } = this;
     if (serving === null) return;
-    if (outcome === 'released' && plan?.isGuarded === true) {
-      this.guard = { release: id, revision: serving };
+    if (outcome === 'released' && plan?.guard != null) {
+      this.#begin(id, serving, plan.guard);
       return;
     }
     if (guard?.ended === undefined || guard.ended === 'worse') return;
     const isPersons = rollback != null && rollback.id !== COUNTER && tried.length > 0;
     if (isPersons || !isSame(this.known, serving, guard.revision)) return;
+    if (guard.ended === 'passed') {
+      this.met.add('a guard that passed serves again');
+      return;
+    }
+    if (guard.ended === 'canceled' || guard.ended === 'unknown') {
+      const how = guard.ended === 'canceled' ? 'canceled' : 'terminated';
+      this.met.add(`a guard that a person ${how} serves again`);
+      return;
+    }
     this.met.add(`a guard begins again after a ${kind}`);
     if (serving !== guard.revision) this.met.add('a guard begins again on a copy');
-    this.guard = { release: guard.release, revision: serving };
+    this.#begin(guard.release, serving, guard.how);
   }
 
   #noteDrift({ baseline }: Ending): void {
