@@ -17,6 +17,7 @@ const STARTED = { workflowExecutionStartedEventAttributes: { input: { payloads: 
 const OTHER_KEY = new SlipwayError('SLIPWAY_PAYLOAD_UNREADABLE', 'a payload could not be decrypted');
 const RECOVERING: TargetView = { state: EMPTY_TARGET, running: null, recovering: true };
 const TO_NEW = { from: 'old', to: 'new' };
+const ENDED = { outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' }, judgement: null };
 
 const RELEASE = { releaseId: 'release-1', kind: 'release', requestKey: 'k', workflowId: 'release', to: null };
 const VIEWS: Readonly<Record<string, unknown>> = {
@@ -43,7 +44,7 @@ function temporalWith({ silent = false } = {}) {
               ? Promise.reject(keyMissing(ENCRYPTED))
               : id.endsWith(':other')
                 ? Promise.reject(OTHER_KEY)
-                : Promise.resolve({ outcome: 'released', reason: 'all is well', requestedBy: { who: 'cy' } }),
+                : Promise.resolve(ENDED),
           fetchHistory: () => Promise.resolve({ events: id === 'old' ? [STARTED] : [] }),
           query: () =>
             silent || id.endsWith(':stuck') || id === 'release'
