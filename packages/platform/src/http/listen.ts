@@ -45,6 +45,12 @@ export async function listen(
     continueWhenRead(request, response);
     server.emit('request', request, response);
   });
+  server.on('checkExpectation', (request, response) => {
+    readBeforeClosing(request);
+    response.statusCode = 417;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ detail: 'Expect: only 100-continue is supported.' }));
+  });
   answerClientErrors(server);
   server.listen(options.port, host);
   await once(server, 'listening').catch((cause: unknown) => {
