@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 
-import { toValidationIssues, type ValidationPrefix } from '@slipway/contract/httpErrors';
+import {
+  toValidationIssues,
+  type ValidationIssue,
+  type ValidationPrefix,
+} from '@slipway/contract/httpErrors';
 import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -10,19 +14,48 @@ import { HttpProblem, invalid } from './problem.ts';
 
 /**
  * The validated JSON body. The content type is ignored, because several clients leave it out.
- * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body, invalid UTF-8 or JSON, or more
- * than 1,000 levels.
+ * @throws HttpProblem 422 with `loc` starting at `body`, also for an absent body, invalid UTF-8, and as {@link bodyJson}.
  */
 export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Promise<z.output<S>> {
   const text = await readText(c);
   if (text.trim() === '') {
     throw invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   }
-  const value = parsedJson(text);
+  const value = bodyJson(text);
   // The engine's message quotes the body, which may contain secrets, so only the kind of error is returned.
   if (value === undefined) throw notJson();
   return check(schema, value, 'body');
 }
+
+/**
+ * The JSON of a body; undefined if it is not JSON, or nested deeper than 1,000 levels.
+ * @throws HttpProblem 422 for a part that would not be stored as it was sent.
+ */
+export function bodyJson(text: string): unknown {
+  const value = parsedJson(text);
+  const issue = findLostPart(value);
+  if (issue !== undefined) throw invalid([{ ...issue, loc: ['body', ...issue.loc] }]);
+  return value;
+}
+
+/** The first number that JSON would write as null (`1e400`), or name that copying an object loses (`__proto__`). */
+function findLostPart(value: unknown): ValidationIssue | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return { loc: [], msg: 'Input should be a finite number', type: 'finite_number' };
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const issue = name === '__proto__' ? RESERVED_NAME : findLostPart(inner);
+    if (issue !== undefined)
+      return { ...issue, loc: [Array.isArray(value) ? Number(name) : name, ...issue.loc] };
+  }
+  return undefined;
+}
+
+const RESERVED_NAME: ValidationIssue = {
+  loc: [],
+  msg: 'Input should have no field of this name',
+  type: 'reserved_name',
+};
 
 /** A 422 for a body that is not JSON, or nested deeper than 1,000 levels. */
 export function notJson(): HttpProblem {

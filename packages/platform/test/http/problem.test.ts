@@ -129,6 +129,22 @@ describe('a request that does not match its schema', () => {
     expect((await app().app.request('/body', { method: 'POST', body })).status).toBe(422);
   });
 
+  it.each([
+    [
+      'a number that would be stored as null',
+      '{"name":"x","more":[{"size":1e400}]}',
+      ['more', 0, 'size'],
+      'finite_number',
+    ],
+    ['a name that would be lost', '{"name":"x","__proto__":{}}', ['__proto__'], 'reserved_name'],
+  ])('gets a 422 for %s, with its place', async (_, body, place, type) => {
+    const response = await app().app.request('/body', post(body));
+    expect(response.status).toBe(422);
+    expect(await response.json()).toEqual({
+      detail: [{ loc: ['body', ...place], msg: expect.any(String), type }],
+    });
+  });
+
   it('gets a 422 without a body, unless the body is optional', async () => {
     const { app: hono } = app();
     expect((await hono.request('/body', { method: 'POST' })).status).toBe(422);

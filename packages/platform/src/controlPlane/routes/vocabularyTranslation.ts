@@ -8,11 +8,10 @@ import {
   vocabularyOfRequest,
 } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
-import { parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Kysely } from 'kysely';
 
-import { readText } from '../../http/parse.ts';
+import { bodyJson, readText } from '../../http/parse.ts';
 import { invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
 
@@ -88,7 +87,7 @@ const RESOURCE = /^\/v2\/(?:deployments|listeners)(?:\/[^/]+)?$/u;
 async function resourceRequest(c: Context): Promise<unknown> {
   if (!['POST', 'PATCH'].includes(c.req.method) || !RESOURCE.test(c.req.path)) return undefined;
   // The parser rejects invalid JSON later.
-  return parsedJson(await readText(c));
+  return bodyJson(await readText(c));
 }
 
 function replaceBody(c: Context, body: unknown): void {
