@@ -29,7 +29,7 @@ import {
 } from './http/answeredRequests.ts';
 import { listen, type Listening, listenerOf } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
-import { answerProblem, HttpProblem, problemHandler, unservedHandler } from './http/problem.ts';
+import { answerProblem, problemHandler, problemOf, unservedHandler } from './http/problem.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
@@ -337,12 +337,10 @@ function routeRequests(
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {
-        if (error instanceof HttpProblem) {
-          answerProblem(response, error);
-          return;
-        }
-        log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
-        response.destroy();
+        const problem = problemOf(error);
+        if (problem !== error)
+          log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
+        answerProblem(response, problem);
       });
   };
 }

@@ -43,28 +43,28 @@ export function invalid(issues: ValidationIssue[]): HttpProblem {
 }
 
 /**
- * The answer to an error of a handler. An {@link HttpProblem} has its own status and body, a full disk is 507, an
- * unreachable database 503. Everything else is 500: the body has no details, and the error is logged.
+ * The answer to an error. An {@link HttpProblem} is its own, a full disk is 507, an unreachable database 503. Everything
+ * else is 500, without details.
  */
+export function problemOf(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof HTTPException) return new HttpProblem(error.status, error.message);
+  if (isDiskFull(error)) return new HttpProblem(507, 'The disk of this platform is full.');
+  if (!isDatabaseUnavailable(error)) return new HttpProblem(500, 'Internal Server Error');
+  const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
+  return new HttpProblem(503, detail, { headers: { 'retry-after': '1' } });
+}
+
+/** Sends {@link problemOf} an error of a handler, and logs a failure of ours. */
 export function respondWithProblem(error: unknown, c: Context, log?: Logger): Response {
-  if (error instanceof HttpProblem) {
-    return c.json({ detail: error.detail }, error.status, error.headers);
+  const { status, detail, headers } = problemOf(error);
+  const isFailure = status >= 500 && !(error instanceof HttpProblem);
+  // A client that leaves while its body is read causes the same error as a database that is away.
+  if (isFailure && !(status === 503 && c.req.raw.signal.aborted)) {
+    // The route's pattern, not the path itself, which may contain signed tokens.
+    log?.error({ err: error, method: c.req.method, path: routePath(c), status }, 'a request failed');
   }
-  if (error instanceof HTTPException) return c.json({ detail: error.message }, error.status);
-  // The route's pattern, not the path itself, which may contain signed tokens.
-  const failure = { err: error, method: c.req.method, path: routePath(c) };
-  if (isDiskFull(error)) {
-    log?.error(failure, 'the disk is full');
-    return c.json({ detail: 'The disk of this platform is full.' }, 507);
-  }
-  if (isDatabaseUnavailable(error)) {
-    // A client that leaves while its body is read causes the same error.
-    if (!c.req.raw.signal.aborted) log?.error(failure, 'the database does not answer');
-    const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
-    return c.json({ detail }, 503, { 'retry-after': '1' });
-  }
-  log?.error(failure, 'a request failed');
-  return c.json({ detail: 'Internal Server Error' }, 500);
+  return c.json({ detail }, status, headers);
 }
 
 /** Answers a request to an agent with a problem that other origins may read. */
@@ -113,7 +113,7 @@ export function methodProblem(
   return new HttpProblem(405, `${method} is not allowed here. Allowed: ${allow}.`, { headers: { allow } });
 }
 
-/** For a GET that changes something or keeps streaming: Hono also runs it for HEAD. @throws HttpProblem 405 for HEAD. */
+/** For a GET that changes something or waits for a run: Hono also runs it for HEAD. @throws HttpProblem 405 for HEAD. */
 export function refuseHead(c: Context): void {
   if (c.req.method !== 'HEAD') return;
   throw new HttpProblem(405, 'HEAD is not allowed here. Allowed: GET.', { headers: { allow: 'GET' } });
