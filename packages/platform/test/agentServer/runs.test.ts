@@ -139,6 +139,15 @@ describe('a run', () => {
     },
   );
 
+  it('is not joined by HEAD, which would wait for an end that it does not show', async () => {
+    const thread = await api.thread();
+    const run = await api.create(thread, { assistant_id: 'echo', ...input('hi') });
+    await api.join(thread, run.run_id);
+    const response = await api.send('HEAD', `/threads/${thread}/runs/${run.run_id}/join`);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET');
+  });
+
   it('can be deleted after it ends', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'steps', ...input('60000') });
