@@ -1,4 +1,5 @@
 import type { AuditQuery } from '@slipway/contract/controlPlane/access';
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { isRecord, parsedJson } from '@slipway/contract/json';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -117,7 +118,11 @@ async function insert(
 
 const USER_AGENT_MAX = 256;
 
-/** POST endpoints that change nothing. */
+/** Whether an endpoint changes nothing. Hono also serves a GET endpoint for HEAD. */
+function isRead(operation: Operation): boolean {
+  return CONTROL_PLANE_ENDPOINTS[operation].method === 'GET' || READS_BY_POST.has(operation);
+}
+
 const READS_BY_POST: ReadonlySet<Operation> = new Set([
   'getBuildLogs',
   'getDeployLogs',
@@ -131,8 +136,8 @@ const READS_BY_POST: ReadonlySet<Operation> = new Set([
  */
 export function auditChanges(kysely: Kysely<Schema>, log: Logger): MiddlewareHandler {
   return async (c, next) => {
-    const operation = c.req.method === 'GET' ? undefined : operationOf(c);
-    if (operation === undefined || READS_BY_POST.has(operation)) {
+    const operation = operationOf(c);
+    if (operation === undefined || isRead(operation)) {
       await next();
       return;
     }

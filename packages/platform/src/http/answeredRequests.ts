@@ -69,7 +69,7 @@ export function logTracedChange(
   log: Logger,
   { startedAt: _, seconds: __, traceparent, ...answered }: AnsweredRequest,
 ): void {
-  if (traceparent === undefined || answered.method === 'GET') return;
+  if (traceparent === undefined || answered.method === 'GET' || answered.method === 'HEAD') return;
   log.info({ ...answered, trace_id: traceIdOf(traceparent) }, 'answered a request');
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { AuditList } from '@slipway/contract/controlPlane/access';
 import { removeOldAudit } from '../../src/access/audit.ts';
-import { TestPlatform } from '../controlPlane/testPlatform.ts';
+import { API_KEY, TestPlatform } from '../controlPlane/testPlatform.ts';
 import { CREATES } from '../../../contract/test/controlPlane/requests.ts';
 
 const platform = TestPlatform.use();
@@ -64,7 +64,8 @@ describe('the record of changes', () => {
     const id = randomUUID();
     await platform.patch(id, {});
     await platform.post({});
-    await platform.call('GET', `/v2/deployments/${id}`);
+    for (const method of ['GET', 'HEAD'])
+      await platform.app.request(`/v2/deployments/${id}`, { method, headers: { 'x-api-key': API_KEY } });
     await platform.call('POST', `/v1/projects/${id}/revisions/${id}/build_logs`, {});
     const { resources } = await audit(`resource_id=${id}`);
     expect(resources).toMatchObject([{ operation: 'patchDeployment', outcome: 'refused', status: 404 }]);
