@@ -60,7 +60,8 @@ export function createDeployments(options: {
         .updateTable('deployments')
         .set({
           status: 'AWAITING_DELETE',
-          delete_tracing_project: deleteTracingProject,
+          // An earlier request may have asked for it.
+          delete_tracing_project: deleteTracingProject ? true : undefined,
           updated_at: new Date(),
         })
         .where('id', '=', id)
@@ -189,7 +190,7 @@ export function createDeployments(options: {
 
     /**
      * Marks a deployment for deletion: `AWAITING_DELETE` until its agent is drained. Its tracing project stays, and with it
-     * the name, unless this or a later request deletes it too.
+     * the name, unless one of the requests deletes it too.
      * @throws HttpProblem 404.
      */
     delete: remove,

@@ -22,6 +22,16 @@ async function gone(id: string): Promise<void> {
   await vi.waitFor(async () => expect(await status()).toBe(404), { timeout: 30_000 });
 }
 
+/** Makes the removal of every deployment fail. Returns the function that lets it succeed. */
+async function refuseDeletions(): Promise<() => Promise<unknown>> {
+  const run = (text: string) => sql.raw(text).execute(platform.kysely);
+  await run(
+    `create or replace function refuse() returns trigger language plpgsql as $$ begin raise 'not yet'; end $$`,
+  );
+  await run('create trigger refusing before delete on deployments execute function refuse()');
+  return () => run('drop trigger refusing on deployments');
+}
+
 describe('deleting several deployments', () => {
   const removeAll = async (...ids: string[]) =>
     platform.call('DELETE', `/v2/deployments?deployment_ids=${ids.join('&deployment_ids=')}`);
@@ -78,18 +88,25 @@ describe('a deployment that is deleted', () => {
 
   it('is removed later if that fails at first', async () => {
     const id = await platform.create('not yet');
-    const run = (text: string) => sql.raw(text).execute(platform.kysely);
-    await run(
-      `create function refuse() returns trigger language plpgsql as $$ begin raise 'not yet'; end $$`,
-    );
-    await run('create trigger refusing before delete on deployments execute function refuse()');
+    const allow = await refuseDeletions();
     await platform.call('DELETE', `/v2/deployments/${id}`);
     await vi.waitFor(
       () => expect(platform.logged.join('')).toContain('a deployment was not removed'),
       10_000,
     );
-    await run('drop trigger refusing on deployments');
+    await allow();
     await gone(id);
+  });
+
+  it('takes its tracing project with it, also if a later request does not ask for that', async () => {
+    const id = await platform.create('asked once');
+    const allow = await refuseDeletions();
+    for (const query of ['?delete_tracing_project=true', '']) {
+      expect((await platform.call('DELETE', `/v2/deployments/${id}${query}`)).status).toBe(204);
+    }
+    await allow();
+    await gone(id);
+    await platform.create('asked once');
   });
 
   it('removes its agents’ data, and no other data', async () => {
