@@ -106,22 +106,17 @@ export function createUploads(options: {
 
     /** Removes abandoned uploads, and objects that no revision used within a day. */
     clean: async (): Promise<void> => {
-      const unused = await kysely
-        .deleteFrom('uploads')
-        .where('created_at', '<', new Date(Date.now() - UNUSED_KEPT_MS))
-        .where((where) =>
-          where.not(
-            where.exists(
-              where
-                .selectFrom('revisions')
-                .select('revisions.id')
-                .whereRef('revisions.deployment_id', '=', 'uploads.deployment_id')
-                .where(sourcePath, '=', sql.ref<string>('uploads.object_path')),
-            ),
-          ),
-        )
-        .returning('object_path')
-        .execute();
+      const oldest = new Date(Date.now() - UNUSED_KEPT_MS);
+      const isUnused = sql<boolean>`uploads.created_at < ${oldest} and not exists (select 1 from revisions
+        where revisions.deployment_id = uploads.deployment_id and ${sourcePath} = uploads.object_path)`;
+      const unused = await kysely.transaction().execute(async (trx) => {
+        // A PATCH locks the upload that it uses. The second statement sees the revisions of those that have ended.
+        const locked = trx.selectFrom('uploads').select('object_path').where(isUnused);
+        const paths = (await locked.forUpdate().skipLocked().execute()).map((row) => row.object_path);
+        if (paths.length === 0) return [];
+        const deletion = trx.deleteFrom('uploads').where('object_path', 'in', paths).where(isUnused);
+        return deletion.returning('object_path').execute();
+      });
       for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
       // Killed processes left them.
       for (const name of await listNames(home.incoming)) {

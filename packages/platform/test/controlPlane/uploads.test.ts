@@ -5,9 +5,13 @@ import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { createUploadTokens, UPLOAD_URL_MS } from '../../src/controlPlane/uploads.ts';
+import { insertRevision } from '../../src/controlPlane/deploymentRows.ts';
+import { homeLayout } from '../../src/controlPlane/homeLayout.ts';
+import { checkTarball } from '../../src/controlPlane/sourceCheck.ts';
+import { createUploads, createUploadTokens, UPLOAD_URL_MS } from '../../src/controlPlane/uploads.ts';
 import { listen, listenerOf, type Listening } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { TestPlatform } from './testPlatform.ts';
@@ -170,6 +174,36 @@ describe('an upload', () => {
     const part = await fetch(listening.url + path, { method: 'PUT', headers, body: 'cde' });
     expect(part.status).toBe(400);
     expect((await put(path, bytes(5), 5)).status).toBe(200);
+  });
+
+  it('that a request uses while unused ones are removed stays', async ({ skip }) => {
+    const { database, kysely } = platform;
+    skip(database.embeddedSecret !== undefined, 'The embedded database runs one transaction at a time.');
+    const deploymentId = await platform.create('uses an old upload');
+    const path = await platform.upload(deploymentId);
+    const upload = kysely.selectFrom('uploads').select('object_path').where('object_path', '=', path);
+    await kysely
+      .updateTable('uploads')
+      .set({ created_at: new Date(0) })
+      .execute();
+    const home = homeLayout(platform.home);
+    const { clean } = createUploads({ kysely, home, tokens, log: createLogger({ level: 'silent' }) });
+    let cleaned: Promise<boolean> | undefined;
+    // As a PATCH does.
+    await kysely.transaction().execute(async (trx) => {
+      await checkTarball(trx, { source_tarball_path: path }, deploymentId);
+      const deployments = trx.selectFrom('deployments').selectAll().where('id', '=', deploymentId);
+      const row = await deployments.executeTakeFirstOrThrow();
+      await insertRevision(trx, row, { source_tarball_path: path }, 'patch');
+      cleaned = clean().then(() => true);
+      const isWaiting = async () =>
+        (await sql`select from pg_stat_activity where wait_event_type = 'Lock'`.execute(kysely)).rows.length >
+        0;
+      await Promise.race([cleaned, vi.waitFor(async () => expect(await isWaiting()).toBe(true), 10_000)]);
+    });
+    await cleaned;
+    expect(await upload.executeTakeFirst()).toBeDefined();
+    expect(await readFile(home.object(path), 'utf8')).toBe('tarball');
   });
 
   it('is accepted for an hour after its URL was requested', async () => {
