@@ -37,6 +37,11 @@ export class EventChannel {
     return this.#lastId;
   }
 
+  /** Gives further events ids after this one. */
+  continueAfter(id: number): void {
+    this.#lastId = Math.max(this.#lastId, id);
+  }
+
   /** Sends an event to every reader; `data` is JSON already. Without an `id` it gets the one after the last. */
   publish(event: string, data: string, id = this.#lastId + 1): void {
     if (this.#closed) return;

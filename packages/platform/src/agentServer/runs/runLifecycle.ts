@@ -113,6 +113,9 @@ export class RunLifecycle {
   async #endWithoutExecuting(live: LiveRun): Promise<RunEnding> {
     if (live.stopReason === 'rollback') return this.#rollBack(live);
     const { attempt, lost_attempts: lost } = live.record;
+    // Its readers have seen the events of earlier attempts, so its end needs a later id.
+    if (live.resumable && attempt > 0)
+      live.channel.continueAfter(await this.#retry(() => this.#parts.events.newestId(live.runId)));
     const attemptsFailure = {
       error: 'AttemptsExhausted',
       message:
