@@ -7,6 +7,7 @@ import type { Endpoint } from '@slipway/contract/endpoint';
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { type Kysely, sql } from 'kysely';
 
+import { ACTIVE } from '../agentServer/store/agentDatabase.ts';
 import type { ControlPlane } from '../controlPlane/controlPlane.ts';
 import type { BuildRevision } from '../controlPlane/dependencies.ts';
 import { UNSETTLED_STATUSES } from '../controlPlane/revisionStates.ts';
@@ -87,6 +88,7 @@ type ReadGauges = () => Promise<readonly Reading[]>;
 /** Makes the platform's metrics with OpenTelemetry's SDK. A label value outside its metric's list becomes `other`. */
 export function openMetrics() {
   let read: ReadGauges = () => Promise.resolve([]);
+  let reading: ReturnType<ReadGauges> | undefined;
   const exporter = new PrometheusExporter({
     preventServerStart: true,
     withoutScopeInfo: true,
@@ -106,7 +108,9 @@ export function openMetrics() {
   }
   meter.addBatchObservableCallback(
     async (result) => {
-      for (const { name, value, labels = {} } of await read()) {
+      // Concurrent scrapes share one reading, which counts the runs that have ended since the last one.
+      reading ??= read().finally(() => (reading = undefined));
+      for (const { name, value, labels = {} } of await reading) {
         const gauge = gauges.get(name);
         if (gauge !== undefined) result.observe(gauge, value, bounded(name, labels));
       }
@@ -149,7 +153,6 @@ function createBounds() {
   };
 }
 
-const ACTIVE_RUNS = ['pending', 'running'];
 /** The most ended runs that one scrape counts. */
 const ENDED_MAX = 100_000;
 
@@ -161,7 +164,7 @@ function createGaugeReader(options: {
   readonly kysely: Kysely<Schema>;
   readonly record: RecordTime;
   readonly controlPlane: Pick<ControlPlane, 'agents' | 'buildQueue'>;
-}): () => Promise<readonly Reading[]> {
+}): ReadGauges {
   const { kysely, record, controlPlane } = options;
   /** Until when ended runs have been counted, by the database's clock. */
   let countedUntil: string | undefined;
@@ -175,7 +178,7 @@ function createGaugeReader(options: {
       const { rows } = await sql<{ status: string; seconds: number }>`
         select status, extract(epoch from updated_at - created_at)::float8 as seconds from slipway_agent.runs
         where updated_at > ${countedUntil}::timestamptz and updated_at <= ${until}::timestamptz
-          and status <> all (${ACTIVE_RUNS})
+          and status <> all (${ACTIVE})
         limit ${ENDED_MAX}`.execute(kysely);
       for (const { status, seconds } of rows)
         record('slipway_platform_run_duration_seconds', Math.max(seconds, 0), { status });
@@ -184,13 +187,13 @@ function createGaugeReader(options: {
   };
 
   const readRuns = async (): Promise<readonly Reading[]> => {
-    const none = ACTIVE_RUNS.map((status): [string, number] => [status, 0]);
+    const none = ACTIVE.map((status): [string, number] => [status, 0]);
     const counts = new Map<string, number>(none);
     // The first agent creates the table.
     if (await tableExists(kysely, 'slipway_agent.runs')) {
       await countEndedRuns();
       const { rows } = await sql<{ status: string; count: string }>`
-        select status, count(*) as count from slipway_agent.runs where status = any (${ACTIVE_RUNS})
+        select status, count(*) as count from slipway_agent.runs where status = any (${ACTIVE})
         group by status`.execute(kysely);
       for (const { status, count } of rows) counts.set(status, Number(count));
     } else countedUntil ??= '-infinity';

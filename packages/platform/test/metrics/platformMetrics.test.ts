@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { createControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
@@ -117,6 +118,26 @@ describe('the metrics of a platform', () => {
       hint: expect.stringContaining('--metrics') as string,
     });
   });
+});
+
+it('two scrapes at the same time share one reading, which counts ended runs once', async () => {
+  const { listener, readFrom } = openMetrics();
+  let read: () => void = () => undefined;
+  const reading = vi.fn(() => new Promise<[]>((resolve) => (read = () => resolve([]))));
+  readFrom(reading);
+  let arrived = 0;
+  const server = createServer((request, response) => {
+    listener(request, response);
+    arrived += 1;
+  });
+  const url = `${await listen(server)}/metrics`;
+  const scrapes = Promise.all([fetch(url), fetch(url)]);
+  await vi.waitFor(() => expect(arrived).toBe(2));
+  await nextTurn();
+  expect(reading).toHaveBeenCalledOnce();
+  read();
+  for (const scrape of await scrapes) await scrape.text();
+  server.close();
 });
 
 describe('labels', () => {
