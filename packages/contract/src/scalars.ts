@@ -158,6 +158,11 @@ export function queryList<List extends z.ZodType>(list: List) {
   }, list);
 }
 
+/** A filter in a query: an empty one counts as absent. */
+export function queryFilter<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
+}
+
 const TRUE = new Set(['1', 'true', 't', 'yes', 'y', 'on']);
 const FALSE = new Set(['0', 'false', 'f', 'no', 'n', 'off', '']);
 

@@ -18,6 +18,7 @@ import {
   openEnum,
   PageQuery,
   QueryBoolean,
+  queryFilter,
   singleLineText,
   text,
   Timestamp,
@@ -52,7 +53,10 @@ export const SecretReference = z.object({
   secret_key: nonEmptyText(NAME_MAX),
 });
 
-/** The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over, as in the public API. */
+/**
+ * The whole list of secrets, with unique names. A PATCH replaces it; an omitted list is carried over, as in the public
+ * API.
+ */
 export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
 
 /** The whole list of references to secrets. Names are unique, as in {@link Secrets}. */
@@ -235,9 +239,9 @@ export const DeploymentsQuery = z.object({
   name_contains: text().optional(),
   status: text().optional(),
   image_version: text().optional(),
-  deployment_type: PublicDeploymentType.optional(),
+  deployment_type: queryFilter(PublicDeploymentType),
   deployment_ids: Ids.optional(),
-  remote_reconciled: QueryBoolean.optional(),
+  remote_reconciled: queryFilter(QueryBoolean),
   tag_value_ids: text().optional(),
 });
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { Deployment } from './deployment.ts';
 import { contract, ours, publicApi } from '../endpoint.ts';
-import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { oneOf, openEnum, PageQuery, QueryBoolean, queryFilter, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
 /**
@@ -53,7 +53,7 @@ export const RevisionsQuery = z.object({
   status: text()
     .transform((list) => list.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()])))
     .optional(),
-  remote_reconciled: QueryBoolean.optional(),
+  remote_reconciled: queryFilter(QueryBoolean),
 });
 export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 

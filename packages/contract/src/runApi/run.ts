@@ -14,6 +14,7 @@ import {
   oneOf,
   openEnum,
   QueryBoolean,
+  queryFilter,
   queryInteger,
   queryList,
   storable,
@@ -164,8 +165,8 @@ export const RunsQuery = z.object({
 export type RunsQuery = z.infer<typeof RunsQuery>;
 
 /**
- * The answer of `join` and `wait`: the run's final values (contract 001: "not shown"), as on the public servers. A failed run answers
- * 200 with `{"__error__": {error, message}}`.
+ * The answer of `join` and `wait`: the run's final values (contract 001: "not shown"), as on the public servers. A failed
+ * run answers 200 with `{"__error__": {error, message}}`.
  */
 const RunOutput = z.unknown();
 
@@ -204,7 +205,7 @@ export const JoinQuery = z.object({
  */
 export const JoinStreamQuery = z.object({
   ...JoinQuery.shape,
-  stream_mode: z.preprocess((value) => (value === '' ? undefined : value), queryList(StreamModes).optional()),
+  stream_mode: queryFilter(queryList(StreamModes)),
 });
 
 /** The query of requests that create a run and follow it: `on_disconnect` "may be given in the query". */

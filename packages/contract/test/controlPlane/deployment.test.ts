@@ -193,6 +193,11 @@ describe('The queries of deployments (public API)', () => {
     ]);
   });
 
+  it('match all if they are empty', () => {
+    const empty = { deployment_type: '', remote_reconciled: '' };
+    expect(DeploymentsQuery.parse(empty)).toEqual({ limit: 20, offset: 0 });
+  });
+
   it('keep the tracing project of a deleted deployment by default', () => {
     expect(DeploymentDeleteQuery.parse({})).toEqual({ delete_tracing_project: false });
     expect(DeploymentDeleteQuery.parse({ delete_tracing_project: 'true' })).toEqual({
