@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 
 import type { AgentServerOptions } from './agentServer/agentServer.ts';
-import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
+import { ReachableAddresses } from './agentServer/webhooks/reachableAddresses.ts';
 import { PlatformError } from './errors.ts';
 import { takeTraces } from './agentServer/traces/traceVariables.ts';
 import { DRAIN_MS } from './runtime/agentStart.ts';

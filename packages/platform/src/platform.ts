@@ -4,20 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 
-import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { type Access, createAccess, requireCaller } from './access/access.ts';
 import { createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
 import type { RateLimit } from './access/tokenBuckets.ts';
 import { packTraces, type TraceVariables } from './agentServer/traces/traceVariables.ts';
-import type { BuildLimits } from './builder/buildLimits.ts';
-import { buildRevision } from './builder/buildRevision.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   createControlPlane,
 } from './controlPlane/controlPlane.ts';
-import type { BuildRevision, Isolation, StartAgent } from './controlPlane/dependencies.ts';
 import { claimInstance } from './controlPlane/instance.ts';
 import type { PlatformError } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
@@ -30,31 +26,31 @@ import {
 import { listen, type Listening, listenerOf } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, problemHandler, problemOf, unservedHandler } from './http/problem.ts';
+import { type IsolationOptions, openRuntime } from './isolation.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
-import { startAgent } from './runtime/agentProcess.ts';
-import { createContainers } from './runtime/docker/containers.ts';
-import { createDocker, engineAnswers, hasImage } from './runtime/docker/dockerCommand.ts';
-import { createEgress } from './runtime/egress.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
 import { isDatabaseReachable } from './store/databaseOutage.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
-import { deriveKey, loadApiKey, loadMasterKey, type MasterKey, pendingMasterKey } from './store/keyFiles.ts';
+import { loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes, projectRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing, type TracingStore } from './tracing/tracingStore.ts';
 
-export interface PlatformOptions extends Pick<
-  ControlPlaneOptions,
-  | 'auditKeptMs'
-  | 'bodyMaxBytes'
-  | 'buildSlots'
-  | 'gitPollMs'
-  | 'publicUrl'
-  | 'readyTimeoutMs'
-  | 'uploadMaxBytes'
-  | 'vocabulary'
-> {
+export interface PlatformOptions
+  extends
+    IsolationOptions,
+    Pick<
+      ControlPlaneOptions,
+      | 'auditKeptMs'
+      | 'bodyMaxBytes'
+      | 'buildSlots'
+      | 'gitPollMs'
+      | 'publicUrl'
+      | 'readyTimeoutMs'
+      | 'uploadMaxBytes'
+      | 'vocabulary'
+    > {
   /** Its directory, created if missing: keys, uploads, builds, and the embedded database. */
   home: string;
   /** 0 takes a free port. */
@@ -67,8 +63,6 @@ export interface PlatformOptions extends Pick<
   adoptDatabase?: boolean;
   /** Default: the one in `<home>/api.key`, created at the first start. */
   apiKey?: string;
-  /** The limits of a build. Default: `DEFAULT_BUILD_LIMITS`. */
-  buildLimits?: BuildLimits;
   /** Per key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
   rateLimit?: RateLimit | 'none';
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. Default: none. */
@@ -81,17 +75,6 @@ export interface PlatformOptions extends Pick<
   metrics?: { readonly host: string; readonly port: number };
   /** Default: JSON lines on stderr. */
   log?: Logger;
-  /** Replaces the builder and the start of agents. Default: the real ones. */
-  buildRevision?: BuildRevision;
-  startAgent?: StartAgent;
-  /** The container command, by name or path. Default: `docker`. */
-  dockerCommand?: string;
-  /** How builds and agents run. `auto`: in containers if possible on Linux. Default: `process`. */
-  isolation?: Isolation | 'auto';
-  /** The image of builds and agents in containers, with this version of Node as `node`. Default: Node's own. */
-  agentImage?: string;
-  /** Non-public addresses, networks and names that builds and agents in containers may reach. Default: none. */
-  egressAllow?: readonly string[];
 }
 
 export interface Platform {
@@ -218,38 +201,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-/** How builds and agents run: the given way, else in containers, else as processes. */
-async function openRuntime(
-  options: PlatformOptions,
-  masterKey: MasterKey,
-  log: Logger,
-): Promise<Required<Pick<ControlPlaneOptions, 'isolation' | 'containers' | 'buildRevision' | 'startAgent'>>> {
-  const { dockerCommand = 'docker', agentImage: image = AGENT_IMAGE } = options;
-  const { isolation, logLine } = await resolveIsolation(options.isolation ?? 'process', dockerCommand, image);
-  log[isolation === 'container' ? 'info' : 'warn'](logLine);
-  const reachable = new ReachableAddresses(options.egressAllow);
-  const contained = isolation === 'container' ? { image, egress: () => createEgress(reachable) } : undefined;
-  const containers = createContainers({
-    command: dockerCommand,
-    platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
-    contained,
-  });
-  const build: BuildRevision = ({ deploymentId, revisionId, ...of }) =>
-    buildRevision({
-      ...of,
-      limits: options.buildLimits,
-      openShell:
-        contained && ((build) => containers.openShell({ ...build, deploymentId, revisionId }, contained)),
-    });
-  const start: StartAgent = contained ? (run) => containers.startBuilt(run, contained) : startAgent;
-  return {
-    isolation,
-    containers,
-    buildRevision: options.buildRevision ?? build,
-    startAgent: options.startAgent ?? start,
-  };
-}
-
 /** The app of everything but the agents. */
 function createApp({
   database,
@@ -281,31 +232,6 @@ function createApp({
   app.route('/', openApiRoutes());
   app.route('/', controlPlane.app);
   return app;
-}
-
-/** The default image of builds and agents in containers: this Node. */
-const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
-
-const ISOLATION_LOG_LINES: Readonly<Record<Isolation, string>> = {
-  container: 'builds and agents run in containers that are kept apart (isolation: container)',
-  process:
-    "builds and agents run as the platform's user (isolation: process): a deploy key can do what the operator can",
-};
-
-/** Containers if the engine answers and has the image: by default, a deployment must not depend on a registry. */
-async function resolveIsolation(
-  requested: Isolation | 'auto',
-  dockerCommand: string,
-  image: string,
-): Promise<{ readonly isolation: Isolation; readonly logLine: string }> {
-  if (requested !== 'auto') return { isolation: requested, logLine: ISOLATION_LOG_LINES[requested] };
-  const docker = createDocker(dockerCommand);
-  if (process.platform !== 'linux' || !(await engineAnswers(docker)))
-    return { isolation: 'process', logLine: ISOLATION_LOG_LINES.process };
-  if (await hasImage(docker, image))
-    return { isolation: 'container', logLine: ISOLATION_LOG_LINES.container };
-  const next = `to run them in containers: ${dockerCommand} pull ${image}, or --isolation container`;
-  return { isolation: 'process', logLine: `${ISOLATION_LOG_LINES.process}; ${next}` };
 }
 
 /** Stops both at once, because open requests end with their agents. The next start resumes abandoned work. */

@@ -1,6 +1,6 @@
 import { Networks } from '@slipway/contract/clientAddress';
 
-import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
+import { ReachableAddresses } from './agentServer/webhooks/reachableAddresses.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
 import { invalidVariable, PlatformError } from './errors.ts';
 import { type PlatformOptions, RATE_LIMIT } from './platform.ts';

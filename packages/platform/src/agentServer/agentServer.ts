@@ -21,7 +21,8 @@ import { runRoutes } from './http/runRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
 import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';
 import { RunOutcomes } from './runs/runOutcome.ts';
-import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
+import { LEASE_MS, ProcessLease } from './runs/processLease.ts';
+import { RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
 import type { RunLimits } from './runs/runLimits.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
@@ -39,6 +40,7 @@ import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
 import { type AgentSpans, traceRequests } from './traces/agentSpans.ts';
 import { PendingWebhooks } from './store/pendingWebhooks.ts';
+import { RunEndReports } from './webhooks/runEndReports.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
 /** The largest request body, in bytes: inputs are conversations, not files. */
@@ -129,6 +131,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const events = new EventStore(deployment);
     const threads = new ThreadStore(deployment);
     const pendingWebhooks = new PendingWebhooks(deployment);
+    const endReports = new RunEndReports({ webhooks, pendingWebhooks, log });
     const lease = new ProcessLease({ processes, leaseMs, onExpired: () => service.stopLostRuns(), log });
     const items = new ItemStore(deployment);
     const stored = withStores(graphs, checkpoints, new GraphStore(items, lease));
@@ -155,14 +158,13 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
           deploymentId,
           projectName: options.projectName,
         }),
-      webhooks,
-      pendingWebhooks,
+      endReports,
       limits: options.limits,
       maxAttempts: options.maxAttempts,
       log,
     });
     const parts = { threads, runs, events, checkpoints, service, states, webhooks, assistants, log };
-    const ownership = new RunOwnership({ ...parts, processes, items, pendingWebhooks, lease });
+    const ownership = new RunOwnership({ ...parts, processes, items, endReports, lease });
 
     const { spans } = options;
     const app = new Hono();

@@ -14,6 +14,7 @@ it('a resumable run that fails without a further attempt ends its stream after t
     },
     ends: { finish: () => Promise.resolve(new Date()) },
     footprint: { dropSavedWrites: () => Promise.resolve() },
+    endReports: { send: () => Promise.resolve() },
   };
   const service = new RunService(parts as never);
   const record = { run_id: 'r', thread_id: 't', attempt: 1, lost_attempts: 1, kwargs: { resumable: true } };

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 
-import { ProcessLease } from '../../src/agentServer/runs/runOwnership.ts';
+import { ProcessLease } from '../../src/agentServer/runs/processLease.ts';
 import type { ProcessStore } from '../../src/agentServer/store/processStore.ts';
 
 it('an agent starts although the database does not answer its first heartbeat', async () => {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 import { expect, it, vi } from 'vitest';
 
-import { ReachableAddresses } from '../../src/agentServer/webhooks/webhooks.ts';
+import { ReachableAddresses } from '../../src/agentServer/webhooks/reachableAddresses.ts';
 import { createEgress } from '../../src/runtime/egress.ts';
 import { listen } from '../../../../test/support/listen.ts';
 

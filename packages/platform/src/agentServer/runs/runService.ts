@@ -4,11 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
-import type { PendingWebhooks } from '../store/pendingWebhooks.ts';
+import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { AcceptedRun, RunStore } from '../store/runStore.ts';
 import { Slots } from '../../slots.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { RunEndReports } from '../webhooks/runEndReports.ts';
 import {
   type FeedbackLinks,
   continuesElsewhere,
@@ -23,7 +22,6 @@ import type { RunOutcomes } from './runOutcome.ts';
 import { REMOVED_ENDING, LOST_ENDING, RunLifecycle, type RunParts, type StartedRun } from './runLifecycle.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
 import type { ChangePoller } from './changePoller.ts';
-import { wireRun } from '../http/wire.ts';
 
 /** How a client may cancel an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
@@ -31,8 +29,7 @@ export type CancelAction = 'interrupt' | 'rollback';
 export interface RunServiceParts extends RunParts {
   readonly remoteRunEnds: ChangePoller;
   readonly createFeedbackLinks: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
-  readonly webhooks: Webhooks;
-  readonly pendingWebhooks: PendingWebhooks;
+  readonly endReports: RunEndReports;
   readonly limits?: Partial<RunLimits>;
 }
 
@@ -224,7 +221,7 @@ export class RunService {
 
   /**
    * Waits for the end of a run, in this process or another. `signal` ends the wait.
-   * @throws Moved if this process hands the run over and ends.
+   * @throws RunMovedError if this process hands the run over and ends.
    */
   async waitForEnding(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
     const ending = await this.#live.get(record.run_id)?.ended;
@@ -300,45 +297,9 @@ export class RunService {
     if (moved) this.requestReconciliation();
     else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
-    if (!moved) void this.sendWebhook(live.record, ending);
+    if (!moved) void this.#parts.endReports.send(live.record, ending);
     this.#live.delete(live.runId);
   }
-
-  /**
-   * Reports a run's end to its webhook, at least once: what its receiver does not accept, a process of the deployment
-   * claims and sends again. Never throws.
-   */
-  async sendWebhook(
-    record: RunRecord,
-    ending: Pick<RunEnding, 'status' | 'failure' | 'values'>,
-  ): Promise<void> {
-    const url = webhookOf(record);
-    if (url === undefined) return;
-    const { webhooks, pendingWebhooks } = this.#parts;
-    const runId = record.run_id;
-    try {
-      if (await webhooks.deliver(url, runEndedBody(record, ending), runId))
-        await pendingWebhooks.settle(record);
-    } catch (error) {
-      this.#log.warn(
-        { err: error, runId },
-        'the delivery of a webhook could not be stored: it is sent again',
-      );
-    }
-  }
-}
-
-/** How a run ended that has its values in its record. */
-export function recordedEnding({
-  status,
-  error,
-  output,
-}: RunRecord): Pick<RunEnding, 'status' | 'failure' | 'values'> {
-  return {
-    status: status as RunEnding['status'],
-    failure: error ?? undefined,
-    values: JSON.stringify(output),
-  };
 }
 
 async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<RunEnding> {
@@ -347,13 +308,4 @@ async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<R
   if (failure !== undefined) return { status, values: 'null', failure };
   if (record.output !== null) return { status, values: JSON.stringify(record.output), failure };
   return { status, values: await outcomes.storedValues(record), failure };
-}
-
-/** JSON text: the body of a run's webhook: the ended run without its `kwargs`, with its values. */
-function runEndedBody(record: RunRecord, ending: Pick<RunEnding, 'status' | 'failure' | 'values'>): string {
-  const { kwargs: _kwargs, ...run } = wireRun(record);
-  const { status, failure } = ending;
-  const answer = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
-  // The values are already JSON.
-  return `${answer.slice(0, -1)},"values":${ending.values}}`;
 }

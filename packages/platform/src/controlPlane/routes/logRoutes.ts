@@ -13,7 +13,8 @@ import type { Caller } from '../../access/caller.ts';
 import { parseHeaders } from '../../http/parse.ts';
 import { HttpProblem, refuseHead } from '../../http/problem.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
-import { type LogFollowing, type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
+import type { LogFollowing } from '../logFollowing.ts';
+import { type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
 import type { ServeCaller } from './deploymentRoutes.ts';
 

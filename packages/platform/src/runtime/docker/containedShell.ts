@@ -7,7 +7,8 @@ import { CONTAINED_HOME, containedBuildEnvironment } from '../childEnvironment.t
 import type { CommandEnd, Shell, ShellCommand } from '../command.ts';
 import { SOCKETS } from '../containedNetwork.ts';
 import { type ContainerOwner, inPlace, nameOf, NOBODY, runCall } from './containerRequest.ts';
-import { type Docker, haveImage, lastWords, readEngine, requireEngine } from './dockerCommand.ts';
+import { type Docker, lastWords, readEngine, requireEngine } from './dockerCommand.ts';
+import { haveImage } from './images.ts';
 import { openEgressSocket } from './sockets.ts';
 
 /** A build whose commands run in containers. */

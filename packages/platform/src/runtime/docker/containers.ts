@@ -24,13 +24,11 @@ import {
   containerFailed,
   createDocker,
   type Docker,
-  haveImage,
-  holdImage,
   lastWords,
   readEngine,
-  releaseImages,
   requireEngine,
 } from './dockerCommand.ts';
+import { haveImage, holdImage, releaseImages } from './images.ts';
 import { openSockets, removeLeftSockets } from './sockets.ts';
 
 interface RevisionIds {

@@ -3,7 +3,8 @@ import type { LookupAddress } from 'node:dns';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { ReachableAddresses, Webhooks } from '../../../src/agentServer/webhooks/webhooks.ts';
+import { ReachableAddresses } from '../../../src/agentServer/webhooks/reachableAddresses.ts';
+import { Webhooks } from '../../../src/agentServer/webhooks/webhooks.ts';
 import { createLogger } from '../../../src/http/logger.ts';
 import { type FaultyService, startService } from '../../../../../test/clients/faultyService.ts';
 

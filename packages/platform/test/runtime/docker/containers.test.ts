@@ -149,7 +149,7 @@ describe('an image that does not start', () => {
 
   it('says why it could not be pulled', async () => {
     await expect(start({ image: 'registry.example/none:1' })).rejects.toThrow(
-      'The image registry.example/none:1 could not be had: Error response from daemon: manifest for registry.example/none:1 not found',
+      'The image registry.example/none:1 is not available: Error response from daemon: manifest for registry.example/none:1 not found',
     );
   });
 
