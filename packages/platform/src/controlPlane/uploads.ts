@@ -35,20 +35,21 @@ export function createUploads(options: {
   return {
     /**
      * A new object path of a deployment, and the token that permits an upload to it.
-     * @throws HttpProblem 404 if the deployment does not belong to the caller's tenant.
+     * @throws HttpProblem 404; 400 for a deployment that is not built from uploads, or while it is being deleted; 413.
      */
-    offer: async (caller: Caller, deploymentId: string, contentLength?: number | null) => {
-      await findDeployment(kysely, caller, deploymentId);
-      if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
+    offer: async (caller: Caller, deploymentId: string, contentLength: number | null = null) => {
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
-      await kysely
-        .insertInto('uploads')
-        .values({ object_path: objectPath, deployment_id: deploymentId, created_at: new Date() })
-        .execute();
-      return {
-        objectPath,
-        token: tokens.sign({ objectPath, contentLength: contentLength ?? null, askedBy: caller }),
-      };
+      await kysely.transaction().execute(async (trx) => {
+        const { source } = await findDeployment(trx, caller, deploymentId, { forChange: true });
+        if (source !== 'internal_source') {
+          const detail = `Deployment ID ${deploymentId} has source ${source}, which accepts no uploads.`;
+          throw new HttpProblem(400, detail);
+        }
+        if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
+        const row = { object_path: objectPath, deployment_id: deploymentId, created_at: new Date() };
+        await trx.insertInto('uploads').values(row).execute();
+      });
+      return { objectPath, token: tokens.sign({ objectPath, contentLength, askedBy: caller }) };
     },
 
     /**

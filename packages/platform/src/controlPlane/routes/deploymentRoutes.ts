@@ -8,7 +8,6 @@ import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract
 
 import type { Caller } from '../../access/caller.ts';
 import { parseBody, parseHeaders } from '../../http/parse.ts';
-import { HttpProblem } from '../../http/problem.ts';
 import type { Serve } from '../../http/serve.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Revisions } from '../revisions.ts';
@@ -62,13 +61,9 @@ export function serveDeployments(
   );
 
   for (const endpoint of [ENDPOINTS.createUploadUrl, ENDPOINTS.createUploadUrlVersioned]) {
-    serve(endpoint, async ({ caller, params: { deployment_id: id }, body, origin }) => {
-      const { source, status } = await deployments.get(caller, id, origin);
-      if (source !== 'internal_source') {
-        throw new HttpProblem(400, `Deployment ID ${id} has source ${source}, which accepts no uploads.`);
-      }
-      if (status === 'AWAITING_DELETE') throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
-      const { objectPath, token } = await uploads.offer(caller, id, body.content_length);
+    serve(endpoint, async ({ caller, params, body, origin }) => {
+      const { content_length: length } = body;
+      const { objectPath, token } = await uploads.offer(caller, params.deployment_id, length);
       return {
         upload_url: `${origin}/uploads/${token}`,
         object_path: objectPath,
