@@ -13,8 +13,8 @@ const SERVER_ENDPOINTS = {
 
 /**
  * The endpoints of the Run API (contract 001, "Endpoints"), further ones of the public client, and the feedback
- * links. If the contract shows no status, it is that of the public servers: cancel answers 202 (204 with `wait=true`), bulk cancel 204.
- * An unknown resource is 404; a rejected run, a finished run to cancel and a taken thread id are 409.
+ * links. If the contract shows no status, it is that of the public servers: cancel answers 202 (204 with `wait=true`),
+ * bulk cancel 204. An unknown resource is 404; a rejected run, a finished run to cancel and a taken thread id are 409.
  */
 export const RUN_API_ENDPOINTS = {
   ...THREADS_ENDPOINTS,

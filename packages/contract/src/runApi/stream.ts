@@ -6,8 +6,8 @@ import type { StreamMode } from './run.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not
- * shown": the public servers send the modes' own names, `metadata` first, `error` on failure). Some servers close a stream with
- * `end`.
+ * shown": the public servers send the modes' own names, `metadata` first, `error` on failure). Some servers close a
+ * stream with `end`.
  */
 export const EventName = oneOf([
   'metadata',

@@ -150,7 +150,7 @@ export async function readSecret(reference: string, what: string): Promise<strin
   const secret = await found(reference);
   if (secret !== undefined && secret !== '') return secret;
   throw new GitFailure(
-    `${what} is to be had from ${reference}, and there is nothing on the machine of this platform.`,
+    `${what} is missing: ${reference} does not exist on the machine of this platform, or is empty.`,
   );
 }
 

@@ -248,7 +248,7 @@ async function resumeUnfinished(
             reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,
           };
     const status = await recordChange(kysely, { revisionId, ...change });
-    log.info({ revision: revisionId, deployment, status }, 'a revision was half done');
+    log.info({ revision: revisionId, deployment, status }, 'an unfinished revision was found');
   }
 }
 

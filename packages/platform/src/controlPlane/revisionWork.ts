@@ -65,7 +65,10 @@ export function createRevisionWork(options: {
     await logs.flush();
     const status = await recordChange(kysely, { revisionId: ids.id, ...change });
     if (status === undefined) return false;
-    options.log.info({ ...logFields(ids), status, reason: change.reason }, 'a revision went on');
+    options.log.info(
+      { ...logFields(ids), status, reason: change.reason },
+      'the status of a revision changed',
+    );
     return true;
   };
 

@@ -100,8 +100,8 @@ async function resealInBatches(
 }
 
 /**
- * Replaces the values that are unchanged since they were read, except those that a transaction has locked: to wait for one while
- * holding others could deadlock.
+ * Replaces the values that are unchanged since they were read, except those that a transaction has locked: to wait for
+ * one while holding others could deadlock.
  */
 async function replaceSealed(
   db: Kysely<Schema>,

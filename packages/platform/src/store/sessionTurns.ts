@@ -61,7 +61,7 @@ export function createTurns(
       try {
         await setRole(owner.role);
       } catch (error) {
-        owner.end('28000', `The role of this connection cannot be had: ${(error as Error).message}`);
+        owner.end('28000', `The role of this connection could not be set: ${(error as Error).message}`);
         continue;
       }
       try {

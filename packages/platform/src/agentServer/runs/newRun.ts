@@ -101,15 +101,7 @@ export function marksOf({ kwargs, metadata, assistant_id: assistantId }: RunReco
     ...config,
     metadata: omit(config.metadata, ['created_by', ...Object.keys(metadata)]),
     configurable: omit(config.configurable, [
-      ...[
-        'run_id',
-        'graph_id',
-        'thread_id',
-        'assistant_id',
-        'checkpoint_id',
-        'checkpoint_ns',
-        'checkpoint_map',
-      ],
+      ...OWN_TO_RUN,
       ...(config.configurable['user_id'] === '' ? ['user_id'] : []),
     ]),
   };
@@ -118,6 +110,17 @@ export function marksOf({ kwargs, metadata, assistant_id: assistantId }: RunReco
     config: JSON.stringify(preset),
   };
 }
+
+/** The keys of `configurable` that a thread does not get from its run. */
+const OWN_TO_RUN = [
+  'run_id',
+  'graph_id',
+  'thread_id',
+  'assistant_id',
+  'checkpoint_id',
+  'checkpoint_ns',
+  'checkpoint_map',
+];
 
 function originOf(graphId: string, assistantId: string): string {
   return JSON.stringify({ graph_id: graphId, assistant_id: assistantId });

@@ -31,8 +31,9 @@ export interface ExecutionParts {
 }
 
 /**
- * Executes a run that has begun, to its end: configures the graph, publishes its events, stops it. If the graph fails, that is an ending too. A stopped run ends by its
- * stop reason, and its remains can store nothing. `isThreadEmpty`: its thread has no checkpoint yet.
+ * Executes a run that has begun, to its end: configures the graph, publishes its events, stops it. If the graph fails,
+ * that is an ending too. A stopped run ends by its stop reason, and what still executes of it can store nothing.
+ * `isThreadEmpty`: its thread has no checkpoint yet.
  * @throws the database's error if it was away for longer than the lease.
  */
 export async function executeRun(

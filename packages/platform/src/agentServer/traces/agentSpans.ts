@@ -73,13 +73,9 @@ export function traceRun(spans: AgentSpans, live: LiveRun, parent: string): void
     parent,
     attributes: { 'slipway.run': live.runId, 'slipway.run.attempt': live.record.attempt },
   });
-  const end = (status: string): void => {
+  void live.ended.then(({ status }) => {
     span.set({ 'slipway.run.status': status });
     if (status === 'error' || status === 'timeout') span.fail(status);
     span.end();
-  };
-  live.ended.then(
-    ({ status }) => end(status),
-    () => end('error'),
-  );
+  });
 }

@@ -139,7 +139,7 @@ export function createBranchPoller(options: {
       const now = await followedBranches(kysely);
       queryNow(now.filter(({ deploymentId }) => branches.some((old) => old.deploymentId === deploymentId)));
     } catch (error) {
-      log.warn({ err: error }, 'a repository was not asked once more; it is with the others');
+      log.warn({ err: error }, 'a repository could not be queried again at once; the next poll does it');
     }
   };
 

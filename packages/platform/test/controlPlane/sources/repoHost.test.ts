@@ -200,7 +200,7 @@ describe('a revision of repo_host fails with a reason', () => {
       integration_id: unset,
       repo_url: `${server.url}/agent/.git`,
     });
-    expect(second.status_message).toMatch(/env:SLIPWAY_TEST_UNSET, and there is nothing/);
+    expect(second.status_message).toMatch(/missing: env:SLIPWAY_TEST_UNSET does not exist/);
   });
 
   it('if its host hangs; it can be cancelled and leaves nothing', async () => {
