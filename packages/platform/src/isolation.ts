@@ -10,7 +10,6 @@ import { createContainers } from './runtime/docker/containers.ts';
 import { createDocker, engineAnswers } from './runtime/docker/dockerCommand.ts';
 import { hasImage } from './runtime/docker/images.ts';
 import { createEgress } from './runtime/egress.ts';
-import { deriveKey, type MasterKey } from './store/keyFiles.ts';
 
 /** How builds and agents run. */
 export interface IsolationOptions {
@@ -29,10 +28,10 @@ export interface IsolationOptions {
   egressAllow?: readonly string[];
 }
 
-/** How builds and agents run: the given way, else in containers, else as processes. */
+/** Opens how builds and agents run. The engine knows the platform's containers by its instance id. */
 export async function openRuntime(
   options: IsolationOptions,
-  masterKey: MasterKey,
+  instanceId: string,
   log: Logger,
 ): Promise<Required<Pick<ControlPlaneOptions, 'isolation' | 'containers' | 'buildRevision' | 'startAgent'>>> {
   const { dockerCommand = 'docker', agentImage: image = AGENT_IMAGE } = options;
@@ -42,7 +41,7 @@ export async function openRuntime(
   const contained = isolation === 'container' ? { image, egress: () => createEgress(reachable) } : undefined;
   const containers = createContainers({
     command: dockerCommand,
-    platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
+    platform: instanceId,
     contained,
   });
   const build: BuildRevision = ({ deploymentId, revisionId, ...of }) =>

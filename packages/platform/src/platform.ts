@@ -128,7 +128,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
     cleanups.push(() => database.close());
-    await claimInstance({
+    const instanceId = await claimInstance({
       home: options.home,
       kysely: database.kysely,
       adopt: options.adoptDatabase ?? false,
@@ -150,7 +150,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       trustedProxies: options.trustedProxies,
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
-    const { buildRevision: build, ...runtime } = await openRuntime(options, masterKey, log);
+    const { buildRevision: build, ...runtime } = await openRuntime(options, instanceId, log);
     const controlPlane = createControlPlane({
       ...options,
       ...runtime,

@@ -15,13 +15,14 @@ import { type HomeLayout, homeLayout, listPerDeployment, TRASH_RETENTION_DAYS } 
  * If one of them has no id yet (a first start, or a version without ids), both get one if they fit: the database
  * knows a deployment of the home, or the home has none.
  * @param adopt Pair them even if their ids differ.
+ * @returns The id.
  * @throws PlatformError SLIPWAY_INSTANCE_MISMATCH.
  */
 export async function claimInstance(options: {
   home: string;
   kysely: Kysely<Schema>;
   adopt: boolean;
-}): Promise<void> {
+}): Promise<string> {
   const { kysely } = options;
   const home = homeLayout(options.home);
   const found: InstanceState = {
@@ -33,7 +34,7 @@ export async function claimInstance(options: {
     ),
   };
   const { homeId, databaseId } = found;
-  if (homeId !== undefined && homeId === databaseId) return;
+  if (homeId !== undefined && homeId === databaseId) return homeId;
   if (!options.adopt && !isSameInstance(found)) throw mismatch(home, found);
   // The home's id wins, so that an adopted database no longer belongs to its former home.
   const id = homeId ?? databaseId ?? randomUUID();
@@ -42,7 +43,7 @@ export async function claimInstance(options: {
     .values({ id })
     .onConflict((conflict) => conflict.column('only_row').doUpdateSet({ id }))
     .execute();
-  await readOrCreate(home.root, home.instanceId, () => id);
+  return readOrCreate(home.root, home.instanceId, () => id);
 }
 
 interface InstanceState {

@@ -36,10 +36,7 @@ export async function loadApiKey(home: string, given?: string): Promise<string> 
 }
 
 /** Derives a 32-byte key for one purpose from the master key: it reveals nothing about the other keys. */
-export function deriveKey(
-  master: MasterKey,
-  purpose: 'secrets' | 'uploads' | 'idempotency' | 'containers',
-): Buffer {
+export function deriveKey(master: MasterKey, purpose: 'secrets' | 'uploads' | 'idempotency'): Buffer {
   return Buffer.from(hkdfSync('sha256', master, '', `slipway:${purpose}`, 32));
 }
 
