@@ -13,7 +13,7 @@ it('waits at its end for the round that has begun, because the database is close
     lease: { isHeld: false },
     events: { removeExpired: vi.fn(() => removed) },
     items: { dropExpired: vi.fn(() => Promise.resolve()) },
-    runs: { removeExpired: vi.fn(() => Promise.resolve([])) },
+    runs: { removeExpired: vi.fn(() => Promise.resolve()) },
   };
   const ownership = new RunOwnership(parts as never);
   await ownership.start();

@@ -162,10 +162,7 @@ describe('a thread', () => {
         await ends.finishRolledBack(run, IDLE);
       },
     };
-    const checkpoints = { deleteThread: () => Promise.resolve() };
-    const parts = { threads, runs, service, checkpoints } as unknown as ConstructorParameters<
-      typeof ThreadRemoval
-    >[0];
+    const parts = { threads, runs, service } as unknown as ConstructorParameters<typeof ThreadRemoval>[0];
     await new ThreadRemoval(parts).remove(threadId);
     expect(stopped).toHaveLength(2);
     await expect(threads.get(threadId)).rejects.toMatchObject({ status: 404 });

@@ -3,7 +3,7 @@ import { START } from '@langchain/langgraph';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import { CheckpointNotFound } from '../store/checkpointStore.ts';
-import { threadBusy } from '../store/runStore.ts';
+import { threadBusy } from '../store/threadProblems.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import { addressOf, type CompiledGraph, type GraphConfigLike, type StateSnapshot } from './compiledGraph.ts';

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 
-import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { ItemStore } from '../store/itemStore.ts';
 import type { ProcessStore } from '../store/processStore.ts';
@@ -21,7 +20,6 @@ const CLEANUP_INTERVAL_MS = 60_000;
 interface RunOwnershipParts {
   readonly runs: RunStore;
   readonly processes: ProcessStore;
-  readonly checkpoints: CheckpointStore;
   readonly events: EventStore;
   readonly items: ItemStore;
   readonly endReports: RunEndReports;
@@ -89,10 +87,10 @@ export class RunOwnership {
   }
 
   async #removeExpired(): Promise<void> {
-    const { checkpoints, events, items, runs } = this.#parts;
+    const { events, items, runs } = this.#parts;
     await events.removeExpired();
     await items.dropExpired();
-    for (const threadId of await runs.removeExpired()) await checkpoints.deleteThread(threadId);
+    await runs.removeExpired();
   }
 
   /** Logs a failure (the database is away) and tries again in the next round. Rounds never overlap. */

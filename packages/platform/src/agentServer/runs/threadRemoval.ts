@@ -1,6 +1,5 @@
 import { HttpProblem } from '../../http/problem.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
-import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { ACTIVE } from '../store/agentDatabase.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
@@ -13,7 +12,6 @@ interface ThreadRemovalParts {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
   readonly service: RunService;
-  readonly checkpoints: CheckpointStore;
   readonly history: CheckpointHistory;
 }
 
@@ -33,7 +31,6 @@ export class ThreadRemoval {
       await this.#parts.service.cancel(active, 'rollback');
       await Promise.all(active.map((run) => this.#parts.service.waitForEnding(run)));
     } while (!(await this.#parts.threads.remove(threadId)));
-    await this.#parts.checkpoints.deleteThread(threadId);
   }
 
   /** Removes every thread on which a run of an assistant is active, or was the last to begin. */

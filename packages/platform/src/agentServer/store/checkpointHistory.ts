@@ -11,7 +11,7 @@ import {
   storedThreadId,
   WRITES,
 } from './checkpointTables.ts';
-import { threadNotFound } from './runStore.ts';
+import { threadNotFound } from './threadProblems.ts';
 
 /** Copies and prunes the checkpoints of whole threads, which no graph does. */
 export class CheckpointHistory extends DeploymentStore {

@@ -18,10 +18,10 @@ import type { Pool } from 'pg';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { UnserializableValue } from '../runs/wireJson.ts';
-import { CHECKPOINT_SCHEMA, COMMAND_TASK, storedThreadId } from './checkpointTables.ts';
+import { CHECKPOINT_SCHEMA, COMMAND_TASK, DELETE_THREADS, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
-import { threadBusy, threadNotFound } from './runStore.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
+import { threadBusy, threadNotFound } from './threadProblems.ts';
 
 /**
  * The checkpointer of every graph: LangGraph's `PostgresSaver`, with additions:
@@ -140,13 +140,7 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   override async deleteThread(threadId: string): Promise<void> {
-    await this.#pool.query(
-      `WITH writes AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = $1),
-         blobs AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs WHERE thread_id = $1),
-         kept AS (DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE thread_id = $1)
-       DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1`,
-      [this.#key(threadId)],
-    );
+    await this.#pool.query(DELETE_THREADS, [[this.#key(threadId)]]);
   }
 
   #key(threadId: string): string {

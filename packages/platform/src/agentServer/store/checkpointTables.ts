@@ -1,4 +1,4 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { CompiledQuery, type RawBuilder, sql, type Transaction } from 'kysely';
 
 import type { AgentTables } from './agentDatabase.ts';
 
@@ -21,6 +21,21 @@ export function storedThreadId(deploymentId: string, threadId: string): string {
 export function newestCheckpoints(key: string): RawBuilder<unknown> {
   return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
     FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
+}
+
+/** Removes everything of threads from these tables. The parameter: the list of their stored ids. */
+export const DELETE_THREADS = `
+  WITH writes AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = ANY($1::text[])),
+    blobs AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs WHERE thread_id = ANY($1::text[])),
+    kept AS (DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE thread_id = ANY($1::text[]))
+  DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = ANY($1::text[])`;
+
+/** Removes threads from these tables, in the transaction that removes their records. */
+export async function deleteThreads(
+  transaction: Transaction<AgentTables>,
+  keys: readonly string[],
+): Promise<void> {
+  await transaction.executeQuery(CompiledQuery.raw(DELETE_THREADS, [keys]));
 }
 
 /** Drops the values of a thread that no checkpoint refers to. */

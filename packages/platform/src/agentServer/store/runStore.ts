@@ -8,8 +8,10 @@ import {
   type ProcessOfDeployment,
   type RunRecord,
 } from './agentDatabase.ts';
+import { deleteThreads, storedThreadId } from './checkpointTables.ts';
 import { setMarks, type ThreadMarks } from './runEnds.ts';
 import { isThreadEmpty, savePendingWrites } from './runFootprint.ts';
+import { threadNotFound, threadTaken } from './threadProblems.ts';
 
 export interface NewRun {
   readonly runId: string;
@@ -289,15 +291,18 @@ export class RunStore extends DeploymentStore {
       .execute();
   }
 
-  /** Removes the expired records of stateless runs, and returns their thread ids. */
-  async removeExpired(): Promise<string[]> {
-    const rows = await this.db
-      .deleteFrom('slipway_agent.runs')
-      .where('deployment_id', '=', this.deploymentId)
-      .where('expires_at', '<', sql<Date>`now()`)
-      .returning('thread_id')
-      .execute();
-    return rows.map((row) => row.thread_id);
+  /** Removes the expired records of stateless runs, with the checkpoints that their ends left. */
+  async removeExpired(): Promise<void> {
+    await this.db.transaction().execute(async (db) => {
+      const rows = await db
+        .deleteFrom('slipway_agent.runs')
+        .where('deployment_id', '=', this.deploymentId)
+        .where('expires_at', '<', sql<Date>`now()`)
+        .returning('thread_id')
+        .execute();
+      const keys = rows.map((row) => storedThreadId(this.deploymentId, row.thread_id));
+      if (keys.length > 0) await deleteThreads(db, keys);
+    });
   }
 
   #ofDeployment(db = this.db) {
@@ -380,19 +385,4 @@ async function storeCancel(
     .returning('run_id')
     .execute();
   return noted.map((run) => run.run_id);
-}
-
-/** 404 for a thread that the deployment lacks. */
-export function threadNotFound(threadId: string): HttpProblem {
-  return new HttpProblem(404, `Thread ${threadId} not found.`);
-}
-
-/** 409 for a new thread with the id that a run without a thread has: its checkpoints are removed with that run. */
-export function threadTaken(threadId: string): HttpProblem {
-  return new HttpProblem(409, `${threadId} is the thread id of a run without a thread: use another id.`);
-}
-
-/** 409 for a change that must not happen while a run is active on the thread. */
-export function threadBusy(threadId: string): HttpProblem {
-  return new HttpProblem(409, `Thread ${threadId} is busy with a run.`);
 }

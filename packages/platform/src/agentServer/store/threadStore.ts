@@ -5,11 +5,12 @@ import { type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore, type ThreadsTable } from './agentDatabase.ts';
-import { threadNotFound, threadTaken } from './runStore.ts';
+import { deleteThreads, storedThreadId } from './checkpointTables.ts';
+import { threadNotFound, threadTaken } from './threadProblems.ts';
 
 export type ThreadRecord = Selectable<ThreadsTable>;
 
-/** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */
+/** The threads of a deployment (contract 001, "Thread"). The `CheckpointStore` writes their checkpoints. */
 export class ThreadStore extends DeploymentStore {
   /**
    * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides. Returns also whether it is new.
@@ -79,14 +80,16 @@ export class ThreadStore extends DeploymentStore {
     }
   }
 
-  /** Removes a thread and the records of its runs. False if runs are active on it. @throws HttpProblem 404 */
+  /** Removes a thread, the records of its runs, and its checkpoints. False if runs are active on it. @throws HttpProblem 404 */
   async remove(threadId: string): Promise<boolean> {
     const mine = this.threadCondition(threadId);
     const isRemoved = await this.db.transaction().execute(async (db) => {
       const { rows } = await sql`
         DELETE FROM slipway_agent.threads WHERE ${mine} AND status <> 'busy' RETURNING 1`.execute(db);
-      if (rows.length > 0) await sql`DELETE FROM slipway_agent.runs WHERE ${mine}`.execute(db);
-      return rows.length > 0;
+      if (rows.length === 0) return false;
+      await sql`DELETE FROM slipway_agent.runs WHERE ${mine}`.execute(db);
+      await deleteThreads(db, [storedThreadId(this.deploymentId, threadId)]);
+      return true;
     });
     if (!isRemoved) await this.get(threadId);
     return isRemoved;
