@@ -92,6 +92,15 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual([frame(1, 'values', large)]);
   });
 
+  it('does not disconnect a returning reader for the events that it has missed', async () => {
+    const channel = new EventChannel({ readerBytes: 100 });
+    const subscriber = channel.subscribe();
+    const missed = frame(1, 'values', JSON.stringify('x'.repeat(200)));
+    subscriber.startReading([new TextEncoder().encode(missed)], 1);
+    channel.publish('values', '2', 2);
+    expect(await read(subscriber)).toEqual([missed, frame(2, 'values', '2')]);
+  });
+
   it('keeps nothing for a reader that left', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel);

@@ -76,7 +76,7 @@ export function slowReaderFrame(limit: number): Uint8Array {
 /** One reader of an {@link EventChannel}: a bounded queue of encoded events. */
 export class Subscriber implements EventReader {
   readonly #queue: { readonly id: number; readonly frame: Uint8Array }[] = [];
-  readonly #limit: number;
+  #limit: number;
   readonly #accepts: (event: string) => boolean;
   readonly #onClose: (subscriber: Subscriber) => void;
   #queuedBytes = 0;
@@ -112,7 +112,11 @@ export class Subscriber implements EventReader {
     const waiting = this.#queue.splice(0);
     this.#queuedBytes = 0;
     this.#isPaused = false;
-    for (const frame of firstFrames) this.#enqueue({ id: 0, frame });
+    for (const frame of firstFrames) {
+      this.#enqueue({ id: 0, frame });
+      // A reader that comes back with much to catch up on is not behind.
+      this.#limit += frame.byteLength;
+    }
     for (const entry of waiting) if (entry.id > throughId) this.#enqueue(entry);
     this.#wake?.();
   }
