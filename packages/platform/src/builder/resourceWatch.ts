@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { errorText } from '@slipway/contract/codedError';
 
+import { pause } from '../pause.ts';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { runShellCommand } from '../runtime/command.ts';
 import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
@@ -99,11 +99,6 @@ export function describeLimit(limit: keyof typeof BUILD_LIMIT_SETTINGS): string 
 
 function inMegabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MB`;
-}
-
-/** Waits; false if the wait was aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
 /**

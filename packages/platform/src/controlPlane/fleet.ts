@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
+import { pause } from '../pause.ts';
 import { HAND_OVER_MS, type RunningAgent } from '../runtime/agentStart.ts';
 import { Slots } from '../slots.ts';
 import type { StartLimits, GatewaySwitch } from './dependencies.ts';
@@ -204,11 +204,6 @@ function idsOf(spec: AgentSpec): { deployment: string; revision: string } {
 /** Whether a signal was aborted: TypeScript would narrow `signal.aborted` to its earlier value. */
 export function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-/** Waits; false if the signal was aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return sleep(ms, true, { signal }).catch(() => false);
 }
 
 /**

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { LogStage, RevisionStatusEvent } from '@slipway/contract/controlPlane/logs';
 import type { Kysely } from 'kysely';
 
 import { encodeEvent, type EventReader, readGenerated } from '../http/serverSentEvents.ts';
+import { pause } from '../pause.ts';
 import type { Schema } from '../store/schema.ts';
 import { revisionLogLine, type RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
@@ -69,7 +68,7 @@ export class LogFollowing {
         yield encodeEvent('end', text);
         return;
       }
-      if (lines.length === 0) await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+      if (lines.length === 0) await pause(POLL_INTERVAL_MS, signal);
     }
   }
 

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
+import { pause } from '../pause.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
@@ -48,9 +47,6 @@ export function createOrchestrator(options: {
   let isStarted = false;
   let queued = 0;
 
-  const pause = (): Promise<void> =>
-    sleep(RETRY_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-
   const requestPass = (): void => {
     isPassNeeded = true;
     if (!isStarted || stopping.signal.aborted) return;
@@ -68,7 +64,7 @@ export function createOrchestrator(options: {
       } catch (error) {
         log.error({ err: error }, 'the work on revisions could not be planned; it is tried again');
         isPassNeeded = true;
-        await pause();
+        await pause(RETRY_AFTER_MS, stopping.signal);
       }
     }
   };
@@ -183,7 +179,7 @@ export function createOrchestrator(options: {
           { err: error, deployment: deploymentId },
           'a deployment was not removed; it is tried again',
         );
-        await pause();
+        await pause(RETRY_AFTER_MS, stopping.signal);
       })
       .finally(() => {
         removals.delete(deploymentId);

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { PlatformError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import { createDataDirectory } from './dataDirectory.ts';
 import { lockHome } from './homeLock.ts';
 import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
@@ -59,7 +59,7 @@ export async function openEmbeddedPostgres(
         return await open(port);
       } catch (error) {
         onTrouble(error as PlatformError);
-        await sleep(REOPEN_AFTER_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+        await pause(REOPEN_AFTER_MS, closing.signal);
       }
     }
     return undefined;

@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import type { Logger } from 'pino';
 
 import { retryDuringOutage } from '../../store/databaseOutage.ts';
+import { pause } from '../../pause.ts';
 import type { Slots } from '../../slots.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
@@ -221,9 +220,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 async function waitUntil(time: Date, signal: AbortSignal): Promise<void> {
   const remaining = () => time.getTime() - Date.now();
   for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {
-    await delay(Math.min(left, TIMER_MAX_MS), undefined, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    await pause(Math.min(left, TIMER_MAX_MS), signal);
   }
 }
 

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { AcceptedRun, RunStore } from '../store/runStore.ts';
+import { pause } from '../../pause.ts';
 import { Slots } from '../../slots.ts';
 import type { RunEndReports } from '../webhooks/runEndReports.ts';
 import {
@@ -245,7 +245,7 @@ export class RunService {
     const waitSignal = AbortSignal.any(
       hurrySignal === undefined ? [drained.signal] : [drained.signal, hurrySignal],
     );
-    await Promise.race([all, delay(timeoutMs, undefined, { signal: waitSignal }).catch(() => undefined)]);
+    await Promise.race([all, pause(timeoutMs, waitSignal)]);
     drained.abort();
     for (const live of lives) live.stop('handover');
     await all;

@@ -57,15 +57,9 @@ export class CheckpointHistory extends DeploymentStore {
     const key = storedThreadId(this.deploymentId, threadId);
     return this.db.transaction().execute(async (transaction) => {
       // A thread is `busy` exactly as long as it has active runs.
-      const idleThread = await transaction
-        .selectFrom('slipway_agent.threads')
-        .select('thread_id')
-        .where('deployment_id', '=', this.deploymentId)
-        .where('thread_id', '=', threadId)
-        .where('status', '<>', 'busy')
-        .forUpdate()
-        .executeTakeFirst();
-      if (idleThread === undefined) return false;
+      const idleThread = await sql`SELECT 1 FROM slipway_agent.threads
+        WHERE ${this.threadCondition(threadId)} AND status <> 'busy' FOR UPDATE`.execute(transaction);
+      if (idleThread.rows.length === 0) return false;
       for (const table of [WRITES, CHECKPOINTS]) {
         await sql`
           DELETE FROM ${table} t WHERE t.thread_id = ${key} AND NOT EXISTS (

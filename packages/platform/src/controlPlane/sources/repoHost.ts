@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
 import { DEFAULT_GIT_LIMITS, type GitContext, GitFailure, requireGit } from '../../git/gitCommand.ts';
 import type { Remote } from '../../git/gitUrl.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
+import { pause } from '../../pause.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
 import type { HomeLayout } from '../homeLayout.ts';
 import { remoteOf, repositoryOf } from '../integrations.ts';
@@ -50,7 +49,7 @@ export function repoHost(kysely: Kysely<Schema>, { knownHosts }: HomeLayout): Tr
       const repository = repositoryOf(revision.source_config);
       const asked = revision.source_revision_config['repo_ref'];
       const ref = typeof asked === 'string' ? asked : null;
-      const attempt = async ([pause, ...laterPauses]: readonly number[]): Promise<FetchedTree> => {
+      const attempt = async ([wait, ...laterWaits]: readonly number[]): Promise<FetchedTree> => {
         try {
           if (repository === undefined)
             throw new GitFailure('The deployment names no repository (source_config.repo_url).');
@@ -62,11 +61,11 @@ export function repoHost(kysely: Kysely<Schema>, { knownHosts }: HomeLayout): Tr
         } catch (error) {
           if (!(error instanceof GitFailure)) throw error;
           for (const line of error.message.split('\n')) log(line);
-          if (!error.isHostAway || pause === undefined || signal.aborted)
+          if (!error.isHostAway || wait === undefined || signal.aborted)
             return { ok: false, reason: error.message };
-          log(`The host is tried again in ${pause / 1000} s.`);
-          await delay(pause, undefined, { signal }).catch(() => undefined);
-          return attempt(laterPauses);
+          log(`The host is tried again in ${wait / 1000} s.`);
+          await pause(wait, signal);
+          return attempt(laterWaits);
         }
       };
       return attempt(RETRY_PAUSES_MS);
