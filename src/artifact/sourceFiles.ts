@@ -24,20 +24,20 @@ interface SourceLink {
 
 export type SourceEntry = SourceFile | SourceLink;
 
-/** Called for what is not packed although no rule ignores it. */
-type LeftOut = (path: string, why: 'login' | 'empty') => void;
+/** Called for a file with a package registry's login, which is left out; an empty folder; and a git repository. */
+type Noticed = (path: string, what: 'login' | 'empty' | 'repository') => void;
 
 /**
  * The files and links of a source, sorted by UTF-16 code units so that the order is the same on every machine.
  * Folders are not listed, because git stores no empty ones.
- * @param leftOut - called for each file with a package registry's login, and for each empty folder.
+ * @param noticed - called for what a person may not expect in the source, or may miss in it.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for an entry that cannot be read, a link that leads out of the
  * source or has ".." after a name, and an entry that is no file, folder or link.
  */
 export async function sourceFiles(
   root: string,
   patterns: readonly string[],
-  leftOut: LeftOut = () => undefined,
+  noticed: Noticed = () => undefined,
 ): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
     throw notRead(root, error, 'Name the source’s folder.');
@@ -45,7 +45,7 @@ export async function sourceFiles(
   if (!status.isDirectory()) throw unreadable(root, 'is not a folder', 'Name the source’s folder.');
   const realRoot = await realpath(root);
   const entries: SourceEntry[] = [];
-  await collect(realRoot, '', () => ignoreRules(realRoot, patterns), entries, leftOut);
+  await collect(realRoot, '', () => ignoreRules(realRoot, patterns), entries, noticed);
   return entries.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
@@ -54,11 +54,12 @@ async function collect(
   folder: string,
   rulesHere: () => Promise<IgnoreRules>,
   entries: SourceEntry[],
-  leftOut: LeftOut,
+  noticed: Noticed,
 ): Promise<void> {
   // Before the rules: an error about a closed folder names it, not the rules that it may lack.
   const found = await reading(folder, () => readdir(join(root, folder), { withFileTypes: true }));
-  if (found.length === 0) leftOut(folder, 'empty');
+  if (found.length === 0) noticed(folder, 'empty');
+  if (found.some(({ name }) => name === '.git')) noticed(folder, 'repository');
   const rules = await rulesHere();
   for (const item of found) {
     if (await rules.ignores(item.name, item.isDirectory())) continue;
@@ -71,12 +72,12 @@ async function collect(
       );
     }
     if (item.isDirectory()) {
-      await collect(root, path, () => rules.below(item.name), entries, leftOut);
+      await collect(root, path, () => rules.below(item.name), entries, noticed);
     } else if (item.isSymbolicLink()) {
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {
       if (await reading(path, () => holdsToken(join(root, path)))) {
-        leftOut(path, 'login');
+        noticed(path, 'login');
         continue;
       }
       const { size, mode } = await reading(path, () => lstat(join(root, path)));

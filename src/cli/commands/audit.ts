@@ -23,7 +23,7 @@ import type { CommandContext, FileOptions } from '../context.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { retryBusy } from '../retryBusy.ts';
 import { counted } from '../ui/text.ts';
-import { artifactStoreOf } from './artifact/artifactOf.ts';
+import { artifactStoreOf } from './artifact/artifactStoreOf.ts';
 import { FORGOTTEN, readForgotten } from './target/forgottenTarget.ts';
 import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 

@@ -10,7 +10,7 @@ import type { LintedConfig } from '../../config/loadConfig.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
 import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
-import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
+import { artifactStoreOf } from '../commands/artifact/artifactStoreOf.ts';
 import { askedDataset, budgetProblem, type DatasetSource, datasetSource } from './readDatasets.ts';
 
 export interface LintedDatasets {

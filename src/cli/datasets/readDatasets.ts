@@ -17,7 +17,7 @@ import { type Dataset, DATASET_MAX, datasetProblem } from '../../domain/check/da
 import { SlipwayError } from '../../domain/errors.ts';
 import type { WholeNumber } from '../../domain/scalars.ts';
 import type { Machine } from '../../inspection/deployment/deploymentAccess.ts';
-import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
+import { artifactStoreOf } from '../commands/artifact/artifactStoreOf.ts';
 
 export interface ReadDatasets {
   readonly checks: readonly Check[];

@@ -40,6 +40,14 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count === 0 ? 'no' : count} ${count === 1 ? one : many}`;
 }
 
+const NAMED = 5;
+
+/** The first five of several names, and how many more there are. */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return names.slice(0, NAMED).join(', ') + (more > 0 ? `, and ${more} more` : '');
+}
+
 export function sizeText(bytes: number): string {
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -10,7 +10,8 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { counted, sizeText } from '../../ui/text.ts';
-import { packWarned, sourceToPack } from './artifactOf.ts';
+import { packWarned } from './artifactOf.ts';
+import { sourceToPack } from './sourceToPack.ts';
 
 interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;

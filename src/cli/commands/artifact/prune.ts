@@ -22,7 +22,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { agoText, type Cell, sizeText, type Style, tableLines } from '../../ui/text.ts';
-import { artifactStoreOf } from './artifactOf.ts';
+import { artifactStoreOf } from './artifactStoreOf.ts';
 
 interface PruneOptions extends FileOptions {
   readonly dryRun?: boolean;

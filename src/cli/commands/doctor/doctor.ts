@@ -27,7 +27,7 @@ import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { counted, MARKS, type Style } from '../../ui/text.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { pythonAgentProblems } from '../lint/graphProblems.ts';
 import { secretUses } from './secretUses.ts';
 

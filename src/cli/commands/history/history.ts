@@ -12,7 +12,7 @@ import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { outcomeCell } from '../../ui/endingText.ts';
 import { agoText, type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { FORGOTTEN, releasesOfForgotten } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 

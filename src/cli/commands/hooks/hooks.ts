@@ -14,7 +14,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';

@@ -20,7 +20,7 @@ import { commandProver } from '../../identity.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 

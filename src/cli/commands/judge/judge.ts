@@ -22,7 +22,7 @@ import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../reportFile.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
-import { ownArtifactStore } from '../artifact/artifactOf.ts';
+import { ownArtifactStore } from '../artifact/artifactStoreOf.ts';
 import { keyByReference } from '../check/checkedAddress.ts';
 
 /** The options of `slipway judge`. Defaults: those of `judge` in `slipway.yaml`. */

@@ -21,7 +21,7 @@ import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { interruptible } from '../../interruption.ts';
 import { retryBusy } from '../../retryBusy.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { logPrinter } from './printRevisionLog.ts';
 import { printReleaseLog } from './releaseLog.ts';

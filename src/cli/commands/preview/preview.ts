@@ -38,7 +38,7 @@ import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
 import { type Cell, type Style, tableLines } from '../../ui/text.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { judgeInputs } from '../judge/inputsFile.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from '../release/release.ts';

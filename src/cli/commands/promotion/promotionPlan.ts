@@ -10,7 +10,7 @@ import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { readForgotten } from '../target/forgottenTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 

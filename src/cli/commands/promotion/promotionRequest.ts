@@ -17,7 +17,7 @@ import type { CommandContext } from '../../context.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { commandProver } from '../../identity.ts';
 import { gitIn } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';

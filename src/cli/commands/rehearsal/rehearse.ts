@@ -22,7 +22,7 @@ import { startTestServer } from '../../../temporal/server/testServer.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { ReadDatasets } from '../../datasets/readDatasets.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { choosePort } from '../dev/ports.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest } from '../release/releaseRequest.ts';

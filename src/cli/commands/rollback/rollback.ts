@@ -21,7 +21,7 @@ import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { onHoldText } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';

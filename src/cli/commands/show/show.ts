@@ -17,7 +17,7 @@ import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { printCost } from './cost.ts';

@@ -8,7 +8,7 @@ import { queryTarget, setHold } from '../../../temporal/client/target/targetClie
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from './forgottenTarget.ts';
 import { describeHold, onHoldText, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';

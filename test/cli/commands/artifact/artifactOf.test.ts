@@ -105,4 +105,20 @@ describe('the artifact of a target', () => {
     git('', 'add', 'graph.json');
     await expect(prepare()).resolves.toBeDefined();
   });
+
+  it.each([
+    ['a file in a submodule', 'lib', 'a.ts', 'lib/a.ts'],
+    ['a file in a repository inside a submodule', 'lib/deep', 'a.ts', 'lib/deep/a.ts'],
+    ['the commit of a submodule', '', 'lib', 'lib'],
+  ])('is refused while %s has an unresolved merge conflict', async (_, repository, path, place) => {
+    const git = (where: string, input: string, ...args: string[]): string =>
+      execFileSync('git', args, { cwd: join(folder(), where), input, encoding: 'utf8' }).trim();
+    await writeFiles(folder(), { 'lib/a.ts': '', 'lib/deep/a.ts': '' });
+    for (const each of ['', 'lib', 'lib/deep']) git(each, '', 'init', '--quiet');
+    const blob = git(repository, '{}', 'hash-object', '-w', '--stdin');
+    const object = path === 'lib' ? `160000 ${'1'.repeat(40)}` : `100644 ${blob}`;
+    const sides = [2, 3].map((side) => `${object} ${side}\t${path}\n`).join('');
+    git(repository, sides, 'update-index', '--index-info');
+    await expect(prepared(TARGET)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNMERGED', place });
+  });
 });

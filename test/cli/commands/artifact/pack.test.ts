@@ -121,6 +121,19 @@ describe('slipway pack', () => {
     expect(output.noted[0]).toMatch(/in place of files: model\.bin$/u);
   });
 
+  it('warns of what git knows of a submodule that was not fetched with its own', async () => {
+    const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5\n';
+    await writeFiles(folder(), { 'lib/model.bin': pointer, 'lib/.gitattributes': '*.bin filter=lfs\n' });
+    await mkdir(join(folder(), 'lib/deep'));
+    const git = (cwd: string, ...words: string[]) => execFileSync('git', words, { cwd: join(folder(), cwd) });
+    for (const repository of ['', 'lib']) git(repository, 'init', '--quiet');
+    git('lib', 'add', '.');
+    git('lib', 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},deep`);
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted.join('\n')).toMatch(/submodules: lib\/deep$[^]*in place of files: lib\/model\.bin$/mu);
+  });
+
   it('warns of submodules that were not fetched, but not of ignored ones, and packs', async () => {
     execFileSync('git', ['init', '--quiet'], { cwd: folder() });
     for (const path of ['lib', 'sub/tools', 'ignored', 'fetched']) {

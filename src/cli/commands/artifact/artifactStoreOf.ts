@@ -1,0 +1,25 @@
+import { join, resolve } from 'node:path';
+
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
+import type { Project } from '../../../config/loadConfig.ts';
+import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
+import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
+
+/**
+ * The artifact store of releases. First choice: the file's `artifact.store` (a URL, or a folder relative to the file).
+ * Second: `SLIPWAY_ARTIFACT_STORE` (relative to the working folder). Else `artifacts` in Slipway's home. Each release
+ * tells the worker which store to use.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme.
+ */
+export function artifactStoreOf({ config, folder }: Project, context: Machine): ArtifactStore {
+  const { store } = config.artifact;
+  if (store === undefined) return ownArtifactStore(context);
+  return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
+}
+
+/** The artifact store if no file names one: `SLIPWAY_ARTIFACT_STORE`, else `artifacts` in Slipway's home. */
+export function ownArtifactStore({ home, environment }: Machine): ArtifactStore {
+  const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
+  return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
+}
