@@ -86,6 +86,7 @@ async function takeDown(
   const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
   const by = await readRequester(context, loaded.folder, reason);
   const recordStore = artifactStoreOf(loaded, context).url;
+  signal.throwIfAborted();
   await removePreview(temporal, { ...terms, target, recordStore }, by);
   const workflowId = previewWorkflowId(target);
   output.event({ event: 'preview_removal', name: terms.name, pr, deployment, workflowId });

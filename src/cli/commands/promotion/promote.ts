@@ -55,6 +55,7 @@ export async function runPromoteCommand(
     await store();
     const proved = await withProof(context, request);
     const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
+    signal.throwIfAborted();
     const started = await startPromotion(temporal, asked);
     return reportPromotion(context, temporal, asked, started, options, signal);
   };

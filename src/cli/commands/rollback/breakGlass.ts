@@ -38,7 +38,7 @@ const POLL_MS = 500;
 
 /**
  * Restores a revision without Temporal: calls redeploy on the control plane and waits until the revision serves. First
- * leaves a hold on this machine, so that no release replaces it. Does not run checks.
+ * leaves a hold on this machine, so that no release replaces it. Does not run checks. Ctrl-C before it changes nothing.
  * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
  * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE, SLIPWAY_USAGE.
  */
@@ -53,6 +53,7 @@ export async function breakGlass(
     const retry: Retry = (call) => retryBusy(context, call, signal);
     const before = await retry(() => findDeployment(client, target));
     const to = await retry(() => chooseRevision(client, before, order));
+    signal.throwIfAborted();
     const since = new Date().toISOString();
     const hold = { target: target.name, since, by: requestedBy, to };
     // A full disk or a damaged hold must not prevent the rollback.

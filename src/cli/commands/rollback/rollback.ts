@@ -64,6 +64,7 @@ export async function runRollbackCommand(
       commandProver(context, settings.approval, store)?.(statement),
     ]);
     try {
+      signal.throwIfAborted();
       const message = { ...requestedBy, to: options.to, serving, requestId, identity };
       const taken = await askTarget(temporal, chosen, store, () =>
         rollBack(temporal, workflowId, message),

@@ -131,7 +131,9 @@ describe('slipway pack', () => {
     git('lib', 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},deep`);
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
-    expect(output.noted.join('\n')).toMatch(/submodules: lib\/deep$[^]*in place of files: lib\/model\.bin$/mu);
+    expect(output.noted.join('\n')).toMatch(
+      /submodules: lib\/deep$[^]*in place of files: lib\/model\.bin$/mu,
+    );
   });
 
   it('warns of submodules that were not fetched, but not of ignored ones, and packs', async () => {

@@ -270,6 +270,12 @@ describe('rolling back without Temporal', () => {
     expect(await readLocalHold(home(), target())).toBeUndefined();
   });
 
+  it('changes nothing if Ctrl-C comes before the redeploy', async () => {
+    await expect(breaking({}, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+    expect(plane.redeployed).toEqual([]);
+    expect(await readLocalHold(home(), target())).toBeUndefined();
+  });
+
   it('leaves a hold, with the person and the reason', async () => {
     await breaking();
     expect(await readLocalHold(home(), target())).toMatchObject({
