@@ -3,6 +3,7 @@ import { readFile, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
+import { refusePipe } from './refusePipe.ts';
 
 /** The file's name. Slipway searches the working folder and the folders above it. */
 export const CONFIG_FILE = 'slipway.yaml';
@@ -36,6 +37,7 @@ export async function findConfig(path: string | undefined, from: string): Promis
 export async function readConfigFile(file: string): Promise<string | undefined> {
   let bytes: Buffer;
   try {
+    await refusePipe(file);
     bytes = await readFile(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

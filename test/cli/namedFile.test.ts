@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { writeReport } from '../../src/cli/reportFile.ts';
+import { writeReport } from '../../src/cli/namedFile.ts';
 
 it('a report that cannot be written is a usage error with the option to correct', async () => {
   const file = join(tmpdir(), 'slipway-no-such-folder', 'checks.xml');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -180,6 +181,17 @@ describe('finding slipway.yaml', () => {
     await expect(loadConfig('loop.yaml', folder())).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',
       message: `${join(folder(), 'loop.yaml')} could not be read: its symbolic links form a loop`,
+    });
+  });
+
+  it('reports a pipe with a name, which nothing writes to, instead of waiting', async () => {
+    const pipe = join(folder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const refused = { code: 'SLIPWAY_CONFIG_NOT_FOUND', message: `${pipe} could not be read: it is a pipe` };
+    await expect(loadConfig('pipe', folder())).rejects.toMatchObject(refused);
+    await writeFile(join(folder(), 'slipway.yaml'), 'extends: pipe\n');
+    await expect(loadConfig(undefined, folder())).rejects.toMatchObject({
+      problems: [{ message: expect.stringContaining('it is a pipe') as string }],
     });
   });
 

@@ -21,7 +21,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { type DatasetSource, type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import type { CheckResult } from '../../events/checks.ts';
 import { interruptible } from '../../interruption.ts';
-import { writeReport } from '../../reportFile.ts';
+import { writeReport } from '../../namedFile.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { type AgentAddress, agentOf } from './checkedAddress.ts';

@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises';
-
-import { systemReason } from '../../../artifact/sourceFiles.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
@@ -16,6 +13,7 @@ import { type ListeningHook, viewHook } from '../../../temporal/client/hooks/hoo
 import { readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
+import { readNamed } from '../../namedFile.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
@@ -36,7 +34,8 @@ export async function runHookTryCommand(
   if (hook === undefined) throw new SlipwayError('SLIPWAY_HOOK_UNKNOWN', `no hook "${wanted}"`);
   const header = (name: string): string | undefined =>
     name === 'x-github-event' ? options.event : undefined;
-  const events = readEvents(hook.config.form, { body: await readPayload(payload), header });
+  const body = await readNamed(payload, 'the payload', 'name a file with the body of a delivery');
+  const events = readEvents(hook.config.form, { body, header });
   if (events.length === 0) output.print('the payload has no events');
   const temporal = await openOrSay(context);
   try {
@@ -135,16 +134,6 @@ const OUTCOMES: Readonly<Record<Trial['outcome'], string>> = {
 function trialText({ rule, target, do: action, outcome, note }: Trial): string {
   const what = target === null ? '' : ` (${action} ${target})`;
   return `${rule}${what} ${OUTCOMES[outcome]}: ${note}`;
-}
-
-async function readPayload(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const what = `the payload could not be read: ${systemReason(error)}`;
-    const hint = 'name a file with the body of a delivery';
-    throw new SlipwayError('SLIPWAY_USAGE', what, { place: path, hint, cause: error });
-  }
 }
 
 function openOrSay(context: CommandContext): Promise<TemporalConnection | undefined> {

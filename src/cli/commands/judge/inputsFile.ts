@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
@@ -10,6 +9,7 @@ import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { Judge } from '../../../config/judgeSchema.ts';
 import type { LintedConfig } from '../../../config/loadConfig.ts';
+import { refusePipe } from '../../../config/refusePipe.ts';
 import type { Expectation } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
@@ -25,7 +25,7 @@ export async function openInputs(
   expect?: Expectation,
 ): Promise<AsyncIterable<Input>> {
   try {
-    await access(file);
+    await refusePipe(file);
   } catch (cause) {
     const message = `the file of inputs cannot be read: ${systemReason(cause)}`;
     const hint = 'create the file, or correct its path';

@@ -19,7 +19,7 @@ import { markdownReport, type ReportLine, textReport } from '../../../judge/writ
 import type { CommandContext } from '../../context.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { interruptible } from '../../interruption.ts';
-import { writeReport } from '../../reportFile.ts';
+import { writeReport } from '../../namedFile.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
 import { ownArtifactStore } from '../artifact/artifactStoreOf.ts';

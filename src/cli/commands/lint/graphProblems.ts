@@ -8,6 +8,7 @@ import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { Project } from '../../../config/loadConfig.ts';
+import { refusePipe } from '../../../config/refusePipe.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 
@@ -86,11 +87,14 @@ async function graphConfigs(
 ): Promise<readonly { readonly file: string; readonly text: string }[]> {
   const paths = new Set(targets.map((name) => releaseSettings(config, name).graphConfigPath));
   const root = resolve(folder, config.artifact.path);
-  const read = [...paths].map(async (path) => {
+  const found = [...paths].map(async (path) => {
     if (path === null) return [];
     const file = join(root, path);
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const read = () => readFile(file, 'utf8');
+    const text = await refusePipe(file)
+      .then(read)
+      .catch(() => undefined);
     return text === undefined ? [] : [{ file, text }];
   });
-  return (await Promise.all(read)).flat();
+  return (await Promise.all(found)).flat();
 }

@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-
-import { errorText } from '@slipway/contract/codedError';
 
 import type { TargetConfig } from '../../../config/configSchema.ts';
 import { beforeReading, type DeclaredCheck } from '../../../config/datasetSchema.ts';
@@ -22,6 +19,7 @@ import { startTestServer } from '../../../temporal/server/testServer.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
 import type { ReadDatasets } from '../../datasets/readDatasets.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
+import { readNamed } from '../../namedFile.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { choosePort } from '../dev/ports.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
@@ -96,18 +94,10 @@ async function injectionsOf(
   { with: file, inject = [] }: RehearseOptions,
 ): Promise<readonly Injection[]> {
   const known = { checks: config.checks.map(({ name }) => name), targets: Object.keys(config.targets) };
+  const hint = 'slipway rehearse --help shows what it may contain';
+  const read = async (path: string) => String(await readNamed(path, 'the file of injections', hint));
   const ofFile = file === undefined ? [] : readInjections(await read(file), file, known);
   return [...ofFile, ...inject.flatMap((sentence) => readInjections(sentence, '--inject', known))];
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    const message = `the file of injections cannot be read: ${errorText(cause)}`;
-    const hint = 'slipway rehearse --help shows what it may contain';
-    throw new SlipwayError('SLIPWAY_USAGE', message, { place: file, hint, cause });
-  }
 }
 
 /** The requester of everything. No list of approvers contains this name. */

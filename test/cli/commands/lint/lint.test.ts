@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -52,6 +53,21 @@ describe('slipway lint', () => {
     );
     expect([output.said.at(-1), exitCode]).toEqual([expect.stringContaining('no errors, 1 warning'), 0]);
     expect((await lint(file, { strict: true })).exitCode).toBe(1);
+  });
+
+  it('waits for no pipe in place of a file of the source or of inputs', async () => {
+    for (const name of ['graph.json', 'inputs.jsonl']) execFileSync('mkfifo', [join(folder(), name)]);
+    const judge = 'judge: { assistant: greeter, inputs: inputs.jsonl }';
+    const [targets, target = ''] = RIGHT.split('\n');
+    const both = [
+      targets,
+      target,
+      target.replace('a:', 'b:'),
+      `promotions: { up: { from: a, to: b, ${judge} } }`,
+    ];
+    const { output, exitCode } = await lint(both.join('\n'));
+    expect(exitCode).toBe(1);
+    expect(output.said.join('\n')).toContain('the file of inputs cannot be read: it is a pipe');
   });
 
   it('shows no control characters of a file', async () => {
