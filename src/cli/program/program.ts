@@ -23,7 +23,7 @@ export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Co
     .exitOverride()
     // The caller reports usage errors like all other errors. Subcommands inherit this and the exit override.
     .configureOutput({ outputError: () => undefined })
-    .hook('preAction', (_, command) => refuseEmptyOptions(command))
+    .hook('preAction', (_, command) => refuseEmpty(command))
     .addHelpText('after', EXIT_CODES);
   const table = commandTable(program, version, onExit);
   program.commandsGroup('Release, roll back, inspect:');
@@ -41,13 +41,18 @@ export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Co
 
 /**
  * Rejects empty values: `rollback --to "$GOOD"` with a variable that is not set must not roll back to another revision.
- * A reason may be empty, because it decides nothing.
+ * A reason may be empty, because it decides nothing; so may the words of a list, which `completion` completes.
  */
-function refuseEmptyOptions(command: Command): void {
+function refuseEmpty(command: Command): void {
   for (const option of command.options) {
     const name = option.attributeName();
-    const isEmpty = command.getOptionValueSource(name) === 'cli' && command.getOptionValue(name) === '';
+    const values: unknown[] = [command.getOptionValue(name)].flat();
+    const isEmpty = command.getOptionValueSource(name) === 'cli' && values.includes('');
     if (isEmpty && name !== 'reason') command.error(`error: option '${option.flags}' has an empty value`);
+  }
+  for (const [index, argument] of command.registeredArguments.entries()) {
+    const isEmpty = !argument.variadic && command.args[index] === '';
+    if (isEmpty) command.error(`error: argument '${argument.name()}' is empty`);
   }
 }
 

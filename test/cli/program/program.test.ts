@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import type { CommanderError } from 'commander';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { buildProgram, versionText } from '../../../src/cli/program/program.ts';
 
@@ -63,12 +63,22 @@ describe('the command line', () => {
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],
     [['rollback', '--to', ''], "option '--to <revision>' has an empty value"],
+    [['prune', '--forget', 'staging', ''], "option '--forget <target...>' has an empty value"],
+    [['agent', ''], "argument 'dir' is empty"],
+    [['worker', 'rollout', '', '--current'], "argument 'version' is empty"],
     [['abort', '--promotion', 'nightly', '--release', 'release-1'], 'cannot be used with option'],
   ])('rejects %j', async (args, message) => {
     const error = await failure(...args);
     expect(error.message).toContain(message);
     expect(error.exitCode).toBe(1);
   });
+});
+
+it('an empty word is one that completion may complete', async () => {
+  const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  onTestFinished(() => printed.mockRestore());
+  await program().parseAsync(['completion', 'words', '--', 'platform', ''], { from: 'user' });
+  expect(printed).toHaveBeenCalledWith(expect.stringMatching(/^keys\t/));
 });
 
 function place(content?: string): URL {
