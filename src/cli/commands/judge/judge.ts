@@ -73,6 +73,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   const settings = readSettings(options);
   // Before the runs, which may take hours.
   await makeHome(context.home);
+  if (options.markdown !== undefined) await writeReport('--markdown', options.markdown, '', 'a');
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) =>
     key === undefined ? undefined : keyByReference(key, context.environment),

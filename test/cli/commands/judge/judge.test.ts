@@ -67,6 +67,16 @@ describe('slipway judge', () => {
     expect(agent.runs()).toBe(0);
   });
 
+  it('reports before the first run that the report cannot be written', async () => {
+    const agent = await startGreeter();
+    const markdown = join(folder, 'nowhere', 'judge.md');
+    await expect(judge(agent.url, agent.url, { markdown })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      hint: 'name another file with --markdown',
+    });
+    expect(agent.runs()).toBe(0);
+  });
+
   it('passes an agent that is compared with itself, and exits 0', async () => {
     const { url } = await startGreeter();
     const { exitCode, report } = await judge(url, url, { feedbackKey: 'judge' });
