@@ -76,8 +76,10 @@ async function answerOf(
       reject(failed('no sign-in arrived within 10 minutes'));
     });
     server.on('request', (request, response) => {
-      const url = new URL(request.url ?? '/', redirectUri);
-      const isOurs = url.pathname === CALLBACK && url.searchParams.get('state') === state;
+      const { url: asked = '' } = request;
+      // Any program on this machine can send anything.
+      const url = URL.canParse(asked, redirectUri) ? new URL(asked, redirectUri) : undefined;
+      const isOurs = url?.pathname === CALLBACK && url.searchParams.get('state') === state;
       response.writeHead(isOurs ? 200 : 404, {
         'content-type': 'text/plain; charset=utf-8',
         connection: 'close',

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -70,6 +72,16 @@ it('signs in with a browser, stores the sign-in only for its user, and a worker 
   });
 });
 
+it('a request whose address cannot be read does not end a sign-in', async () => {
+  await signIn('ada', async (url) => {
+    const { port } = new URL(new URL(url).searchParams.get('redirect_uri')!);
+    const stranger = connect(Number(port), '127.0.0.1').setEncoding('utf8');
+    stranger.write('GET // HTTP/1.1\r\nhost: x\r\n\r\n');
+    const [answer] = (await once(stranger, 'data')) as [string];
+    expect(answer).toMatch(/^HTTP\/1.1 404 /);
+  });
+});
+
 it('reports an issuer that does not answer as unreachable, not as a refusal', async () => {
   const away = { ...environment, SLIPWAY_OIDC_ISSUER: 'https://127.0.0.1:2' };
   const login = runLoginCommand({ output: testOutput(), home: folder, environment: away });
@@ -124,12 +136,14 @@ it('without a sign-in, or after a sign-out, nothing is proved', async () => {
   await expect(keepProof(environment, store, STATEMENT)).rejects.toMatchObject(unproved);
 });
 
-async function signIn(login: string) {
+async function signIn(login: string, meanwhile: (url: string) => Promise<void> = () => Promise.resolve()) {
   const output = testOutput({ json: true });
   const signingIn = runLoginCommand({ output, home: folder, environment });
   await vi.waitUntil(() => output.events.length > 0, 30_000);
+  const url = String(output.events[0]!['url']);
+  await meanwhile(url);
   const browser = new TestBrowser();
-  const asked = await browser.open(String(output.events[0]!['url']));
+  const asked = await browser.open(url);
   await browser.signInAtIssuer(asked, login);
   expect(await signingIn).toBe(0);
   return output;
