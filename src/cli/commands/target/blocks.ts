@@ -1,6 +1,6 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { Actor } from '../../../domain/actor.ts';
-import { onSlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { Hold } from '../../../domain/target/targetState.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -28,8 +28,6 @@ export async function runHoldCommand(
   const chosen = await chooseTargetSpec(context, file.config, wanted);
   const { name, spec, workflowId } = chosen;
   const by = await readRequester(context, file.folder, options.reason);
-  const removedLocal = holding ? false : await removeLocalHold(home, spec);
-  if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await withTemporal(context, async (temporal) => {
     const answer = await askTarget(
       temporal,
@@ -40,14 +38,12 @@ export async function runHoldCommand(
     );
     const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
     return { ...answer, hold: view?.state.hold ?? null };
-  }).catch(
-    onSlipwayError((error) => {
-      // Without a target there was only a hold on this machine, and that has ended.
-      if (removedLocal) return undefined;
-      throw error;
-    }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
-  );
-  const { onHold, via, hold } = taken ?? { onHold: false, via: null, hold: null };
+  }).catch(onSlipwayError((error) => error, 'SLIPWAY_TARGET_NEVER_RELEASED'));
+  const removedLocal = !holding && (await removeLocalHold(home, spec));
+  const isUnknown = taken instanceof SlipwayError;
+  if (isUnknown && !removedLocal) throw taken;
+  if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
+  const { onHold, via, hold } = isUnknown ? { onHold: false, via: null, hold: null } : taken;
   output.event({ event: 'hold', target: name, onHold, via, removedLocal, hold });
   if (onHold === null) {
     output.print(
