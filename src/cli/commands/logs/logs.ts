@@ -115,6 +115,8 @@ function standing(target: string, revisionId: string, deployment: Deployment): s
 
 const Line = z.looseObject({ id: z.string(), stage: z.string(), message: z.string(), timestamp: z.string() });
 
+const NO_LINE = 'an event of the control plane is no line of a log';
+
 /** The errors of a connection that may soon work again. */
 const PASSING: readonly string[] = [
   'SLIPWAY_NO_ANSWER',
@@ -146,7 +148,8 @@ export async function* followLog(
       })) {
         if (event === 'end') return;
         if (event !== 'log') continue;
-        const line = Line.parse(data);
+        const line = Line.safeParse(data).data;
+        if (line === undefined) throw new SlipwayError('SLIPWAY_BAD_ANSWER', NO_LINE, { place: revisionId });
         offset = line.id;
         yield lineOf(line);
       }

@@ -124,6 +124,15 @@ it('following a log continues after its last line if the stream breaks', async (
   expect(asked).toEqual(['10', '12']);
 });
 
+it('following a log ends with an error of the control plane if an event is no line', async () => {
+  async function* stream() {
+    yield await Promise.resolve({ event: 'log', data: { text: 'no message' } });
+  }
+  const strange = client({ followRevisionLogs: () => Promise.resolve(stream() as never) });
+  const following = followLog(strange, OF, undefined, undefined, new AbortController().signal);
+  await expect(following.next()).rejects.toMatchObject({ code: 'SLIPWAY_BAD_ANSWER' });
+});
+
 describe('the command', () => {
   /** A deployment whose newest revision failed: the previous one serves. */
   async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
