@@ -8,6 +8,9 @@ export interface CommandContext extends Machine {
   readonly output: Output;
 }
 
+/** What reports need, also of an error that comes before the folders of a command are known. */
+export type ReportContext = Pick<CommandContext, 'output' | 'environment'>;
+
 export interface CommonOptions {
   readonly json?: boolean;
   readonly verbose?: boolean;
@@ -26,7 +29,14 @@ export interface MessageOptions extends FileOptions {
   readonly reason?: string;
 }
 
+/** @throws the system's error if the working folder no longer exists. */
 export function commandContext(options: CommonOptions): CommandContext {
+  const context = reportContext(options);
+  const { home } = options;
+  return { ...context, home: home === undefined ? slipwayHome(context.environment) : resolve(home) };
+}
+
+export function reportContext(options: CommonOptions): ReportContext {
   const environment = process.env;
   return {
     output: createOutput({
@@ -37,7 +47,6 @@ export function commandContext(options: CommonOptions): CommandContext {
       stdout: process.stdout,
       stderr: process.stderr,
     }),
-    home: options.home === undefined ? slipwayHome(environment) : resolve(options.home),
     environment,
   };
 }

@@ -18,7 +18,7 @@ import {
   putProof,
   statementAudience,
 } from '../identity/proof.ts';
-import type { CommandContext } from './context.ts';
+import type { ReportContext } from './context.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -42,7 +42,7 @@ export async function keepProof(
  * @param open - opens the artifact store that the worker reads.
  */
 export function commandProver(
-  { environment, output }: Pick<CommandContext, 'environment' | 'output'>,
+  { environment, output }: ReportContext,
   approval: ApprovalPolicy | undefined,
   open: () => Pick<ArtifactStore, 'putRecord'>,
 ): Prove | undefined {

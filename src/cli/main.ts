@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
+import { type CommonOptions, reportContext, type ReportContext } from './context.ts';
 import { buildProgram } from './program/program.ts';
 import { printError } from './ui/errorReport.ts';
 
@@ -13,7 +13,7 @@ const READER_GONE = 141;
 // The reader of our output has closed it, as `head` does. Started releases continue.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // stderr may still work, so the error is not printed as JSON.
-  const { output } = commandContext({ verbose: process.argv.includes('--verbose') });
+  const { output } = reportContext({ verbose: process.argv.includes('--verbose') });
   process.exit(error.code === 'EPIPE' ? READER_GONE : printError(output, error));
 });
 // A stderr that is closed or full must not end a command.
@@ -34,12 +34,12 @@ async function main(argv: readonly string[]): Promise<void> {
     // Commander answers "help NAME" and "NAME --help" of an unknown command with other help, and the name alone with an error.
     await program.parseAsync(unknown ?? words, { from: 'user' });
   } catch (error) {
-    process.exitCode = await endWith(commandContext(fallback), error, commandNamed(program, argv.slice(2)));
+    process.exitCode = await endWith(reportContext(fallback), error, commandNamed(program, argv.slice(2)));
   }
 }
 
 /** @param command - the words of the called command. */
-async function endWith(context: CommandContext, error: unknown, command: string): Promise<number> {
+async function endWith(context: ReportContext, error: unknown, command: string): Promise<number> {
   const { output } = context;
   if (!(error instanceof CommanderError)) return printError(output, error);
   // Commander has printed the help or the version.

@@ -6,7 +6,7 @@ import {
   type TemporalConnection,
 } from '../temporal/client/connection.ts';
 import { type TemporalSettings, temporalSettings } from '../temporal/client/temporalSettings.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext, ReportContext } from './context.ts';
 import { sayIfSlow } from './sayIfSlow.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function withTemporal<T>(
  * @returns `https://HOST`; `null`: no links.
  */
 export function dashboardOf(
-  { environment, output }: Pick<CommandContext, 'environment' | 'output'>,
+  { environment, output }: ReportContext,
   { origin, dashboard }: Pick<TemporalSettings, 'origin' | 'dashboard'>,
 ): string | null {
   if (origin === 'dev') return dashboard;

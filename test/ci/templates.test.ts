@@ -103,7 +103,7 @@ it.each([
   const folder = await temporaryFolder();
   await mkdir(join(folder, '.slipway'));
   const environment = { GITHUB_OUTPUT: join(folder, '.slipway/outputs') };
-  await writeJobSummary({ output: testOutput(), home: folder, environment }, '', {
+  await writeJobSummary({ output: testOutput(), environment }, '', {
     outcome: 'released',
     'agent-url': url,
   });

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 import { expect, it } from 'vitest';
 
+import { temporaryFolder } from '../support/temporaryFolder.ts';
+
 const BIN = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
 it.each([
@@ -42,6 +44,17 @@ it.each([
     message,
     hint,
   });
+});
+
+it('a command in a folder that was removed says so, without a stack', async () => {
+  const folder = await temporaryFolder();
+  const leave = `cd "${folder}" && rmdir "${folder}" && exec "${process.execPath}" "${BIN}" lint`;
+  const command = spawn('sh', ['-c', leave], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const said = text(command.stderr);
+  expect(await once(command, 'exit')).toEqual([1, null]);
+  expect(await said).toMatch(
+    /^error SLIPWAY_USAGE: the working folder .*\n.*cd .*\n +docs\/errors\.md#slipway_usage\n$/,
+  );
 });
 
 it('a command whose reader is gone exits 141, without an error', async () => {

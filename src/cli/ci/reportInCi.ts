@@ -5,7 +5,7 @@ import { errorText } from '@slipway/contract/codedError';
 
 import { ConfigError } from '../../config/configError.ts';
 import type { ConfigProblem } from '../../config/configPlace.ts';
-import type { CommandContext } from '../context.ts';
+import type { ReportContext } from '../context.ts';
 import type { Output } from '../output.ts';
 import { reportError } from '../ui/errorReport.ts';
 import { ciRun } from './ciRun.ts';
@@ -21,13 +21,13 @@ interface CiReport {
 }
 
 /** Reports this ending to CI: as an annotation if it is unwanted, in the job summary, and in the step outputs. */
-export async function reportInCi(context: CommandContext, report: CiReport): Promise<void> {
+export async function reportInCi(context: ReportContext, report: CiReport): Promise<void> {
   const { exitCode, title, why, outputs } = report;
   annotateEnd(context, exitCode, title, why.join('\n'));
   await writeJobSummary(context, summaryOf(exitCode, title, why), outputs);
 }
 
-export async function reportErrorInCi(context: CommandContext, error: unknown): Promise<void> {
+export async function reportErrorInCi(context: ReportContext, error: unknown): Promise<void> {
   ciLog(context).annotateError(error);
   const { code, message, hint, exitCode } = reportError(error);
   const why = hint === null ? [message] : [message, hint];
@@ -39,7 +39,7 @@ export type Outputs = Readonly<Record<string, string>>;
 
 /** Writes the job summary (Markdown) and the step outputs, to the files that GitHub names. */
 export async function writeJobSummary(
-  context: CommandContext,
+  context: ReportContext,
   summary: string,
   outputs: Outputs,
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function writeJobSummary(
 
 /** Appends to a file that GitHub names. A failed write never changes a release's outcome. */
 async function append(
-  { environment, output }: CommandContext,
+  { environment, output }: ReportContext,
   variable: 'GITHUB_STEP_SUMMARY' | 'GITHUB_OUTPUT',
   text: string,
 ): Promise<void> {
@@ -74,7 +74,7 @@ interface CiLog {
   annotateError(error: unknown): void;
 }
 
-export function ciLog({ output, environment }: Pick<CommandContext, 'output' | 'environment'>): CiLog {
+export function ciLog({ output, environment }: ReportContext): CiLog {
   const system = output.json ? undefined : ciRun(environment)?.system;
   switch (system) {
     case 'github':
@@ -88,7 +88,7 @@ export function ciLog({ output, environment }: Pick<CommandContext, 'output' | '
 
 /** Runs work in a foldable section of the log, which ends when the work calls back, or at its end. */
 export async function inSection<T>(
-  context: Pick<CommandContext, 'output' | 'environment'>,
+  context: ReportContext,
   title: string,
   work: (close: () => void) => Promise<T>,
 ): Promise<T> {
@@ -104,12 +104,7 @@ export async function inSection<T>(
 const STOPPED = 4;
 
 /** Annotates the run if the command did not reach what it was asked for. */
-export function annotateEnd(
-  context: Pick<CommandContext, 'output' | 'environment'>,
-  exitCode: number,
-  title: string,
-  reason: string,
-): void {
+export function annotateEnd(context: ReportContext, exitCode: number, title: string, reason: string): void {
   if (exitCode === 0) return;
   ciLog(context).annotate(exitCode === STOPPED ? 'warning' : 'error', title, reason);
 }

@@ -30,7 +30,7 @@ function internal(error: unknown): SlipwayError {
 /** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
-/** A full disk, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
+/** A full disk, a folder that is gone, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
@@ -43,6 +43,10 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const full = 'a file or the output could not be written: the disk is full';
     const hint = 'free space, or set TMPDIR to another folder; then run the command again';
     return new SlipwayError('SLIPWAY_DISK_FULL', full, { place: path, hint });
+  }
+  if (syscall === 'uv_cwd') {
+    const hint = 'change to another one: cd FOLDER';
+    return new SlipwayError('SLIPWAY_USAGE', 'the working folder no longer exists', { hint });
   }
   if (syscall === 'mkdtemp') {
     const hint = 'set TMPDIR to a folder that can be written';
