@@ -30,13 +30,9 @@ export async function followInCi(
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const { asked, targetName, id, workflowId } = followed;
-  const end = await inSection(context, `${asked} on ${targetName}, step by step`, (close) => {
-    const onEnd = async (ending: Ending): Promise<void> => {
-      close();
-      await followed.onEnd?.(ending);
-    };
-    return followToEnd(context, temporal, { ...followed, onEnd }, signal);
-  });
+  const end = await inSection(context, `${asked} on ${targetName}, step by step`, (close) =>
+    followToEnd(context, temporal, { ...followed, onEnd: close }, signal),
+  );
   if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
   if (end.gaveUp !== undefined) {
     const isRelease = asked === 'release';

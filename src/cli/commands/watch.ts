@@ -6,7 +6,8 @@ import { pause } from '../../temporal/client/pause.ts';
 import { isUnanswered, viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { isTemporalSilent } from '../../temporal/client/temporalError.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
-import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
+import { followToEnd } from '../follow/followToEnd.ts';
+import { GAVE_UP, tellGaveUp } from '../follow/stopFollowing.ts';
 import { interruptible } from '../interruption.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
@@ -42,8 +43,8 @@ export async function runWatchCommand(
       }
       watched ??= await nextWork(temporal, workflowId, ended, deadline, signal);
       if (watched === undefined) {
-        output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
-        output.print(output.style.warn(`stopped watching: nothing ran on ${name}`));
+        const why = signal.aborted ? 'stopped' : 'timeout';
+        tellGaveUp(output, why, `slipway status ${name}`, `nothing ran on ${name}`);
         return GAVE_UP;
       }
       output.info(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);

@@ -1,17 +1,13 @@
-import { CodedError } from '@slipway/contract/codedError';
-
 import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
-import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { FinalAnswer } from '../../domain/target/targetState.ts';
 import { newestBuildLines } from '../../inspection/deployment/revisionLog.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
-import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
 import { pause } from '../../temporal/client/pause.ts';
-import { isSealed } from '../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { printFailedRevision } from '../commands/logs/printRevisionLog.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
 import {
@@ -23,6 +19,7 @@ import {
   type Links,
 } from '../ui/endingText.ts';
 import { FollowView } from './followView.ts';
+import { GAVE_UP, tellGaveUp, whileItContinues } from './stopFollowing.ts';
 
 export interface Followed {
   /** A release's id, or a rollback's request id. */
@@ -32,8 +29,8 @@ export interface Followed {
   readonly spec: TargetSpec;
   readonly workflowId: string;
   readonly timeoutMs: number;
-  /** Called with the ending, before it is printed: the outcome is the last output. */
-  readonly onEnd?: (ending: Ending) => Promise<void>;
+  /** Called at the end, before anything is printed about it. */
+  readonly onEnd?: () => void;
   /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the release continues. */
   readonly onStopped?: () => Promise<string>;
 }
@@ -47,9 +44,6 @@ export interface FollowedToEnd {
   /** The target's answer to a rollback that needs no work. */
   readonly answer?: FinalAnswer;
 }
-
-/** The exit code of a command that timed out while the release continues (design, "The command"). */
-export const GAVE_UP = 5;
 
 /**
  * Follows a release or a rollback to its end and shows it live. Ctrl-C and the timeout end only the following. The last
@@ -87,7 +81,9 @@ export async function followToEnd(
           dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, endedOf(ending).releaseId)),
           workflowUrl: workflowPage(settings, child ?? workflowId),
         };
-        await onEnd?.(ending);
+        onEnd?.();
+        if (ending.from === 'result')
+          await printFailedRevision(context, { name: targetName, spec }, ending.result);
         tellEnding(output, ending, exitCode, links);
         for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
         return { exitCode, ending };
@@ -130,75 +126,6 @@ function tellEnding(output: Output, ending: Ending, exitCode: number, links: Lin
 
 /** The fields of `ended` for a release that was not followed. */
 export const UNFOLLOWED = { workflowUrl: null, dashboardUrl: null, result: null, row: null } as const;
-
-const GAVE_UP_BECAUSE = {
-  timeout: 'timed out',
-  stopped: 'stopped watching',
-  unknown: 'the target no longer knows it',
-} as const;
-
-/**
- * Reports that the command stopped following.
- * @param see - the command that shows how it continues.
- * @param became - what happens to the release, if the target knows it.
- */
-export function tellGaveUp(
-  output: Output,
-  why: keyof typeof GAVE_UP_BECAUSE,
-  see: string,
-  became: string,
-): string {
-  const after = why === 'unknown' ? '' : `; ${became}`;
-  const message = `${GAVE_UP_BECAUSE[why]}${after}. See: ${see}`;
-  output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.print(output.style.warn(message));
-  return message;
-}
-
-/**
- * The error if Temporal's answers can no longer be read while something is followed: a key is missing, or Temporal
- * rejects the credentials. What was followed continues, so the exit code is not the one of a command that began nothing.
- * @param what - what was followed.
- * @param next - the command that follows it again.
- */
-export function whileItContinues(error: unknown, what: string, next: string): unknown {
-  const isUnreadable =
-    isSealed(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE');
-  if (!isUnreadable) return error;
-  const { code, message, place, hint } = error;
-  const then = `then: ${next}`;
-  return new CodedError(code, GAVE_UP, `${message}; the ${what} continues`, {
-    place,
-    hint: hint === undefined ? then : `${hint}; ${then}`,
-    cause: error,
-  });
-}
-
-interface Abortable {
-  /** A release's id, or a promotion's name. */
-  readonly id: string;
-  /** The command that aborts it later: `slipway abort staging`. */
-  readonly command: string;
-  readonly ask: () => Promise<Intervened>;
-}
-
-/** Aborts what is followed, because the command was interrupted. @returns the result as text, for the last line. */
-export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
-  output.note(`asking ${id} to abort`);
-  try {
-    const taken = await ask();
-    output.event({ event: 'intervention', kind: 'abort', ...taken });
-    return `${id} was asked to abort: ${taken.note}`;
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    const { code, message } = error;
-    const failed = { disposition: 'failed', code, note: message, via: null } as const;
-    output.event({ event: 'intervention', kind: 'abort', releaseId: null, ...failed });
-    return `${id} could not be asked to abort (${message}) and continues; try: ${command}`;
-  }
-}
-
-export const INTERRUPTED_REASON = 'the command that followed it was interrupted';
 
 const LOOK_MS = 2_000;
 

@@ -2,14 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { followPromotion } from '../../../src/cli/ci/followPromotionInCi.ts';
+import { followPromotion } from '../../../src/cli/follow/followPromotion.ts';
 import { followToEnd } from '../../../src/cli/follow/followToEnd.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
+import { json, startService } from '../../clients/faultyService.ts';
 import { answeringTemporal, grpcError, pinnedTo } from '../../temporal/client/answeringTemporal.ts';
 import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress } from '../ui/sampleProgress.ts';
+import { runningStep, sampleProgress, sampleResult } from '../ui/sampleProgress.ts';
 
 const { signal } = new AbortController();
 const output = testOutput();
@@ -50,6 +52,39 @@ it.each(['release', 'rollback'] as const)(
       message: `the key "2026-12" is missing; the ${asked} continues`,
       hint: 'add it; then: slipway watch production',
     });
+  },
+);
+
+it.each(['release', 'rollback'] as const)(
+  'a followed %s whose revision was not built shows the last lines of its log before it ends',
+  async (asked) => {
+    const lines = [
+      { id: '1', stage: 'build', message: 'no such package', timestamp: '2026-11-21T12:00:00Z' },
+    ];
+    const { url } = await startService((_, response) =>
+      json(response, 200, { logs: lines, next_offset: null }),
+    );
+    const result = sampleResult({
+      code: 'SLIPWAY_REVISION_FAILED',
+      outcome: 'rolled_back',
+      deploymentId: DEPLOYMENT_ID,
+      revisionId: REVISION_ID,
+    });
+    const ended = answeringTemporal({
+      workflow: {
+        getHandle: () => ({
+          query: () => Promise.resolve({ state: 'ended', row: result }),
+          describe: () => Promise.resolve({ status: { name: 'COMPLETED' } }),
+          result: () => Promise.resolve(result),
+        }),
+      },
+    });
+    const shown = testOutput({ json: true });
+    const context = { output: shown, home: '', environment: { SLIPWAY_TEST_API_KEY: 'key' } };
+    await followToEnd(context, ended, { ...followed, spec: targetOn(url), asked }, signal);
+    const [log, end] = shown.events.slice(-2);
+    expect(log).toMatchObject({ event: 'log', revisionId: REVISION_ID, message: 'no such package' });
+    expect(end).toMatchObject({ event: 'ended', outcome: 'rolled_back' });
   },
 );
 

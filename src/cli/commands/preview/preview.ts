@@ -33,7 +33,7 @@ import {
   withStuckTasks,
 } from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
+import { GAVE_UP, tellGaveUp } from '../../follow/stopFollowing.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';

@@ -1,6 +1,7 @@
 import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
@@ -15,7 +16,7 @@ import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
-import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
+import { abortOnInterrupt } from '../../follow/stopFollowing.ts';
 import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
@@ -90,11 +91,11 @@ async function reportPromotion(
     await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
     return 0;
   }
-  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
   const abort = {
     id: name,
     command: `slipway abort --promotion ${name}`,
-    ask: () => intervenePromotion(temporal, workflowId, 'abort', message),
+    requestedBy,
+    ask: (by: Actor) => intervenePromotion(temporal, workflowId, 'abort', by),
   };
   const followed = {
     name,

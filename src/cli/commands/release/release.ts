@@ -11,19 +11,14 @@ import { type TargetSpec, targetWorkflowId } from '../../../domain/target/target
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
-import type { Ending } from '../../../temporal/client/release/follow.ts';
 import { submitRelease, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireEachVersion } from '../../../temporal/client/workerPresence.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext, FileOptions } from '../../context.ts';
-import {
-  abortOnInterrupt,
-  type FollowedToEnd,
-  INTERRUPTED_REASON,
-  UNFOLLOWED,
-} from '../../follow/followToEnd.ts';
+import { type FollowedToEnd, UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { abortOnInterrupt } from '../../follow/stopFollowing.ts';
 import { commandProver } from '../../identity.ts';
 import { interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -34,7 +29,6 @@ import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
 import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
-import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { plannedAnswer } from './releasePlan.ts';
@@ -152,18 +146,15 @@ function followRelease(
   releaseId: string,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
-  const message = { ...requestedBy, reason: INTERRUPTED_REASON };
   const abort = {
     id: releaseId,
     command: `slipway abort ${name} --release ${releaseId}`,
-    ask: () => stopRelease(temporal, workflowId, releaseId, message),
-  };
-  const onEnd = async (ending: Ending): Promise<void> => {
-    if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
+    requestedBy,
+    ask: (by: Actor) => stopRelease(temporal, workflowId, releaseId, by),
   };
   const onStopped = aborts === true ? () => abortOnInterrupt(context.output, abort) : undefined;
   const followed = { id: releaseId, asked: 'release', targetName: name, spec, workflowId } as const;
-  return followInCi(context, temporal, { ...followed, timeoutMs, onEnd, onStopped }, signal);
+  return followInCi(context, temporal, { ...followed, timeoutMs, onStopped }, signal);
 }
 
 /** Packs the source and stores it. Refuses first what the target would reject. */

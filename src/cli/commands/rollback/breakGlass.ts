@@ -17,7 +17,8 @@ import {
 } from '../../../inspection/deployment/deploymentAccess.ts';
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
-import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { UNFOLLOWED } from '../../follow/followToEnd.ts';
+import { GAVE_UP, tellGaveUp } from '../../follow/stopFollowing.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
@@ -221,12 +222,8 @@ async function awaitServing(
     }
     await pause(POLL_MS, signal);
   }
-  output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
-  output.print(
-    output.style.warn(
-      `${signal.aborted ? 'stopped waiting' : 'timed out'}; the redeploy continues. See: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
-    ),
-  );
+  const see = `GET ${target.controlPlane}/v2/deployments/${deploymentId}`;
+  tellGaveUp(output, signal.aborted ? 'stopped' : 'timeout', see, 'the redeploy continues');
   return GAVE_UP;
 }
 

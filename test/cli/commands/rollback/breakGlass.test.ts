@@ -368,11 +368,11 @@ describe('rolling back without Temporal', () => {
     expect(text).toContain('timed out; the redeploy continues');
   });
 
-  it('says after Ctrl-C that it stopped waiting, and exits 5', async () => {
+  it('says after Ctrl-C that it stopped watching, and exits 5', async () => {
     plane.endsAs = 'DEPLOYING';
     const { exitCode, text } = await breaking({}, AbortSignal.timeout(100));
     expect(exitCode).toBe(5);
-    expect(text).toContain('stopped waiting; the redeploy continues');
+    expect(text).toContain('stopped watching; the redeploy continues');
   });
 
   it('changes nothing if there is no earlier revision', async () => {
