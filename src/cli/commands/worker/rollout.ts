@@ -42,11 +42,15 @@ export interface RolloutOptions {
  * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_NO_WORKER, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
  * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export function runRolloutCommand(
+export async function runRolloutCommand(
   context: CommandContext,
   wanted: string | undefined,
   options: RolloutOptions,
 ): Promise<number> {
+  if (options.back === true && wanted !== undefined) {
+    const hint = `send all new work to ${wanted} with --current`;
+    throw new SlipwayError('SLIPWAY_USAGE', '--back chooses the version itself', { place: wanted, hint });
+  }
   return withTemporal(context, async (temporal) => {
     const own = await workerVersion(temporal.settings.taskQueue, BUNDLE_PATH);
     const routing = await requireRouting(temporal);
@@ -55,6 +59,7 @@ export function runRolloutCommand(
     let code = 0;
     if (options.moveFrom !== undefined) code = await move(rollout, options.moveFrom, version());
     else if (options.back === true) await goBack(rollout, options);
+    else if (options.ramp === 0) await endRamp(rollout);
     else if (options.current === true || options.ramp !== undefined)
       await changeRouting(rollout, version(), options);
     await show(rollout);
@@ -72,25 +77,29 @@ interface Rollout {
 
 /** While a ramp exists, going back ends the ramp. */
 function goBack(rollout: Rollout, { replay }: RolloutOptions): Promise<void> {
-  const { ramping } = rollout.routing;
-  if (ramping !== undefined) return changeRouting(rollout, ramping.buildId, { ramp: 0, replay });
-  return changeRouting(rollout, requirePrevious(rollout.routing), { replay });
+  const { routing } = rollout;
+  if (routing.ramping !== undefined) return endRamp(rollout);
+  return changeRouting(rollout, requirePrevious(routing), { replay });
+}
+
+async function endRamp({ temporal, routing, output }: Rollout): Promise<void> {
+  if (routing.ramping === undefined) {
+    output.print('no version ramps');
+    return;
+  }
+  const { buildId } = routing.ramping;
+  await routeTo(temporal, routing, buildId, 0);
+  output.event({ event: 'routed', buildId, percentage: 0 });
+  output.print('the ramp has ended');
 }
 
 async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: RolloutOptions): Promise<void> {
   const { temporal, routing, output } = rollout;
-  const takesWork = ramp !== 0;
-  if (!takesWork && routing.ramping === undefined) {
-    output.print('no version ramps');
-    return;
-  }
-  if (takesWork) await requireWorker(temporal, 0, to);
-  if (takesWork && replay) await requireReplay(rollout, to);
+  await requireWorker(temporal, 0, to);
+  if (replay) await requireReplay(rollout, to);
   await routeTo(temporal, routing, to, ramp);
-  const what =
-    ramp === undefined ? `${to} is current` : takesWork ? `${to} takes ${ramp} %` : `the ramp has ended`;
   output.event({ event: 'routed', buildId: to, percentage: ramp ?? 100 });
-  output.print(what);
+  output.print(ramp === undefined ? `${to} is current` : `${to} takes ${ramp} %`);
 }
 
 /** Targets and promotions move to the version with their next task. One that does not replay would be stuck. */

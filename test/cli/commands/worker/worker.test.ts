@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { nextSteps } from '../../../../src/cli/commands/worker/rollout.ts';
+import { nextSteps, runRolloutCommand } from '../../../../src/cli/commands/worker/rollout.ts';
 import { placeRules } from '../../../../src/cli/commands/worker/placeRules.ts';
 import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 import { PLACE_RULES } from '../../../../src/domain/promotion/places.ts';
 import type { Routing } from '../../../../src/temporal/versions/routing.ts';
+import { testOutput } from '../../testOutput.ts';
 
 it('a line of the worker’s log is one JSON object, like the platform’s lines', () => {
   const error = new Error('no answer', { cause: new TypeError('reset') });
@@ -43,6 +44,14 @@ it('the next command of a rollout names the installation that can run it, if it 
   const ramping = { ...ROUTING, current: 'old', ramping: { buildId: 'new', percentage: 10 } };
   expect(nextSteps(ramping, 'new')[0]).toBe('Finish the ramp: slipway worker rollout new --current');
   expect(nextSteps(ramping, 'old')[0]).toMatch(/^Finish the ramp, from its installation: /u);
+});
+
+it('a rollout goes back to no version that a person names', async () => {
+  const context = { output: testOutput(), home: '', environment: { TEMPORAL_ADDRESS: '127.0.0.1:1' } };
+  await expect(runRolloutCommand(context, 'old', { back: true, replay: true })).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+    hint: 'send all new work to old with --current',
+  });
 });
 
 it('the worker’s environment sets how many promotions run at the same time, and the pause between their starts', () => {
