@@ -10,8 +10,8 @@ export interface PromotionSections {
   /**
    * `promote`
    *
-   * It prints `promotion`, then `frozen`, `step`, `check`, `waiting`, `under_way`, `silent` and `answering` as `release` does,
-   * then `promotion_ended` or `gave_up`.
+   * It prints `frozen` as `release` does, `promotion`, then `step`, `check`, `waiting`, `under_way`, `silent` and `answering`
+   * as `release` does, then `promotion_ended` or `gave_up`.
    */
   readonly promote: {
     /** The promotion was requested. */

@@ -70,7 +70,7 @@ export interface ReleaseSections {
    * `rollback`
    *
    * `rollback --break-glass` prints `break_glass`, then a `revision` for each status of the revision, then `ended` or
-   * `gave_up`.
+   * `gave_up`. With `--no-wait` it prints only `break_glass`.
    */
   readonly rollback: {
     /** The target accepted or rejected the request. */

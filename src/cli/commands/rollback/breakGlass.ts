@@ -29,6 +29,8 @@ interface BreakGlassOrder {
   readonly requestedBy: Actor;
   /** Reads a deployment's recorded revisions, oldest first. */
   readonly recorded: (deploymentId: string) => Promise<readonly KnownRevision[]>;
+  /** `false`: return once the control plane has accepted the redeploy. */
+  readonly wait: boolean;
   /** How long to wait for the revision, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -40,7 +42,7 @@ const POLL_MS = 500;
 /**
  * Restores a revision without Temporal: calls redeploy on the control plane and waits until the revision serves. First
  * leaves a hold on this machine, so that no release replaces it. Does not run checks. Ctrl-C before it changes nothing.
- * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
+ * @returns the exit code: 0 when it serves, or without waiting; 3 when it failed, 5 when the time ran out.
  * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE, SLIPWAY_USAGE.
  */
 export async function breakGlass(
@@ -77,7 +79,10 @@ export async function breakGlass(
       if (held === true) await removeLocalHold(home, target);
       output.warn('rejected: nothing was changed, and the hold is as it was before');
     });
-    return awaitServing(context, client, { ...order, before, followed }, signal);
+    const see = `GET ${target.controlPlane}/v2/deployments/${before.id}`;
+    if (order.wait) return awaitServing(context, client, { ...order, before, followed, see }, signal);
+    output.print(`the control plane accepted the redeploy. See: ${see}`);
+    return 0;
   });
 }
 
@@ -184,10 +189,10 @@ async function redeploy(
 async function awaitServing(
   { output }: CommandContext,
   client: ControlPlaneClient,
-  order: BreakGlassOrder & { readonly before: Deployment; readonly followed: string },
+  order: BreakGlassOrder & { readonly before: Deployment; readonly followed: string; readonly see: string },
   signal: AbortSignal,
 ): Promise<number> {
-  const { before, followed, timeoutMs, target } = order;
+  const { before, followed, timeoutMs, see } = order;
   const { id: deploymentId, latest_revision_id: latestBefore } = before;
   const deadline = Date.now() + timeoutMs;
   let lastStatus = '';
@@ -222,7 +227,6 @@ async function awaitServing(
     }
     await pause(POLL_MS, signal);
   }
-  const see = `GET ${target.controlPlane}/v2/deployments/${deploymentId}`;
   tellGaveUp(output, signal.aborted ? 'stopped' : 'timeout', see, 'the redeploy continues');
   return GAVE_UP;
 }

@@ -53,7 +53,8 @@ export async function runRollbackCommand(
     if (options.breakGlass === true) {
       const recorded = (deploymentId: string) =>
         recordedRevisions(store(), { name, workflowId }, deploymentId);
-      const order = { target: spec, to: options.to, requestedBy, recorded, timeoutMs: options.timeout };
+      const { to, wait, timeout: timeoutMs } = options;
+      const order = { target: spec, to, requestedBy, recorded, wait, timeoutMs };
       return breakGlass(context, order, signal);
     }
     const requestId = randomUUID();

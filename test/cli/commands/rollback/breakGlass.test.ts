@@ -38,6 +38,8 @@ class ControlPlane {
   isOldestFirst = false;
   /** The statuses of the next answers to reads and to redeploys, instead of correct ones. */
   busy: { GET: number[]; POST: number[] } = { GET: [], POST: [] };
+  /** Called when the revision that it redeploys is read. */
+  onLook: () => void = () => undefined;
   /** The copy that a redeploy makes after its answer. */
   copy: string | undefined;
   #looks = 0;
@@ -67,6 +69,7 @@ class ControlPlane {
       else response.destroy();
     } else {
       this.#looks += 1;
+      this.onLook();
       if (this.#looks > 1) this.#settle();
       const id = path.split('/').at(-1)!;
       const status = this.#looks > 1 ? this.endsAs : 'DEPLOYING';
@@ -129,6 +132,7 @@ async function breaking(
   options: {
     to?: string;
     recorded?: readonly Omit<KnownRevision, 'at'>[];
+    wait?: boolean;
     timeoutMs?: number;
     json?: boolean;
   } = {},
@@ -145,6 +149,7 @@ async function breaking(
         expect(deploymentId).toBe(plane.id);
         return Promise.resolve((options.recorded ?? []).map((known) => ({ ...known, at: '' })));
       },
+      wait: options.wait ?? true,
       timeoutMs: options.timeoutMs ?? 10_000,
     },
     signal,
@@ -368,9 +373,19 @@ describe('rolling back without Temporal', () => {
     expect(text).toContain('timed out; the redeploy continues');
   });
 
+  it('does not wait for the revision with --no-wait, and exits 0', async () => {
+    plane.endsAs = 'DEPLOYING';
+    const { exitCode, text } = await breaking({ wait: false });
+    expect(exitCode).toBe(0);
+    expect(plane.redeployed).toEqual([plane.revisions[1]]);
+    expect(text).toContain(`accepted the redeploy. See: GET ${url}/v2/deployments/${plane.id}`);
+  });
+
   it('says after Ctrl-C that it stopped watching, and exits 5', async () => {
     plane.endsAs = 'DEPLOYING';
-    const { exitCode, text } = await breaking({}, AbortSignal.timeout(100));
+    const interrupt = new AbortController();
+    plane.onLook = () => interrupt.abort();
+    const { exitCode, text } = await breaking({}, interrupt.signal);
     expect(exitCode).toBe(5);
     expect(text).toContain('stopped watching; the redeploy continues');
   });
