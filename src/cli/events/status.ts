@@ -30,7 +30,8 @@ export interface StatusSections {
    *
    * If the control plane does not report what serves, that is no error: `deployment` is `null`. `SLIPWAY_TEMPORAL_UNREACHABLE`
    * (6), `SLIPWAY_TARGET_UNKNOWN` and the codes of an invalid file (1) come without any status. So do the errors of the
-   * control plane if the deployment is given by its id alone.
+   * control plane if the deployment is given by its id alone. If the hold on this machine cannot be read, `localHold` is `null`,
+   * and an `error` follows: `SLIPWAY_TARGET_ON_HOLD` (4).
    */
   readonly status: {
     /** The target's own answer. */

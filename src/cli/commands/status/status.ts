@@ -60,6 +60,7 @@ export async function printStatus(
     const why = status.unanswered?.silence;
     if (why?.code === 'SLIPWAY_NO_WORKER') silence = why;
     else problem ??= why;
+    problem ??= status.holdProblem;
     output.event(statusEvent(status, last));
     print(statusLines(status, last, Date.now(), output.style, output.columns()));
   }

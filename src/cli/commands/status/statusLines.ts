@@ -34,8 +34,9 @@ export function statusLines(
   style: Style,
   columns = Infinity,
 ): readonly string[] {
-  const { target, view, localHold, unanswered, deployment } = status;
+  const { target, view, localHold, holdProblem, unanswered, deployment } = status;
   const head = [style.strong(target)];
+  if (holdProblem !== undefined) head.push(`  ${style.warn(holdProblem.message)}`);
   if (localHold !== undefined)
     head.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   if (unanswered !== undefined) {

@@ -1,6 +1,6 @@
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { endGuard, type GuardReport } from '../../../domain/guard/guarding.ts';
 import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
@@ -30,6 +30,8 @@ export interface TargetStatus
   readonly recordedAt?: string;
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
+  /** Why the hold on this machine cannot be read. Absent: it can, or there is none. */
+  readonly holdProblem?: SlipwayError;
   /** What the guard of the last release measured last; `null` if it measures nothing. */
   readonly measured: RunningCall | null;
   readonly hooks: readonly TargetHook[];
@@ -65,7 +67,9 @@ export async function targetStatus(
   { name: target, spec, workflowId }: Omit<ChosenTarget, 'settings'>,
   { last, silence: known, openStore }: StatusQuestion,
 ): Promise<TargetStatus> {
-  const localHold = await readLocalHold(context.home, spec);
+  const hold = await readLocalHold(context.home, spec).catch(unreadableHold);
+  const holdProblem = hold instanceof SlipwayError ? hold : undefined;
+  const localHold = hold instanceof SlipwayError ? undefined : hold;
   const asked = known ?? (await askTarget(temporal, workflowId));
   const links = {
     dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),
@@ -79,7 +83,7 @@ export async function targetStatus(
     call: null,
     buildLog: [],
   };
-  const status = { target, workflowId, localHold, ...unread, ...links };
+  const status = { target, workflowId, localHold, holdProblem, ...unread, ...links };
   const deploymentUnread = 'the target has never taken a release';
   const nothing = { ...status, dashboardUrl: null, workflowUrl: null, deployment: deploymentUnread };
   if (asked === undefined) {
@@ -159,3 +163,5 @@ async function askTarget(
 const NO_PROGRESS = 'no worker reports its progress; see why: slipway doctor';
 
 const sealed = ifSealed((error) => error);
+
+const unreadableHold = onSlipwayError((error) => error, 'SLIPWAY_TARGET_ON_HOLD');

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { WorkflowNotFoundError } from '@temporalio/client';
@@ -12,6 +12,7 @@ import { runHoldCommand, runQuarantineCommand } from '../../../../src/cli/comman
 import type { CommandContext, MessageOptions } from '../../../../src/cli/context.ts';
 import { printStatus } from '../../../../src/cli/commands/status/status.ts';
 import { askTarget } from '../../../../src/cli/commands/target/forgottenTarget.ts';
+import { writeLocalHold } from '../../../../src/cli/commands/target/localHold.ts';
 import type { ChosenTarget } from '../../../../src/cli/commands/target/targetAccess.ts';
 import type { Config } from '../../../../src/config/configSchema.ts';
 import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
@@ -132,6 +133,22 @@ describe('a target that only the artifact store has', () => {
     expect((await look(true)).events).toMatchObject([
       { from: 'record', known: true, recordedAt: AT, activeRevisionId: 'r1', hold: { since: AT } },
     ]);
+  });
+
+  it('is shown with the problem of a hold on this machine that cannot be read, which is the error', async () => {
+    const config = { artifact: { store: folder() }, promotions: {} } as unknown as Config;
+    const hold = { target: TARGET.name, since: AT, by: { who: 'ada', from: 'cli' }, to: 'r1' };
+    await writeLocalHold(folder(), TARGET.spec, hold);
+    const [file = ''] = await readdir(join(folder(), 'holds'));
+    await writeFile(join(folder(), 'holds', file), '');
+    await remember();
+    const output = testOutput();
+    const context = { output, home: folder(), environment: { KEY: 'key' } };
+    const shown = printStatus(context, forgetful(), { config, folder: folder(), targets: [TARGET] }, 3);
+    await expect(shown).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+    const text = output.said.join('\n');
+    expect(text).toContain('the hold of "production" could not be read');
+    expect(text).toContain('serves   revision r1, verified');
   });
 
   it('has the history of its records', async () => {
