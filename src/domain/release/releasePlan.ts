@@ -6,7 +6,8 @@ import type { WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides, StepPolicy } from '../step.ts';
 import { coverChecks, patiently, stepPolicy } from '../stepTable.ts';
 import type { NamedSecretReference } from '../target/targetSpec.ts';
-import type { ReleaseAnswer, Running } from '../target/targetState.ts';
+import { submitRelease } from '../target/targetQueue.ts';
+import type { ReleaseAnswer, Running, TargetState } from '../target/targetState.ts';
 import { type FieldDifference, fieldDifferences } from './fieldDifferences.ts';
 import type { ReleaseRequest } from './release.ts';
 
@@ -100,6 +101,31 @@ export interface PlannedAnswer extends ReleaseAnswer {
   readonly waiting: readonly string[];
   /** The releases that it would supersede. */
   readonly superseded: readonly string[];
+}
+
+/**
+ * The target's answer to this request, made by the same decision function. As the target does, it looks at what serves
+ * before it says that the release has been made already.
+ * @param active - the serving revision; `null`: none; `undefined`: not known.
+ */
+export function plannedAnswer(
+  { state, running }: { readonly state: TargetState; readonly running: Running | null },
+  request: ReleaseRequest,
+  active: string | null | undefined,
+): PlannedAnswer {
+  const answer = (to: TargetState) => submitRelease(to, running, request, new Date().toISOString());
+  const first = answer(state);
+  const isLooked = first.answer.disposition === 'already_released' && active !== undefined;
+  const after = isLooked ? answer({ ...state, activeRevisionId: active }) : first;
+  const left = new Set(after.state.queue.map(({ releaseId }) => releaseId));
+  const { releaseId } = after.answer;
+  const before = state.queue.map((queued) => queued.releaseId);
+  return {
+    ...after.answer,
+    running,
+    waiting: before.filter((waiting) => left.has(waiting) && waiting !== releaseId),
+    superseded: before.filter((waiting) => !left.has(waiting)),
+  };
 }
 
 /** What a release changes in a deployment (`null`: none yet), without the upload path. */

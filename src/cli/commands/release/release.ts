@@ -7,6 +7,7 @@ import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts
 import { SlipwayError } from '../../../domain/errors.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
+import { plannedAnswer } from '../../../domain/release/releasePlan.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -31,7 +32,6 @@ import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
-import { plannedAnswer } from './releasePlan.ts';
 import { releaseRequest, sourceFacts, type SourceFacts, storeArtifact } from './releaseRequest.ts';
 
 interface ReleaseOptions extends FileOptions, Omit<ReleaseOrder, 'file' | 'target' | 'origin' | 'submit'> {}

@@ -17,16 +17,15 @@ import type { KnownRevision, ReleaseRequest } from '../../../domain/release/rele
 import {
   type DeploymentNow,
   longestMs,
-  type PlannedAnswer,
+  plannedAnswer,
   plannedChange,
   type PlannedStep,
   plannedSteps,
   restoringSteps,
 } from '../../../domain/release/releasePlan.ts';
 import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
-import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
-import { EMPTY_TARGET, type TargetState } from '../../../domain/target/targetState.ts';
+import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';
 import type { Deployment } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { TargetView } from '../../../messages/target.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
@@ -161,31 +160,6 @@ async function differenceOf(
 /** The parts of a deployment that a release changes. Of secrets only the names, never the values. */
 function nowOf({ source, source_config, source_revision_config, secrets }: Deployment): DeploymentNow {
   return { source, source_config, source_revision_config, secrets: secrets.map(({ name }) => name) };
-}
-
-/**
- * The target's answer to this request, made by the same decision function. As the target does, it looks at what serves
- * before it says that the release has been made already.
- * @param active - the serving revision; `null`: none; `undefined`: not known.
- */
-export function plannedAnswer(
-  { state, running }: TargetView,
-  request: ReleaseRequest,
-  active: string | null | undefined,
-): PlannedAnswer {
-  const answer = (to: TargetState) => submitRelease(to, running, request, new Date().toISOString());
-  const first = answer(state);
-  const isLooked = first.answer.disposition === 'already_released' && active !== undefined;
-  const after = isLooked ? answer({ ...state, activeRevisionId: active }) : first;
-  const left = new Set(after.state.queue.map(({ releaseId }) => releaseId));
-  const { releaseId } = after.answer;
-  const before = state.queue.map((queued) => queued.releaseId);
-  return {
-    ...after.answer,
-    running,
-    waiting: before.filter((waiting) => left.has(waiting) && waiting !== releaseId),
-    superseded: before.filter((waiting) => !left.has(waiting)),
-  };
 }
 
 /**

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { plannedAnswer } from '../../../../src/cli/commands/release/releasePlan.ts';
-import { recordResult } from '../../../../src/domain/target/targetResult.ts';
-import { request, result, seasoned } from '../../../domain/target/targets.ts';
+import { plannedAnswer } from '../../../src/domain/release/releasePlan.ts';
+import { recordResult } from '../../../src/domain/target/targetResult.ts';
+import { request, result, seasoned } from '../target/targets.ts';
 
 it.each([
   ['serves, as far as is known', undefined, 'already_released'],
