@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/configSchema.ts';
-import { loadConfig } from '../../../config/loadConfig.ts';
+import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import {
   choosePromotion,
   type PromotionSettings,
@@ -54,7 +54,7 @@ export async function runInterventionCommand(
   const { config, folder } = file;
   const promotion = options.promotion === undefined ? undefined : declared(config, options.promotion);
   if (promotion instanceof SlipwayError)
-    return interveneUndeclared(context, kind, wanted, options, promotion);
+    return interveneUndeclared(context, kind, file, wanted, options, promotion);
   if (promotion !== undefined && wanted !== undefined && wanted !== promotion.to) {
     const leads = `promotion "${promotion.name}" leads to "${promotion.to}", not to "${wanted}"`;
     throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
@@ -107,11 +107,11 @@ function declared(config: Config, promotion: string): PromotionSettings | Slipwa
 async function interveneUndeclared(
   context: CommandContext,
   kind: InterventionKind,
+  file: Project,
   wanted: string | undefined,
   options: InterventionOptions,
   unknown: SlipwayError,
 ): Promise<number> {
-  const file = await loadConfig(options.config);
   const { targets } = await chooseTargetSpecs(context, file.config, wanted);
   const name = options.promotion ?? '';
   const message = await readRequester(context, file.folder, options.reason);
