@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 
 import { errorText } from '@slipway/contract/codedError';
 
@@ -15,6 +14,7 @@ import { withControlPlane } from '../../../inspection/deployment/deploymentAcces
 import { logEnd } from '../../../inspection/deployment/revisionLog.ts';
 import { findRelease, LATEST, recordOf } from '../../../inspection/release/findRelease.ts';
 import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
+import { pause } from '../../../temporal/client/pause.ts';
 import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
 import { historyLines } from '../../../temporal/history/historyLines.ts';
 import type { CommandContext } from '../../context.ts';
@@ -66,12 +66,11 @@ export async function printReleaseLog(
       output.warn(`${source}: ${problem}`);
     }
     const fresh = unprinted(log.lines, printed);
-    for (const line of fresh.slice(Math.max(0, fresh.length - tail)))
-      printLine(context, asked, log.releaseId, line, secrets);
+    for (const line of fresh.slice(-tail)) printLine(context, asked, log.releaseId, line, secrets);
     if (follow === undefined && log.lines.length === 0) output.note(`no line about ${log.releaseId}`);
     if (follow === undefined || log.hasEnded) return;
-    const isOver = await setTimeout(LOOK_AGAIN_MS, false, { signal: follow }).catch(() => true);
-    if (isOver) return;
+    await pause(LOOK_AGAIN_MS, follow);
+    if (follow.aborted) return;
   }
 }
 
