@@ -17,20 +17,22 @@ interface PortWish {
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE if the requested port is not free.
  */
 export async function choosePort({ option, asked, preferred }: PortWish): Promise<number> {
-  if (asked !== undefined && asked !== 0) {
-    const port = await tryPort(asked);
-    if (typeof port === 'number') return port;
-    const message =
-      port === 'EADDRINUSE'
-        ? `another process listens on port ${asked}`
-        : `port ${asked} needs more permissions`;
-    const hint = `choose another one with ${option}; ${option} 0 takes a free one`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, { place: `${HOST}:${asked}`, hint });
-  }
-  for (const wish of asked === undefined ? [preferred, 0] : [0]) {
-    const port = await tryPort(wish);
-    if (typeof port === 'number') return port;
-  }
+  if (asked === 0) return anyPort();
+  const port = await tryPort(asked ?? preferred);
+  if (typeof port === 'number') return port;
+  if (asked === undefined) return anyPort();
+  const message =
+    port === 'EADDRINUSE'
+      ? `another process listens on port ${asked}`
+      : `port ${asked} needs more permissions`;
+  const hint = `choose another one with ${option}; ${option} 0 takes a free one`;
+  throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, { place: `${HOST}:${asked}`, hint });
+}
+
+/** A free port on the loopback address. @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE if there is none. */
+export async function anyPort(): Promise<number> {
+  const port = await tryPort(0);
+  if (typeof port === 'number') return port;
   throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port is free to listen on', { place: HOST });
 }
 

@@ -21,7 +21,7 @@ import type { ReadDatasets } from '../../datasets/readDatasets.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { readNamed } from '../../namedFile.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
-import { choosePort } from '../dev/ports.ts';
+import { anyPort } from '../dev/ports.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest } from '../release/releaseRequest.ts';
 import { logOnStderr } from '../worker/workerLog.ts';
@@ -61,7 +61,7 @@ export async function runRehearseCommand(
         signal,
         env: context.environment,
       });
-      const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
+      const port = await anyPort();
       const server = await startTestServer({ executable, port, signal });
       try {
         // The worker's log lines would interrupt the printed story.
