@@ -1,10 +1,9 @@
 import { CodedError } from '@slipway/contract/codedError';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 
-import { parseRetentionAge } from '../../domain/artifact/retention.ts';
-import { parseDuration } from '../../domain/duration.ts';
 import { inSpan, startTraces } from '../../traces/trace.ts';
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
+import { configOption } from './options.ts';
 
 /**
  * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
@@ -106,75 +105,4 @@ async function traced(
   } finally {
     await endTraces();
   }
-}
-
-/** The usual ports of what runs on one machine. */
-export const PLATFORM_PORT = 4700;
-export const DASHBOARD_PORT = 4701;
-export const HOOKS_PORT = 4702;
-export const TEMPORAL_PORT = 7233;
-export const TEMPORAL_UI_PORT = 8233;
-
-/** Parses a duration (`90s`, `5m`) into milliseconds. */
-export function durationOption(text: string): number {
-  const milliseconds = parseDuration(text);
-  if (milliseconds === undefined || milliseconds === 0) {
-    throw new InvalidArgumentError('Expected a duration such as 90s, 5m or 1h30m.');
-  }
-  return milliseconds;
-}
-
-export function retentionAgeOption(text: string): number {
-  const milliseconds = parseRetentionAge(text);
-  if (milliseconds === undefined)
-    throw new InvalidArgumentError('Expected a duration such as 30d or 12h, 1h at least.');
-  return milliseconds;
-}
-
-/** Parses a whole number within bounds. */
-export function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
-  };
-}
-
-export const percentageOption = wholeNumber(0, 100);
-/** A port; 0: any free port. */
-export const portOption = wholeNumber(0, 65_535);
-export const numberOption = wholeNumber(1, 999_999);
-
-export function isolationOption(): Option {
-  return new Option(
-    '--isolation <how>',
-    'run builds and agents in containers, or as processes of the platform (default: containers if an engine answers and has the image)',
-  )
-    .env('SLIPWAY_ISOLATION')
-    .choices(['container', 'process']);
-}
-
-export function metricsOption(): Option {
-  return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: off)').env(
-    'SLIPWAY_METRICS_ADDRESS',
-  );
-}
-
-const FOLLOW_FOR = '1h';
-
-export function timeoutOption(followFor = FOLLOW_FOR): Option {
-  return new Option('--timeout <duration>', 'stop following after this long: 90s, 5m, 1h30m')
-    .argParser(durationOption)
-    .default(durationOption(followFor), followFor);
-}
-
-export function configOption(): Option {
-  return new Option('--config <file>', 'the file (default: slipway.yaml, here or in a folder above)');
-}
-
-export function abortOnInterruptOption(what: 'release' | 'promotion'): Option {
-  return new Option(
-    '--abort-on-interrupt',
-    `Ctrl-C and SIGTERM ask the ${what} to abort (default: it continues)`,
-  );
 }

@@ -1,47 +1,23 @@
 import { type Command, Option } from 'commander';
 
-import { traceVariables } from '../../traces/trace.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { CI_KINDS } from '../commands/init/repositoryFacts.ts';
-import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
-import { jsonLine } from '../output.ts';
+import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } from '../usualPorts.ts';
+import { type CommandTable, type Runs, withExamples, withOutputOptions } from './commandTable.ts';
 import {
-  type CommandTable,
   configOption,
-  DASHBOARD_PORT,
-  HOOKS_PORT,
   isolationOption,
   metricsOption,
   numberOption,
   percentageOption,
-  PLATFORM_PORT,
   portOption,
-  type Runs,
-  TEMPORAL_PORT,
-  TEMPORAL_UI_PORT,
-  withExamples,
-  withOutputOptions,
-} from './commandTable.ts';
-
-interface AgentOptions {
-  readonly port: number;
-  readonly host?: string;
-  readonly withoutKey?: boolean;
-  readonly config?: string;
-}
+} from './options.ts';
+import { addPlatformCommands } from './platformCommands.ts';
 
 export function addMachineCommands(table: CommandTable): void {
   addDevelopmentCommands(table);
   addServiceCommands(table);
-  addPlatformCommand(
-    table.command(
-      'platform',
-      'Run the platform alone: control plane and agents',
-      'slipway platform --port 4700',
-      'slipway platform --rate-limit 100 --keep-audit 90',
-    ),
-    table.runs,
-  );
+  addPlatformCommands(table);
   addInstallationCommands(table);
   addHookCommands(table);
 }
@@ -128,21 +104,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .option('--without-key', 'with --host: accept every client on the network, without SLIPWAY_AGENT_API_KEY')
     .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
-    .action(
-      runs(async () => {
-        const { loadPlatform } = await import('../commands/platform/platform.ts');
-        const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
-        const { printError } = await import('../ui/errorReport.ts');
-        return async ({ output, environment }, dir: string, options: AgentOptions) => {
-          const { port, host, config, withoutKey: isOpen } = options;
-          const readyLine = output.json ? (url: string) => jsonLine({ event: 'ready', url }) : undefined;
-          const traces = traceVariables(environment);
-          const onFailure = (error: unknown) => printError(output, error);
-          await serveAgent({ dir, port, readyLine, onFailure, host, isOpen, config, traces });
-          return 0;
-        };
-      }),
-    );
+    .action(runs(async () => (await import('../commands/agent.ts')).runAgentCommand));
 }
 
 function addRolloutCommand(worker: Command, runs: Runs): void {

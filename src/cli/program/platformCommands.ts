@@ -1,19 +1,24 @@
 import { type Command, Option } from 'commander';
 
+import { PLATFORM_PORT } from '../usualPorts.ts';
+import { type CommandTable, type Runs, withExamples } from './commandTable.ts';
 import {
   durationOption,
   isolationOption,
   metricsOption,
   numberOption,
-  PLATFORM_PORT,
   portOption,
-  type Runs,
   wholeNumber,
-  withExamples,
-} from '../../program/commandTable.ts';
+} from './options.ts';
 
-/** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
-export function addPlatformCommand(platform: Command, runs: Runs): void {
+/** `slipway platform`, and its subcommands, which call a running platform. */
+export function addPlatformCommands({ command, runs }: CommandTable): void {
+  const platform = command(
+    'platform',
+    'Run the platform alone: control plane and agents',
+    'slipway platform --port 4700',
+    'slipway platform --rate-limit 100 --keep-audit 90',
+  );
   platform
     .option('--port <port>', 'its port; 0 takes a free one', portOption, PLATFORM_PORT)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
@@ -56,7 +61,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
     .addOption(metricsOption())
     .addOption(isolationOption())
     .option('--adopt-database', 'use a database that does not belong to the home, from now on')
-    .action(runs(async () => (await import('./platform.ts')).runPlatformCommand));
+    .action(runs(async () => (await import('../commands/platform/platform.ts')).runPlatformCommand));
 
   addIntegrationsCommand(platform, runs);
   addListenersCommand(platform, runs);
@@ -77,22 +82,22 @@ function addAccessCommands(platform: Command, runs: Runs): void {
         .makeOptionMandatory(),
     )
     .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
-    .action(runs(async () => (await import('./access.ts')).runKeysCreateCommand));
+    .action(runs(async () => (await import('../commands/platform/access.ts')).runKeysCreateCommand));
   callingCommand(keys, 'list', 'List the keys of the tenant')
     .option('--revoked', 'list revoked keys, too')
-    .action(runs(async () => (await import('./access.ts')).runKeysListCommand));
+    .action(runs(async () => (await import('../commands/platform/access.ts')).runKeysListCommand));
   callingCommand(keys, 'revoke <id>', 'Revoke a key immediately').action(
-    runs(async () => (await import('./access.ts')).runKeysRevokeCommand),
+    runs(async () => (await import('../commands/platform/access.ts')).runKeysRevokeCommand),
   );
   const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
   callingCommand(secrets, 'rotate', 'Encrypt the stored secrets with a new master key').action(
-    runs(async () => (await import('./access.ts')).runSecretsRotateCommand),
+    runs(async () => (await import('../commands/platform/access.ts')).runSecretsRotateCommand),
   );
   callingCommand(platform, 'audit', 'List who changed what')
     .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
     .option('--resource <id>', 'only changes of this deployment, revision or key')
-    .action(runs(async () => (await import('./access.ts')).runAuditCommand));
+    .action(runs(async () => (await import('../commands/platform/access.ts')).runAuditCommand));
 }
 
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
@@ -108,14 +113,16 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
     .option('--username <name>', 'the user name for a token (default: x-access-token)')
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
-    .action(runs(async () => (await import('./controlPlaneCommands.ts')).runAddIntegration));
+    .action(
+      runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runAddIntegration),
+    );
 
   callingCommand(integrations, 'list', 'List the integrations').action(
-    runs(async () => (await import('./controlPlaneCommands.ts')).runListIntegrations),
+    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListIntegrations),
   );
 
   callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
-    runs(async () => (await import('./controlPlaneCommands.ts')).runRemoveIntegration),
+    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runRemoveIntegration),
   );
 }
 
@@ -143,13 +150,13 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     )
     .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
     .option('--listener-version <version>', 'the version of the listener')
-    .action(runs(async () => (await import('./controlPlaneCommands.ts')).runAddListener));
+    .action(runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runAddListener));
 
   callingCommand(listeners, 'list', 'List the listeners').action(
-    runs(async () => (await import('./controlPlaneCommands.ts')).runListListeners),
+    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListListeners),
   );
 
   callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
-    runs(async () => (await import('./controlPlaneCommands.ts')).runRemoveListener),
+    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runRemoveListener),
   );
 }

@@ -1,13 +1,8 @@
 import { Argument, InvalidArgumentError } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
-import {
-  abortOnInterruptOption,
-  type CommandTable,
-  numberOption,
-  timeoutOption,
-  wholeNumber,
-} from './commandTable.ts';
+import type { CommandTable } from './commandTable.ts';
+import { abortOnInterruptOption, numberOption, timeoutOption, wholeNumber } from './options.ts';
 
 /** A promotion may soak for a day, so it is followed longer than a release. */
 const FOLLOW_FOR = '24h';

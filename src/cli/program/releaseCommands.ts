@@ -1,13 +1,13 @@
 import { Argument, Option } from 'commander';
 
+import type { CommandTable } from './commandTable.ts';
 import {
   abortOnInterruptOption,
-  type CommandTable,
   configOption,
   numberOption,
   retentionAgeOption,
   timeoutOption,
-} from './commandTable.ts';
+} from './options.ts';
 
 export function addReleaseCommands({ command, fileCommand, runs, runsTraced }: CommandTable): void {
   fileCommand(

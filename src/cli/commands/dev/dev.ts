@@ -7,7 +7,7 @@ import { onSlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
-import { PLATFORM_PORT } from '../../program/commandTable.ts';
+import { PLATFORM_PORT } from '../../usualPorts.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './service.ts';
 

@@ -12,8 +12,8 @@ import {
   PLATFORM_PORT,
   TEMPORAL_PORT,
   TEMPORAL_UI_PORT,
-} from '../../program/commandTable.ts';
-import { loadPlatform } from '../platform/platform.ts';
+} from '../../usualPorts.ts';
+import { loadPlatform } from '../platform/loadPlatform.ts';
 import { choosePort } from './ports.ts';
 import {
   type CommandService,

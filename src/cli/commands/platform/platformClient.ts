@@ -14,7 +14,7 @@ import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
-import { PLATFORM_PORT } from '../../program/commandTable.ts';
+import { PLATFORM_PORT } from '../../usualPorts.ts';
 
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */
