@@ -33,7 +33,7 @@ export function addPlatformCommands({ command, runs }: CommandTable): void {
     .addOption(
       new Option('--rate-limit <requests>', 'requests per second of each key; 0: unlimited (default: 500)')
         .env('SLIPWAY_RATE_LIMIT')
-        .argParser(ifSet(wholeNumber(0, 1_000_000))),
+        .argParser(wholeNumber(0, 1_000_000)),
     )
     .addOption(
       new Option(
@@ -41,22 +41,22 @@ export function addPlatformCommands({ command, runs }: CommandTable): void {
         'burst of requests of each key (default: ten seconds of the rate)',
       )
         .env('SLIPWAY_RATE_BURST')
-        .argParser(ifSet(wholeNumber(1, 10_000_000))),
+        .argParser(wholeNumber(1, 10_000_000)),
     )
     .addOption(
       new Option('--max-body <megabytes>', 'the largest body of a request to the control plane (default: 1)')
         .env('SLIPWAY_MAX_BODY_MB')
-        .argParser(ifSet(wholeNumber(1, 100))),
+        .argParser(wholeNumber(1, 100)),
     )
     .addOption(
       new Option('--max-upload <megabytes>', 'the largest source that may be uploaded (default: 200)')
         .env('SLIPWAY_MAX_UPLOAD_MB')
-        .argParser(ifSet(wholeNumber(1, 200))),
+        .argParser(wholeNumber(1, 200)),
     )
     .addOption(
       new Option('--keep-audit <days>', 'how long the record of changes is kept (default: 365)')
         .env('SLIPWAY_AUDIT_DAYS')
-        .argParser(ifSet(wholeNumber(1, 36_500))),
+        .argParser(wholeNumber(1, 36_500)),
     )
     .addOption(metricsOption())
     .addOption(isolationOption())
@@ -66,11 +66,6 @@ export function addPlatformCommands({ command, runs }: CommandTable): void {
   addIntegrationsCommand(platform, runs);
   addListenersCommand(platform, runs);
   addAccessCommands(platform, runs);
-}
-
-/** An option that a variable may give. An empty one counts as not set. */
-function ifSet<T>(parse: (text: string) => T): (text: string) => T | undefined {
-  return (text) => (text === '' ? undefined : parse(text));
 }
 
 function addAccessCommands(platform: Command, runs: Runs): void {

@@ -36,7 +36,15 @@ export function buildProgram({ version, buildInfo, onExit }: ProgramOptions): Co
   program.commandsGroup('Run on this machine:');
   addMachineCommands(table);
   program.helpCommand('help [command]', 'Show the help of a command');
+  unsetEmptyVariables(program);
   return program;
+}
+
+/** An empty variable of an option counts as not set: a job or a container file passes on what nobody has set. */
+function unsetEmptyVariables({ options, commands }: Command): void {
+  for (const { envVar } of options)
+    if (envVar !== undefined && process.env[envVar] === '') Reflect.deleteProperty(process.env, envVar);
+  commands.forEach(unsetEmptyVariables);
 }
 
 /**

@@ -74,6 +74,12 @@ describe('the command line', () => {
   });
 });
 
+it('an empty variable of an option counts as not set', async () => {
+  vi.stubEnv('SLIPWAY_ISOLATION', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect((await failure('dev', 'now')).message).toContain('too many arguments');
+});
+
 it('an empty word is one that completion may complete', async () => {
   const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   onTestFinished(() => printed.mockRestore());

@@ -56,6 +56,8 @@ it('a rollout goes back to no version that a person names', async () => {
 
 it('the worker’s environment sets how many promotions run at the same time, and the pause between their starts', () => {
   expect(placeRules({})).toEqual(PLACE_RULES);
+  const empty = { SLIPWAY_PROMOTIONS_AT_ONCE: '', SLIPWAY_PROMOTIONS_APART: '' };
+  expect(placeRules(empty)).toEqual(PLACE_RULES);
   const set = { SLIPWAY_PROMOTIONS_AT_ONCE: '12', SLIPWAY_PROMOTIONS_APART: '1m' };
   expect(placeRules(set)).toEqual({ atOnce: 12, apartMs: 60_000 });
 });
