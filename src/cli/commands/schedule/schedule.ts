@@ -79,13 +79,8 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
     const prune = options.prune ?? false;
     for (const { name, kind, differences, scheduleId } of changes) {
       output.event({ event: 'schedule_change', name, scheduleId, kind, differences });
-      const hint =
-        kind === 'undeclared'
-          ? prune
-            ? ': removed'
-            : ': slipway.yaml does not declare it (remove it with --prune)'
-          : '';
-      output.print(`${name}: ${kind}${hint}`);
+      const remedy = prune ? '--prune removes it' : 'to remove it: --prune';
+      output.print(`${name}: ${kind}${kind === 'undeclared' ? ` in slipway.yaml; ${remedy}` : ''}`);
       for (const difference of differences) output.print(`  ${difference}`);
     }
     for (const name of skipped) output.warn(`${name}: skipped, because one of its targets cannot be found`);
