@@ -33,7 +33,7 @@ export async function followInCi(
   const end = await inSection(context, `${asked} on ${targetName}, step by step`, (close) =>
     followToEnd(context, temporal, { ...followed, onEnd: close }, signal),
   );
-  if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
+  if (end.ending !== undefined) await reportRun(context, temporal, followed, end.ending);
   if (end.gaveUp !== undefined) {
     const isRelease = asked === 'release';
     const address = isRelease ? releaseAddress(workflowId, id) : targetAddress(workflowId);
@@ -47,7 +47,7 @@ export async function followInCi(
   return end;
 }
 
-async function tellRun(
+async function reportRun(
   context: CommandContext,
   temporal: TemporalConnection,
   { asked, targetName: target, workflowId }: Followed,

@@ -55,7 +55,7 @@ async function planReleaseOn(
   });
 }
 
-const LARGEST_TOLD = 3;
+const LARGEST_SHOWN = 3;
 
 function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
   const { target, answer, change, steps, checks, soakMs, longestMs, restoringLongestMs } = plan.event;
@@ -87,7 +87,7 @@ function artifactLines({ request, event }: ReleasePlan): string[] {
   if (artifact.kind !== 'tarball') return [`  artifact   ${describeArtifact(artifact)}${at}`];
   const largest = (files ?? [])
     .toSorted((one, other) => other.sizeBytes - one.sizeBytes)
-    .slice(0, LARGEST_TOLD);
+    .slice(0, LARGEST_SHOWN);
   const { length } = files ?? [];
   return [
     `  artifact   ${artifact.digest} (${sizeText(artifact.sizeBytes)}, ${counted(length, 'file')})${at}`,

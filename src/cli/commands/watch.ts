@@ -7,7 +7,7 @@ import { isUnanswered, viewTarget } from '../../temporal/client/target/targetCli
 import { isTemporalSilent } from '../../temporal/client/temporalError.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
 import { followToEnd } from '../follow/followToEnd.ts';
-import { GAVE_UP, tellGaveUp } from '../follow/stopFollowing.ts';
+import { GAVE_UP, printGaveUp } from '../follow/stopFollowing.ts';
 import { interruptible } from '../interruption.ts';
 import { withTemporal } from '../openTemporal.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
@@ -44,7 +44,7 @@ export async function runWatchCommand(
       watched ??= await nextWork(temporal, workflowId, ended, deadline, signal);
       if (watched === undefined) {
         const why = signal.aborted ? 'stopped' : 'timeout';
-        tellGaveUp(output, why, `slipway status ${name}`, `nothing ran on ${name}`);
+        printGaveUp(output, why, `slipway status ${name}`, `nothing ran on ${name}`);
         return GAVE_UP;
       }
       output.info(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);

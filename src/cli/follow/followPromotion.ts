@@ -13,7 +13,7 @@ import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 import type { Output } from '../output.ts';
 import { promotionWords } from '../ui/endingText.ts';
 import { FollowView } from './followView.ts';
-import { GAVE_UP, tellGaveUp, whileItContinues } from './stopFollowing.ts';
+import { GAVE_UP, printGaveUp, whileItContinues } from './stopFollowing.ts';
 
 const LOOK_MS = 400;
 
@@ -58,7 +58,7 @@ export async function followPromotion(
         const { result } = seen;
         view.close();
         onEnd?.();
-        return { exitCode: tellEnding(output, result, dashboardUrl), result };
+        return { exitCode: printEnding(output, result, dashboardUrl), result };
       }
       if (seen.state !== 'running') throw endedWithoutResult(seen);
       await pause(LOOK_MS, signal);
@@ -70,7 +70,7 @@ export async function followPromotion(
     view.close();
   }
   const said = why === 'stopped' ? await onStopped?.() : undefined;
-  const gaveUp = tellGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
+  const gaveUp = printGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
@@ -125,7 +125,7 @@ function endedWithoutResult(seen: PromotionView): SlipwayError {
   });
 }
 
-function tellEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {
+function printEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {
   const exitCode = outcomeExitCode('release', result.outcome);
   output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
   const mark = output.style.mark(exitCode === 0);

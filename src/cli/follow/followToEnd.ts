@@ -19,7 +19,7 @@ import {
   type Links,
 } from '../ui/endingText.ts';
 import { FollowView } from './followView.ts';
-import { GAVE_UP, tellGaveUp, whileItContinues } from './stopFollowing.ts';
+import { GAVE_UP, printGaveUp, whileItContinues } from './stopFollowing.ts';
 
 export interface Followed {
   /** A release's id, or a rollback's request id. */
@@ -84,7 +84,7 @@ export async function followToEnd(
         onEnd?.();
         if (ending.from === 'result')
           await printFailedRevision(context, { name: targetName, spec }, ending.result);
-        tellEnding(output, ending, exitCode, links);
+        printEnding(output, ending, exitCode, links);
         for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
         return { exitCode, ending };
       }
@@ -96,7 +96,7 @@ export async function followToEnd(
         const { why } = event;
         const said = why === 'stopped' ? await onStopped?.() : undefined;
         const became = said ?? `the ${asked} continues`;
-        const gaveUp = tellGaveUp(output, why, `slipway status ${targetName}`, became);
+        const gaveUp = printGaveUp(output, why, `slipway status ${targetName}`, became);
         return { exitCode: GAVE_UP, ending: undefined, gaveUp };
       }
     }
@@ -110,7 +110,7 @@ export async function followToEnd(
   }
 }
 
-function tellEnding(output: Output, ending: Ending, exitCode: number, links: Links): void {
+function printEnding(output: Output, ending: Ending, exitCode: number, links: Links): void {
   const { releaseId, outcome, reason } = endedOf(ending);
   output.event({
     event: 'ended',

@@ -15,15 +15,15 @@ export class FollowView {
   readonly #output: Output;
   readonly #live: LiveLines;
   #shownSteps = 0;
-  #toldRunning = -1;
+  #printedRunning = -1;
   #shownVerdicts = 0;
-  #tellsRestoring = false;
-  #toldWaiting: string | null = null;
-  #toldUnderWay = '';
+  #saysRestoring = false;
+  #printedWaiting: string | null = null;
+  #printedUnderWay = '';
   readonly #addressed: string;
   readonly #what: string;
   /** The waiting lines printed so far, if lines cannot be rewritten: each is printed once. */
-  readonly #toldLines = new Set<string>();
+  readonly #printedLines = new Set<string>();
   #progress: Progress | null = null;
   #call: RunningCall | null = null;
   #buildLog: readonly string[] = [];
@@ -79,7 +79,7 @@ export class FollowView {
     if (lines.at(-1) === this.#buildLog.at(-1) && lines.length === this.#buildLog.length) return;
     const begins = this.#buildLog.length === 0;
     this.#buildLog = lines;
-    if (this.#progress !== null) this.#tellUnderWay(this.#progress);
+    if (this.#progress !== null) this.#printUnderWay(this.#progress);
     if (begins && !this.#output.live && this.#isLong)
       for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
   }
@@ -103,9 +103,9 @@ export class FollowView {
   #begin(): void {
     this.#live.hide();
     this.#shownSteps = 0;
-    this.#toldRunning = -1;
+    this.#printedRunning = -1;
     this.#shownVerdicts = 0;
-    this.#tellsRestoring = false;
+    this.#saysRestoring = false;
     this.#progress = null;
   }
 
@@ -120,18 +120,18 @@ export class FollowView {
       if (step === undefined) break;
       this.#showVerdicts(progress, step);
       this.#announceRestoring(progress, step);
-      this.#tellStep(step);
+      this.#printStep(step);
       // A log keeps the whole line; a terminal would wrap it in the middle of an id.
       this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, this.#columns));
     }
     const running = progress.steps[settled];
     if (running !== undefined) {
       this.#announceRestoring(progress, running);
-      if (this.#toldRunning < settled) this.#tellStep(running);
-      this.#toldRunning = settled;
+      if (this.#printedRunning < settled) this.#printStep(running);
+      this.#printedRunning = settled;
     }
-    this.#tellWaiting(progress);
-    this.#tellUnderWay(progress);
+    this.#printWaiting(progress);
+    this.#printUnderWay(progress);
     const stepLines = (): readonly string[] =>
       running === undefined
         ? []
@@ -141,27 +141,27 @@ export class FollowView {
   }
 
   /** Prints one event when a release waits for a person, or for a freeze to end. */
-  #tellWaiting({ waiting }: Progress): void {
-    if (waiting !== null && this.#toldWaiting !== waiting.since) {
+  #printWaiting({ waiting }: Progress): void {
+    if (waiting !== null && this.#printedWaiting !== waiting.since) {
       this.#output.event({ event: 'waiting', ...waiting });
     }
-    this.#toldWaiting = waiting?.since ?? null;
+    this.#printedWaiting = waiting?.since ?? null;
   }
 
   /** Prints each change of what it waits for: an event with `--json`, and in a log a line for each new item. */
-  #tellUnderWay(progress: Progress): void {
+  #printUnderWay(progress: Progress): void {
     const { watchUntil, interventions } = progress;
     const underWay = { call: this.#call, buildLog: this.#buildLog, interventions, watchUntil };
     const shown = JSON.stringify(underWay);
-    if (shown !== this.#toldUnderWay && shown !== NOTHING)
+    if (shown !== this.#printedUnderWay && shown !== NOTHING)
       this.#output.event({ event: 'under_way', ...underWay });
-    this.#toldUnderWay = shown;
+    this.#printedUnderWay = shown;
     if (this.#output.live) return;
     const lines = this.#linesForLog(progress, Date.now());
     // A line is new only if more than its remaining time has changed.
     for (const [index, key] of this.#linesForLog(progress, 0).entries()) {
-      if (this.#toldLines.has(key)) continue;
-      this.#toldLines.add(key);
+      if (this.#printedLines.has(key)) continue;
+      this.#printedLines.add(key);
       this.#live.say(lines[index] ?? key);
     }
   }
@@ -183,8 +183,8 @@ export class FollowView {
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {
-    if (!step.restoring || step.step === 'record' || this.#tellsRestoring) return;
-    this.#tellsRestoring = true;
+    if (!step.restoring || step.step === 'record' || this.#saysRestoring) return;
+    this.#saysRestoring = true;
     if (progress.kind === 'release') {
       this.#live.say(this.#output.style.warn('  restoring a good revision'));
     }
@@ -198,7 +198,7 @@ export class FollowView {
     this.#output.event({ event: 'check', ...verdict });
   }
 
-  #tellStep(step: StepRecord): void {
+  #printStep(step: StepRecord): void {
     const elapsedMs = step.endedAt === undefined ? undefined : stepElapsedMs(step, 0);
     this.#output.event({ event: 'step', ...step, elapsedMs });
   }

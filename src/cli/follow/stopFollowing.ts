@@ -20,7 +20,7 @@ const GAVE_UP_BECAUSE = {
  * @param see - the command that shows how it continues.
  * @param became - what happens to the release, if the target knows it.
  */
-export function tellGaveUp(
+export function printGaveUp(
   output: Output,
   why: keyof typeof GAVE_UP_BECAUSE,
   see: string,

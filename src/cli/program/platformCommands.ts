@@ -92,7 +92,7 @@ function addAccessCommands(platform: Command, runs: Runs): void {
     .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
     .option('--resource <id>', 'only changes of this deployment, revision or key')
-    .action(runs(async () => (await import('../commands/platform/access.ts')).runAuditCommand));
+    .action(runs(async () => (await import('../commands/platform/access.ts')).runPlatformAuditCommand));
 }
 
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
@@ -109,15 +109,21 @@ function addIntegrationsCommand(platform: Command, runs: Runs): void {
     .option('--username <name>', 'the user name for a token (default: x-access-token)')
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
     .action(
-      runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runAddIntegration),
+      runs(
+        async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsAddCommand,
+      ),
     );
 
   callingCommand(integrations, 'list', 'List the integrations').action(
-    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListIntegrations),
+    runs(
+      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsListCommand,
+    ),
   );
 
   callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
-    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runRemoveIntegration),
+    runs(
+      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runIntegrationsRemoveCommand,
+    ),
   );
 }
 
@@ -145,13 +151,17 @@ function addListenersCommand(platform: Command, runs: Runs): void {
     )
     .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
     .option('--listener-version <version>', 'the version of the listener')
-    .action(runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runAddListener));
+    .action(
+      runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersAddCommand),
+    );
 
   callingCommand(listeners, 'list', 'List the listeners').action(
-    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListListeners),
+    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersListCommand),
   );
 
   callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
-    runs(async () => (await import('../commands/platform/controlPlaneCommands.ts')).runRemoveListener),
+    runs(
+      async () => (await import('../commands/platform/controlPlaneCommands.ts')).runListenersRemoveCommand,
+    ),
   );
 }

@@ -47,8 +47,8 @@ export async function runDevCommand(
         signal,
       });
       try {
-        tellReady(output, stack, options.port);
-        await tellNextStep(output, home);
+        printReady(output, stack, options.port);
+        await printNextStep(output, home);
         await untilAborted(signal);
         output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop immediately)');
       } finally {
@@ -63,7 +63,7 @@ export async function runDevCommand(
   });
 }
 
-function tellReady(
+function printReady(
   output: Output,
   { state, hooks, apiKey, logs }: LocalStack,
   askedPort: number | undefined,
@@ -90,7 +90,7 @@ function tellReady(
   }
 }
 
-async function tellNextStep(output: Output, home: string): Promise<void> {
+async function printNextStep(output: Output, home: string): Promise<void> {
   output.print('');
   const found = await foundConfig();
   // An invalid file has no targets to name.

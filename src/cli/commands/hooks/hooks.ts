@@ -72,7 +72,7 @@ export async function openHooks(
   const hooks = await listeningHooks(context, file);
   for (const hook of hooks) warnOfMissingSecret(context, hook);
   const source = requestSource(context, file, signal);
-  const onAnswered = (answered: Answered): void => tellAnswered(output, answered);
+  const onAnswered = (answered: Answered): void => printAnswered(output, answered);
   return { hooks, routes: (temporal) => hookRoutes({ hooks, temporal, environment, source, onAnswered }) };
 }
 
@@ -86,7 +86,7 @@ function warnOfMissingSecret({ output, environment }: CommandContext, { name, co
   }
 }
 
-function tellAnswered(output: Output, { hook, status, error, answers }: Answered): void {
+function printAnswered(output: Output, { hook, status, error, answers }: Answered): void {
   const count = (disposition: (typeof answers)[number]['disposition']): number =>
     answers.filter((answer) => answer.disposition === disposition).length;
   const counts = { taken: count('taken'), duplicates: count('duplicate'), unmatched: count('unmatched') };

@@ -72,7 +72,7 @@ export async function runInterventionCommand(
     if (promotion !== undefined) {
       const id = promotionWorkflowId({ name: promotion.name, to: spec });
       const taken = await intervenePromotion(temporal, id, kind, { ...said, ...message }, prove);
-      tellPromotionTaken(output, kind, promotion, taken);
+      printPromotionTaken(output, kind, promotion, taken);
       return 0;
     }
     const { release } = options;
@@ -131,12 +131,12 @@ async function interveneUndeclared(
     const id = promotionIdAt(to.workflowId, name);
     const said = { ...skipped(options), ...message };
     const taken = await intervenePromotion(temporal, id, kind, said, prove);
-    tellPromotionTaken(context.output, kind, { name, to: to.name }, taken);
+    printPromotionTaken(context.output, kind, { name, to: to.name }, taken);
     return 0;
   });
 }
 
-function tellPromotionTaken(
+function printPromotionTaken(
   output: Output,
   kind: InterventionKind,
   { name, to }: Pick<PromotionSettings, 'name' | 'to'>,

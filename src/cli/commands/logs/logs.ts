@@ -56,13 +56,13 @@ export async function runLogsCommand(
       return 0;
     }
     await withControlPlane(context, target.spec, (client) =>
-      tellLog(context, client, target, options, signal),
+      printLog(context, client, target, options, signal),
     );
     return 0;
   });
 }
 
-async function tellLog(
+async function printLog(
   context: CommandContext,
   client: ControlPlaneClient,
   chosen: ChosenTarget,

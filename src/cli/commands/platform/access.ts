@@ -95,7 +95,10 @@ interface AuditOptions extends PlatformClientOptions {
 }
 
 /** `slipway platform audit`: the newest changes, newest first. */
-export async function runAuditCommand(context: CommandContext, options: AuditOptions): Promise<number> {
+export async function runPlatformAuditCommand(
+  context: CommandContext,
+  options: AuditOptions,
+): Promise<number> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>
     client.listAudit({ limit: Math.min(last, PAGE_LIMIT.max), operation, resource_id: resource }),

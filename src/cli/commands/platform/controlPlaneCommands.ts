@@ -12,7 +12,7 @@ interface IntegrationOptions extends PlatformClientOptions {
 }
 
 /** `slipway platform integrations add`: registers one, and prints the settings for deployments and the host. */
-export async function runAddIntegration(
+export async function runIntegrationsAddCommand(
   context: CommandContext,
   name: string,
   options: IntegrationOptions,
@@ -31,7 +31,7 @@ export async function runAddIntegration(
   return 0;
 }
 
-export async function runListIntegrations(
+export async function runIntegrationsListCommand(
   context: CommandContext,
   options: PlatformClientOptions,
 ): Promise<number> {
@@ -45,7 +45,7 @@ export async function runListIntegrations(
  * `slipway platform integrations remove`: removes one, by name or id.
  * @throws SlipwayError SLIPWAY_USAGE if there is none.
  */
-export async function runRemoveIntegration(
+export async function runIntegrationsRemoveCommand(
   context: CommandContext,
   nameOrId: string,
   options: PlatformClientOptions,
@@ -83,7 +83,7 @@ interface ListenerOptions extends PlatformClientOptions {
 }
 
 /** `slipway platform listeners add`: registers a listener, and prints the settings for deployments. */
-export async function runAddListener(
+export async function runListenersAddCommand(
   context: CommandContext,
   computeId: string,
   options: ListenerOptions,
@@ -102,7 +102,7 @@ export async function runAddListener(
 }
 
 /** `slipway platform listeners list`: newest first. */
-export async function runListListeners(
+export async function runListenersListCommand(
   context: CommandContext,
   options: PlatformClientOptions,
 ): Promise<number> {
@@ -116,7 +116,7 @@ export async function runListListeners(
  * `slipway platform listeners remove`: removes one, by compute id or id.
  * @throws SlipwayError SLIPWAY_USAGE if there is none.
  */
-export async function runRemoveListener(
+export async function runListenersRemoveCommand(
   context: CommandContext,
   computeIdOrId: string,
   options: PlatformClientOptions,

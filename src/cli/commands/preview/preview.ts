@@ -33,7 +33,7 @@ import {
   withStuckTasks,
 } from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { GAVE_UP, tellGaveUp } from '../../follow/stopFollowing.ts';
+import { GAVE_UP, printGaveUp } from '../../follow/stopFollowing.ts';
 import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceProject } from '../../provenance.ts';
@@ -99,7 +99,7 @@ async function takeDown(
   const result = await awaitRemoval(temporal, workflowId, timeout, signal);
   if (result === undefined) {
     const why = signal.aborted ? 'stopped' : 'timeout';
-    tellGaveUp(output, why, 'slipway preview list', 'the removal continues');
+    printGaveUp(output, why, 'slipway preview list', 'the removal continues');
     return GAVE_UP;
   }
   output.event({ event: 'preview_removed', ...result, exitCode: 0 });

@@ -81,8 +81,8 @@ async function reportPromotion(
   const { strong } = output.style;
   const started = `Promoting from ${strong(from)} to ${strong(to)} (${name}): ${disposition}`;
   const onPage = onPageLines(dashboardUrl);
-  const tell = wait ? output.info : output.print;
-  for (const line of [started, ...onPage]) tell(line);
+  const print = wait ? output.info : output.print;
+  for (const line of [started, ...onPage]) print(line);
   if (disposition === 'joined' && overrideFreeze === true) noteJoined(output, `--promotion ${name}`);
   for (const difference of differences) output.info(`  differs: ${difference}`);
   if (!wait) {

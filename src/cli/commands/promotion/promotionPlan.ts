@@ -32,7 +32,7 @@ export async function planPromotionsOf(
     const planned = await plannedPromotions(context, file, temporal);
     const seen = await seenTargets(context, file, temporal);
     const turns = planPromotions(planned, seen, now, now + options.days * DAY_MS);
-    tellPlan(
+    printPlan(
       context,
       planned,
       turns.filter(({ name }) => only === undefined || name === only),
@@ -90,7 +90,7 @@ async function seenTargets(
   return seen;
 }
 
-function tellPlan(
+function printPlan(
   { output }: CommandContext,
   planned: readonly Planned[],
   turns: readonly PlannedTurn[],

@@ -70,7 +70,7 @@ export async function runRehearseCommand(
           onEvent: (event) => events.push(event),
           signal,
         });
-        new Story(output, rehearsal).tell(rehearsed, events, performance.now() - began);
+        new Story(output, rehearsal).print(rehearsed, events, performance.now() - began);
         return 0;
       } finally {
         await server.stop();

@@ -27,10 +27,10 @@ export class Story {
   }
 
   /** @param tookMs - the real duration, in milliseconds. */
-  tell({ startedAt, unmet }: Rehearsed, events: readonly RehearsalEvent[], tookMs: number): void {
+  print({ startedAt, unmet }: Rehearsed, events: readonly RehearsalEvent[], tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;
-    for (const event of events.toSorted((one, other) => one.at - other.at)) this.#print(event);
+    for (const event of events.toSorted((one, other) => one.at - other.at)) this.#printEvent(event);
     for (const { text } of unmet) {
       this.#output.event({ event: 'rehearsal_unmet', injection: text });
       this.#output.print(style.warn(`${MARKS.warning} never happened: ${text}`));
@@ -45,7 +45,7 @@ export class Story {
     this.#output.print(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
   }
 
-  #print(event: RehearsalEvent): void {
+  #printEvent(event: RehearsalEvent): void {
     const { at } = event;
     switch (event.kind) {
       case 'release': {
@@ -78,7 +78,7 @@ export class Story {
         const shown = what === 'release' ? { target: name } : ({ name, state: 'goes_on' } as const);
         const zone = this.#begin(at, { ...shown, progress });
         for (const step of progress?.steps ?? []) {
-          if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
+          if (step.endedAt !== undefined && isShown(step)) this.#step(step, zone);
         }
         const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
         this.#output.print(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
@@ -108,7 +108,7 @@ export class Story {
     const lines = [
       // A command is printed before its effect.
       ...result.interventions.map((said) => ({ at: Date.parse(said.at), said })),
-      ...steps.filter(isWorthTelling).map((step) => ({ at: Date.parse(step.startedAt), step })),
+      ...steps.filter(isShown).map((step) => ({ at: Date.parse(step.startedAt), step })),
     ].sort((one, other) => one.at - other.at);
     for (const line of lines) {
       if ('step' in line) {
@@ -147,7 +147,7 @@ export class Story {
 }
 
 /** Read-only and recording steps are printed only if something is wrong. */
-function isWorthTelling({ step, status }: StepRecord): boolean {
+function isShown({ step, status }: StepRecord): boolean {
   return status !== 'done' || (step !== 'candidate' && step !== 'record');
 }
 

@@ -117,7 +117,7 @@ export async function releaseTarget(
     requestKey: request.requestKey,
     dashboardUrl,
   });
-  if (disposition === 'rejected') return tellRejected(context, name, request, answer, dashboardUrl);
+  if (disposition === 'rejected') return printRejected(context, name, request, answer, dashboardUrl);
   if (disposition === 'joined' && request.overrideFreeze === true) noteJoined(output, name);
   const words = disposition.replaceAll('_', ' ');
   const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
@@ -190,7 +190,7 @@ async function prepareRequest(
   );
   if (frozen !== undefined && !(await joins(temporal, order.target.workflowId, asked))) throw frozen;
   const request = await withProof(context, asked);
-  tellPrepared(output, name, request, prepared);
+  printPrepared(output, name, request, prepared);
   return request;
 }
 
@@ -207,7 +207,7 @@ async function joins(
 }
 
 /** Says why a target rejected a release, and how to go on. */
-async function tellRejected(
+async function printRejected(
   context: CommandContext,
   target: string,
   { artifact, target: spec }: ReleaseRequest,
@@ -263,7 +263,7 @@ function endOfHold({ name, preview }: TargetSpec): string {
   return preview === true ? end : `${end}; --override-hold releases during the hold`;
 }
 
-function tellPrepared(
+function printPrepared(
   output: Output,
   target: string,
   { artifact, commit, checks }: ReleaseRequest,

@@ -18,7 +18,7 @@ import {
 import { pause } from '../../../temporal/client/pause.ts';
 import type { CommandContext } from '../../context.ts';
 import { UNFOLLOWED } from '../../follow/followToEnd.ts';
-import { GAVE_UP, tellGaveUp } from '../../follow/stopFollowing.ts';
+import { GAVE_UP, printGaveUp } from '../../follow/stopFollowing.ts';
 import { retryBusy } from '../../retryBusy.ts';
 import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
@@ -227,7 +227,7 @@ async function awaitServing(
     }
     await pause(POLL_MS, signal);
   }
-  tellGaveUp(output, signal.aborted ? 'stopped' : 'timeout', see, 'the redeploy continues');
+  printGaveUp(output, signal.aborted ? 'stopped' : 'timeout', see, 'the redeploy continues');
   return GAVE_UP;
 }
 

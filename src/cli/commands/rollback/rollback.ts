@@ -97,10 +97,10 @@ async function reportRollback(
   const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
   describeSpan({ 'slipway.target': name, 'slipway.request': requestId, 'slipway.disposition': disposition });
   output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
-  if (isFinal(taken)) return tellAnswer(context, name, taken);
+  if (isFinal(taken)) return printAnswer(context, name, taken);
   const onPage = onPageLines(dashboardUrl);
-  const tell = wait ? output.info : output.print;
-  for (const line of [answerText(context, name, taken), ...onPage]) tell(line);
+  const print = wait ? output.info : output.print;
+  for (const line of [answerText(context, name, taken), ...onPage]) print(line);
   if (via === 'signal')
     output.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`);
   if (!wait) {
@@ -115,12 +115,12 @@ async function reportRollback(
     { ...followed, timeoutMs },
     signal,
   );
-  if (answer !== undefined) return tellAnswer(context, name, answer);
+  if (answer !== undefined) return printAnswer(context, name, answer);
   // A rollback that found nothing to restore ends its own hold.
   const ended = ending && endedOf(ending);
   const foundNothing = ended?.kind === 'rollback' && ended.outcome === 'failed';
   const isHoldKnown = onHold !== null || ending !== undefined;
-  if (isHoldKnown && !foundNothing) tellHold(context, name, onHold !== false);
+  if (isHoldKnown && !foundNothing) printHold(context, name, onHold !== false);
   return exitCode;
 }
 
@@ -132,18 +132,18 @@ function answerText(
   return `rollback of ${output.style.strong(name)}: ${answer.disposition}, ${answer.reason}`;
 }
 
-async function tellAnswer(context: CommandContext, name: string, answer: FinalAnswer): Promise<number> {
+async function printAnswer(context: CommandContext, name: string, answer: FinalAnswer): Promise<number> {
   const { reason, onHold } = answer;
   const { exitCode, outcome } = answerEnding(answer);
   context.output.print(answerText(context, name, answer));
   context.output.event({ event: 'ended', releaseId: null, reason, ...UNFOLLOWED, outcome, exitCode });
-  tellHold(context, name, onHold === true);
+  printHold(context, name, onHold === true);
   const title = `rollback of ${name}: ${outcomeWords(outcome)}`;
   await reportInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
   return exitCode;
 }
 
-function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
+function printHold({ output }: CommandContext, name: string, onHold: boolean): void {
   output.print(
     onHold
       ? onHoldText(name)

@@ -34,7 +34,7 @@ export async function runHoldCommand(
       chosen,
       () => artifactStoreOf(file, context),
       () => setHold(temporal, workflowId, holding, by),
-      holding && tellNew(context, temporal, name),
+      holding && warnOfNew(context, temporal, name),
     );
     const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
     return { ...answer, hold: view?.state.hold ?? null };
@@ -58,7 +58,7 @@ export async function runHoldCommand(
 }
 
 /** A person who uses another Temporal than the releases do must notice it: the block would stop nothing there. */
-function tellNew({ output }: CommandContext, { settings }: TemporalConnection, name: string): () => void {
+function warnOfNew({ output }: CommandContext, { settings }: TemporalConnection, name: string): () => void {
   const { address, namespace } = settings;
   return () =>
     output.warn(
@@ -97,7 +97,7 @@ export async function runQuarantineCommand(
       chosen,
       () => artifactStoreOf(file, context),
       () => setQuarantine(temporal, workflowId, quarantined, message),
-      quarantined && tellNew(context, temporal, name),
+      quarantined && warnOfNew(context, temporal, name),
     );
     output.event({
       event: 'quarantine',

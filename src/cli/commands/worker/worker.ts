@@ -95,7 +95,7 @@ async function workUntil(
         identity: registry?.identity ?? workerIdentity(),
         signal,
         onReady: () => {
-          tellReady(output, settings, routed?.buildId);
+          printReady(output, settings, routed?.buildId);
           if (address !== undefined) output.print(`Metrics: http://${address}/metrics`);
         },
       });
@@ -114,7 +114,7 @@ async function workUntil(
   }
 }
 
-function tellReady(
+function printReady(
   output: Output,
   { taskQueue, namespace, address }: TemporalSettings,
   buildId: string | undefined,

@@ -7,12 +7,12 @@ import { platformOptionsOf } from '../../../../packages/platform/src/platformOpt
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import {
-  runAddIntegration,
-  runAddListener,
-  runListIntegrations,
-  runListListeners,
-  runRemoveIntegration,
-  runRemoveListener,
+  runIntegrationsAddCommand,
+  runListenersAddCommand,
+  runIntegrationsListCommand,
+  runListenersListCommand,
+  runIntegrationsRemoveCommand,
+  runListenersRemoveCommand,
 } from '../../../../src/cli/commands/platform/controlPlaneCommands.ts';
 import { prepareHome } from '../../../support/preparedHome.ts';
 import { useFolder } from '../../../support/temporaryFolder.ts';
@@ -33,12 +33,12 @@ afterAll(() => platform.close());
 it('Integrations are added, listed and removed on the running platform, with the key of its home', async () => {
   const output = testOutput({ json: true });
   const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
-  await runAddIntegration(context, 'acme', {
+  await runIntegrationsAddCommand(context, 'acme', {
     prefix: 'https://github.com/acme',
     credential: 'env:GITHUB_TOKEN',
     webhookSecret: 'env:WEBHOOK_SECRET',
   });
-  await runListIntegrations(context, {});
+  await runIntegrationsListCommand(context, {});
   const [added, listed] = output.events;
   expect(added).toMatchObject({
     event: 'integration',
@@ -48,9 +48,9 @@ it('Integrations are added, listed and removed on the running platform, with the
     webhook_url: `${platform.url}/v1/integrations/github/${String(added?.['id'])}/webhook`,
   });
   expect(listed).toEqual(added);
-  await runRemoveIntegration(context, 'acme', {});
+  await runIntegrationsRemoveCommand(context, 'acme', {});
   const text = testOutput();
-  await runListIntegrations({ ...context, output: text }, { url: platform.url });
+  await runIntegrationsListCommand({ ...context, output: text }, { url: platform.url });
   expect(text.said).toEqual(['There are no integrations.']);
 });
 
@@ -58,11 +58,11 @@ it('Listeners are added, listed newest first and removed by their compute id, fo
   const output = testOutput({ json: true });
   const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
   const where = { tenant: crypto.randomUUID() };
-  await runAddListener(context, 'this-machine', { ...where, type: 'docker' });
+  await runListenersAddCommand(context, 'this-machine', { ...where, type: 'docker' });
   // Uses the public names, because the platform is set to accept only those.
   const cluster = { type: 'cluster', namespace: ['agents', 'more'], listenerVersion: '1.2' } as const;
-  await runAddListener(context, 'production', { ...where, ...cluster, vocabulary: 'public' });
-  await runListListeners(context, where);
+  await runListenersAddCommand(context, 'production', { ...where, ...cluster, vocabulary: 'public' });
+  await runListenersListCommand(context, where);
   const [docker, production, ...listed] = output.events;
   expect(docker).toMatchObject({ event: 'listener', compute_type: 'docker', compute_id: 'this-machine' });
   expect(production).toMatchObject({
@@ -78,31 +78,31 @@ it('Listeners are added, listed newest first and removed by their compute id, fo
     { id: docker?.['id'], compute_type: 'docker' },
   ]);
 
-  await runRemoveListener(context, 'production', where);
+  await runListenersRemoveCommand(context, 'production', where);
   expect(output.events.at(-1)).toEqual({
     event: 'removed',
     id: production?.['id'],
     compute_id: 'production',
   });
   const text = testOutput();
-  await runListListeners({ ...context, output: text }, where);
+  await runListenersListCommand({ ...context, output: text }, where);
   expect(text.said).toEqual(['this-machine  docker', `  listener_id  ${String(docker?.['id'])}`]);
   const elsewhere = testOutput();
-  await runListListeners({ ...context, output: elsewhere }, { tenant: crypto.randomUUID() });
+  await runListenersListCommand({ ...context, output: elsewhere }, { tenant: crypto.randomUUID() });
   expect(elsewhere.said).toEqual(['There are no listeners.']);
 });
 
 it('Errors name a missing integration, listener or key', async () => {
   const context = { output: testOutput(), home, environment: {} };
-  await expect(runRemoveIntegration(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+  await expect(runIntegrationsRemoveCommand(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
     code: 'SLIPWAY_USAGE',
   });
-  await expect(runRemoveListener(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+  await expect(runListenersRemoveCommand(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
     code: 'SLIPWAY_USAGE',
     message: expect.stringContaining('there is no listener "nobody"') as string,
   });
   await expect(
-    runListIntegrations({ ...context, home: join(home, 'elsewhere') }, { url: platform.url }),
+    runIntegrationsListCommand({ ...context, home: join(home, 'elsewhere') }, { url: platform.url }),
   ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_MISSING' });
 });
 

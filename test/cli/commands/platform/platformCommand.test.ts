@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen, type Listening } from '../../../../packages/platform/src/http/listen.ts';
 import { TestPlatform } from '../../../../packages/platform/test/controlPlane/testPlatform.ts';
 import {
-  runAuditCommand,
+  runPlatformAuditCommand,
   runKeysCreateCommand,
   runKeysListCommand,
   runKeysRevokeCommand,
@@ -73,7 +73,7 @@ describe('the commands that ask a running platform', () => {
     expect(await list()).toBe(403);
 
     const audit = contextOf();
-    await runAuditCommand(audit, { ...where, last: 10 });
+    await runPlatformAuditCommand(audit, { ...where, last: 10 });
     expect(audit.output.events).toMatchObject([
       { event: 'change', operation: 'revokeApiKey', key_name: 'operator' },
       { event: 'change', operation: 'createApiKey', changed: ['name', 'scope', 'expires_at'] },

@@ -68,7 +68,7 @@ function tell(told: readonly RehearsalEvent[], options: { readonly json?: boolea
   const output = testOutput(options);
   const unmet = [{ kind: 'approval', says: null, text: 'nobody approves' }] as const;
   const rehearsed = { startedAt: at('22T00:00'), endedAt: at('29T00:00'), unmet };
-  new Story(output, REHEARSAL).tell(rehearsed, told, 3_210);
+  new Story(output, REHEARSAL).print(rehearsed, told, 3_210);
   return output;
 }
 
