@@ -47,6 +47,10 @@ export interface ReleasePlan {
   readonly unreached: Readonly<Partial<Record<'target' | 'deployment', SlipwayError>>>;
 }
 
+/**
+ * What a release would do now. Stores nothing, and starts nothing. `unreached`: why the target or the control plane could not
+ * be asked.
+ */
 export async function releasePlan(
   context: CommandContext,
   file: Project,
