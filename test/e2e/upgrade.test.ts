@@ -26,7 +26,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
  * the tables of today, and the other the first whose releases a worker of today replays.
  */
 const BEFORE = {
-  slipway: '0a75bd927a55',
+  slipway: '0bd56d413dee',
   platform: '61ff844e65f2',
 };
 
