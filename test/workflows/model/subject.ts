@@ -166,14 +166,18 @@ export class Subject {
 
   /** Runs the next round of the soak now. */
   async takeRound(releaseId: string): Promise<void> {
-    await this.#round(`${this.target.workflowId}/${releaseId}`, 'watchRevision');
+    const workflowId = `${this.target.workflowId}/${releaseId}`;
+    await this.#round(workflowId, 'watchRevision', await this.#pausing(workflowId, 'watchRevision'));
   }
 
   /** Runs the next round of a guard now. */
   async measure(releaseId: string, found: Measured, isLast: boolean): Promise<void> {
+    const workflowId = guardWorkflowId(this.target.workflowId, releaseId);
+    // Not before its first round is over, which would measure then.
+    const id = await this.#pausing(workflowId, 'guardRevision');
     this.world.measures = () => VALUES[found];
     this.world.guardsMeasure = isLast ? 'at their end' : 'now';
-    await this.#round(guardWorkflowId(this.target.workflowId, releaseId), 'guardRevision');
+    await this.#round(workflowId, 'guardRevision', id);
     this.world.guardsMeasure = 'not yet';
   }
 
@@ -183,9 +187,9 @@ export class Subject {
     await (how === 'cancel' ? guard.cancel() : guard.terminate('by hand'));
   }
 
-  async #round(workflowId: string, activity: 'watchRevision' | 'guardRevision'): Promise<void> {
+  /** Runs the next round of an activity that pauses. */
+  async #round(workflowId: string, activity: 'watchRevision' | 'guardRevision', id: string): Promise<void> {
     const { rounds } = this.world;
-    const id = await this.#pausing(workflowId, activity);
     const before = rounds[activity];
     const { workflowService } = this.target.handle.client;
     await workflowService.resetActivity({ namespace: 'default', execution: { workflowId }, id });
@@ -195,13 +199,14 @@ export class Subject {
   /** The id of an activity, once it pauses before its next attempt. */
   async #pausing(workflowId: string, activity: string): Promise<string> {
     const { PENDING_ACTIVITY_STATE_SCHEDULED } = protos.temporal.api.enums.v1.PendingActivityState;
-    for (;;) {
+    for (const until = Date.now() + PATIENCE_MS; Date.now() < until;) {
       const { raw } = await this.target.workflow(workflowId).describe();
       const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
       if (pending?.state === PENDING_ACTIVITY_STATE_SCHEDULED && (pending.attempt ?? 0) > 1)
         return pending.activityId ?? '';
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    throw new Error(`${activity} of ${workflowId} does not pause`);
   }
 
   /** The id of a guard's rollback. */
