@@ -18,7 +18,7 @@ import type { CommentSpec } from '../domain/preview/preview.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
 import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
-import type { TargetSpec } from '../domain/target/targetSpec.ts';
+import type { RecordedTarget, TargetSpec } from '../domain/target/targetSpec.ts';
 import type {
   HistoryRow,
   KeptState,
@@ -38,12 +38,6 @@ export interface DeploymentInput {
 
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
-}
-
-/** A target, and the record store that has its state if Temporal has no run of it any more. */
-export interface KeptTarget {
-  readonly target: TargetSpec;
-  readonly recordStore: string;
 }
 
 /** The revision whose artifact a promotion releases, and its target. */
@@ -267,7 +261,7 @@ export interface Activities {
    * release waits for its turn or a freeze.
    */
   awaitRelease(
-    input: KeptTarget & { readonly id: string; readonly candidate?: PromotedFrom },
+    input: RecordedTarget & { readonly id: string; readonly candidate?: PromotedFrom },
   ): Promise<Attempted<{ row: HistoryRow }>>;
 
   /**
@@ -276,14 +270,14 @@ export interface Activities {
    * @returns the submission's release; `null` if there is none, and then none will follow.
    */
   withdrawSubmission(
-    input: KeptTarget & { readonly submission: string; readonly by: Actor },
+    input: RecordedTarget & { readonly submission: string; readonly by: Actor },
   ): Promise<Attempted<{ releaseId: string | null }>>;
 
   rollBackTarget(
-    input: KeptTarget & { readonly message: RollbackMessage },
+    input: RecordedTarget & { readonly message: RollbackMessage },
   ): Promise<Attempted<{ answer: RollbackAnswer }>>;
 
-  holdTarget(input: KeptTarget & { readonly by: Actor }): Promise<Attempted<object>>;
+  holdTarget(input: RecordedTarget & { readonly by: Actor }): Promise<Attempted<object>>;
 
   /**
    * Notifies a receiver. A repeated call sends the same notice with the same id. For GitHub it makes several calls,

@@ -4,14 +4,8 @@ import { matchesPattern } from '../config/answerSchema.ts';
 import type { HookRule } from '../config/hookSchema.ts';
 import { valueAt } from '../domain/check/answer.ts';
 import { TOO_SLOW } from '../domain/check/expectation.ts';
-import type {
-  HookDelivery,
-  HookEvent,
-  HookGuards,
-  HookMatch,
-  HookOrder,
-  KeptPlace,
-} from '../domain/hooks/hookEvent.ts';
+import type { HookDelivery, HookEvent, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
+import type { RecordedTarget } from '../domain/target/targetSpec.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release/release.ts';
 import type { ListeningHook } from '../temporal/client/hooks/hookClient.ts';
@@ -19,7 +13,7 @@ import type { ReadEvent } from './form.ts';
 
 /** Reads what only the folder of `slipway.yaml` has: settings, the source, and the files of judges. */
 export interface RequestSource {
-  kept(target: string): Promise<KeptPlace>;
+  kept(target: string): Promise<RecordedTarget>;
   /** @throws SlipwayError SLIPWAY_ARTIFACT_…. */
   release(target: string): Promise<ReleaseRequest>;
   promotion(name: string): Promise<PromotionRequest>;

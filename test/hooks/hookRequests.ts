@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 
 import type { Hono } from 'hono';
 
-import type { HookDelivery, KeptPlace } from '../../src/domain/hooks/hookEvent.ts';
+import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
+import type { RecordedTarget } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_HOOK, type HookState, settle, takeWork } from '../../src/domain/hooks/hookState.ts';
 import { takeDelivery } from '../../src/domain/hooks/takeDelivery.ts';
 import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
@@ -46,7 +47,7 @@ export function hookOf(form: string, on?: string): ListeningHook {
 }
 
 /** How to start the targets again. */
-export const KEPT: KeptPlace = {
+export const KEPT: RecordedTarget = {
   target: request('a').target,
   recordStore: 'file:///records',
 };

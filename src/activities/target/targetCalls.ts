@@ -3,6 +3,7 @@ import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 
 import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { RecordedTarget } from '../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import {
   submitReleaseUpdate,
@@ -13,12 +14,11 @@ import {
 } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { currentTrace } from '../../traces/trace.ts';
-import type { KeptTarget } from '../activities.ts';
 import { ifThere } from '../askTemporal.ts';
 import { callingWorkflow } from '../callingWorkflow.ts';
 
 /** Starts a target together with an update, if it does not run. */
-export function startTarget({ target, recordStore }: KeptTarget) {
+export function startTarget({ target, recordStore }: RecordedTarget) {
   return new WithStartWorkflowOperation<TargetWorkflow>(
     WORKFLOW_TYPES.target,
     targetStart(target, recordStore, Context.current().info.taskQueue),
@@ -50,7 +50,7 @@ export async function updateTarget<Answer, Message>(
   workflowId: string,
   update: UpdateDefinition<Answer, [Message]>,
   options: { readonly args: [Message]; readonly updateId?: string },
-  kept?: KeptTarget,
+  kept?: RecordedTarget,
 ): Promise<Answer> {
   const target = client.workflow.getHandle(workflowId);
   const answer = await ifThere(target.executeUpdate(update, options));
@@ -64,7 +64,11 @@ export async function updateTarget<Answer, Message>(
  * @returns whether it was.
  * @throws WorkflowNotFoundError if Temporal has no run of it, and `kept` is absent.
  */
-export async function startAgain(client: Client, workflowId: string, kept?: KeptTarget): Promise<boolean> {
+export async function startAgain(
+  client: Client,
+  workflowId: string,
+  kept?: RecordedTarget,
+): Promise<boolean> {
   const describe = () => client.workflow.getHandle(workflowId).describe();
   if ((await ifThere(describe()))?.status.name === 'RUNNING') return false;
   // The calling activity may have the task queue of polls.

@@ -5,7 +5,7 @@ import { frozenAt } from '../freeze/freeze.ts';
 import type { PromotionRequest } from '../promotion/promotion.ts';
 import type { Progress, ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
-import type { TargetSpec } from '../target/targetSpec.ts';
+import type { RecordedTarget } from '../target/targetSpec.ts';
 import type { Running, TargetState } from '../target/targetState.ts';
 
 /** The actions of a hook's rule. */
@@ -59,19 +59,12 @@ export type HookOrder = {
   readonly workflowId: string;
 } & (
   | { readonly do: 'abort' }
-  | { readonly do: 'hold'; readonly kept: KeptPlace }
+  | { readonly do: 'hold'; readonly kept: RecordedTarget }
   /** `hold: false`: the target is not put on hold. */
-  | { readonly do: 'rollback'; readonly hold?: false; readonly kept: KeptPlace }
+  | { readonly do: 'rollback'; readonly hold?: false; readonly kept: RecordedTarget }
   | { readonly do: 'release'; readonly request: ReleaseRequest }
   | { readonly do: 'promotion'; readonly request: PromotionRequest }
 );
-
-/** How to start a target of which Temporal has no run any longer. */
-export interface KeptPlace {
-  readonly target: TargetSpec;
-  /** The artifact store's URL, where its state is kept. */
-  readonly recordStore: string;
-}
 
 /** A rule that an event matches, for one target. */
 export interface HookMatch {

@@ -47,6 +47,13 @@ export interface TargetSpec {
   readonly secrets?: readonly NamedSecretReference[];
 }
 
+/** A target, and the record store that has its state if Temporal has no run of it any more. */
+export interface RecordedTarget {
+  readonly target: TargetSpec;
+  /** The artifact store's URL. */
+  readonly recordStore: string;
+}
+
 /** The settings that a restore needs, without those of the deployment. */
 export function settingsForRestore({ secrets: _, ...settings }: TargetSpec): TargetSpec {
   return { ...settings, sourceConfig: {} };

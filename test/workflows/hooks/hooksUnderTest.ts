@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
-import type { KeptPlace } from '../../../src/domain/hooks/hookEvent.ts';
+import type { RecordedTarget } from '../../../src/domain/target/targetSpec.ts';
 import type { HookDecision, HookState } from '../../../src/domain/hooks/hookState.ts';
 import type { HookAnswer } from '../../../src/domain/hooks/takeDelivery.ts';
 import { hookRoutes } from '../../../src/hooks/hookRoutes.ts';
@@ -32,7 +32,7 @@ export class HookUnderTest {
   readonly #client: Client;
   readonly #temporal: TemporalConnection;
   readonly #hook: ListeningHook;
-  readonly #kept: KeptPlace;
+  readonly #kept: RecordedTarget;
   readonly #requests: { release?: ReleaseRequest; promotion?: PromotionRequest };
 
   /**
