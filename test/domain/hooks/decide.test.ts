@@ -58,6 +58,8 @@ describe('a rule', () => {
     tally = counted(tally, guards, NOW);
     expect(verdict(guards, { tally })).toMatchObject({ kind: 'act' });
     expect(verdict(guards, { tally: counted(acted(NOW), guards, NOW) })).toMatchObject({ kind: 'not_met' });
+    // No more are kept than the rule counts.
+    expect(counted(counted(tally, guards, NOW), guards, NOW).counted).toHaveLength(3);
   });
 
   it.each([
