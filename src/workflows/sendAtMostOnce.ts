@@ -37,19 +37,13 @@ export interface Sent<T> {
 /** Reads cannot show the outcome of an unanswered call, so the call is never sent again. */
 export const OUTCOME_UNKNOWN: unique symbol = Symbol('outcome unknown');
 
-/**
- * Sends a call that changes the deployment, and makes sure that it is applied at most once (design, rule 2).
- *
- * If an attempt was certainly not applied, the call is sent again after a delay. If its outcome is unknown, the
- * deployment is read first. The call is sent again only if the read shows that it was not applied. After one missing
- * answer, each further attempt is preceded by a read, because an unanswered request can still be applied.
- * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned;
- * SLIPWAY_TARGET_FROZEN. It says whether any attempt may have been applied.
- */
-export async function sendAtMostOnce<T>(call: {
+/** What a read shows of an unanswered call: its result, or `undefined` if it was not applied so far. */
+type Settled<T> = T | undefined | typeof OUTCOME_UNKNOWN;
+
+interface Call<T> {
   readonly send: () => Promise<T>;
-  /** Reads whether an unanswered call was applied: its result, or `undefined` if not so far. */
-  readonly settle: () => Promise<T | undefined | typeof OUTCOME_UNKNOWN>;
+  /** Reads whether an unanswered call was applied. */
+  readonly settle: () => Promise<Settled<T>>;
   readonly policy: StepPolicy;
   /** Why the last attempt failed, and until when others follow. */
   readonly onFailure: (found: RunningCall) => void;
@@ -63,7 +57,18 @@ export async function sendAtMostOnce<T>(call: {
   readonly sentBefore?: boolean;
   /** Whether the deployment was just created: a replica may not know it yet, so a 404 is no final answer at first. */
   readonly isNew?: boolean;
-}): Promise<Sent<T>> {
+}
+
+/**
+ * Sends a call that changes the deployment, and makes sure that it is applied at most once (design, rule 2).
+ *
+ * If an attempt was certainly not applied, the call is sent again after a delay. If its outcome is unknown, the
+ * deployment is read first. The call is sent again only if the read shows that it was not applied. After one missing
+ * answer, each further attempt is preceded by a read, because an unanswered request can still be applied.
+ * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned;
+ * SLIPWAY_TARGET_FROZEN. It says whether any attempt may have been applied.
+ */
+export async function sendAtMostOnce<T>(call: Call<T>): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;
   const started = Date.now();
   const deadline = started + scheduleToCloseMs;
@@ -90,27 +95,14 @@ export async function sendAtMostOnce<T>(call: {
     if (failure.mayHaveBeenTaken) unknownAnswers++;
     call.onFailure({ says: failure.message, since: now(), until: new Date(deadline).toISOString() });
     // Never sooner than the step's own pause: during an outage, short pauses would use its attempts up.
-    const { retryAfterMs = 0 } = failure;
-    const askedMs = grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
+    const askedMs = grantedPauseMs(failure.retryAfterMs ?? 0, deadline - Date.now(), scheduleToCloseMs);
     const delayMs = Math.max(backoffMs(retry, attempts), askedMs);
-    const mayLag = call.isNew === true && Date.now() < started + NEW_MS;
-    const isLag = mayLag && failure.code === 'SLIPWAY_NOT_FOUND';
-    const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code) && !isLag;
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
-    const last = final || exhausted || Date.now() + delayMs > deadline;
+    const last = isFinal(call, failure, started) || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {
-      // An unanswered request may still be on its way, and reads may lag behind it: read, wait, and read again.
-      let settled: T | undefined | typeof OUTCOME_UNKNOWN;
-      // A killed worker's successor has taken seconds to start: reads have caught up by then.
-      const lag = failure.code === 'SLIPWAY_WORKER_KILLED' ? 1 : READS_LAG;
-      const lagMs = Math.max(delayMs, lag * retry.initialIntervalMs);
-      for (const waitMs of [0, Math.min(lagMs, Math.max(deadline - Date.now(), 0))]) {
-        if (waitMs > 0) await condition(call.abandoned, waitMs);
-        settled = await settle(call, failure.message);
-        if (settled === OUTCOME_UNKNOWN || settled === undefined) continue;
-        return { result: settled, answered: false, attempts, unknownAnswers };
-      }
+      const settled = await settleTwice(call, failure, delayMs, deadline);
       if (settled === OUTCOME_UNKNOWN) throw cannotTell(call.what, failure.message, attempts);
+      if (settled !== undefined) return { result: settled, answered: false, attempts, unknownAnswers };
     } else if (!last) {
       await condition(call.abandoned, delayMs);
     }
@@ -118,6 +110,32 @@ export async function sendAtMostOnce<T>(call: {
       throw pipelineFailure(failure.code, failure.message, unknownAnswers > 0, attempts);
     }
   }
+}
+
+function isFinal(
+  { isNew = false }: Call<unknown>,
+  { code, mayHaveBeenTaken }: StepFailure,
+  started: number,
+): boolean {
+  const isLag = code === 'SLIPWAY_NOT_FOUND' && isNew && Date.now() < started + NEW_MS;
+  return !mayHaveBeenTaken && FINAL.has(code) && !isLag;
+}
+
+/** Reads, waits, and reads again: an unanswered request may still be on its way, and reads may lag behind it. */
+async function settleTwice<T>(
+  call: Call<T>,
+  failure: StepFailure,
+  delayMs: number,
+  deadline: number,
+): Promise<Settled<T>> {
+  const settled = await settle(call, failure.message);
+  if (settled !== OUTCOME_UNKNOWN && settled !== undefined) return settled;
+  // A killed worker's successor has taken seconds to start: reads have caught up by then.
+  const lag = failure.code === 'SLIPWAY_WORKER_KILLED' ? 1 : READS_LAG;
+  const lagMs = Math.max(delayMs, lag * call.policy.retry.initialIntervalMs);
+  const waitMs = Math.min(lagMs, Math.max(deadline - Date.now(), 0));
+  if (waitMs > 0) await condition(call.abandoned, waitMs);
+  return settle(call, failure.message);
 }
 
 const RESET =
@@ -133,10 +151,7 @@ function cannotTell(what: string, why: string, attempts: number): ApplicationFai
 }
 
 /** If the read fails too, the failure says that the outcome is unknown. */
-async function settle<T>(
-  call: { readonly settle: () => Promise<T>; readonly what: string },
-  failedWith: string,
-): Promise<T> {
+async function settle<T>(call: Call<T>, failedWith: string): Promise<Settled<T>> {
   try {
     return await call.settle();
   } catch (error) {
