@@ -14,6 +14,9 @@ const FROM_SOURCE = ['--conditions=@slipway/source', '--import', 'tsx'];
 /** The projects of `vitest.config.ts` that are fast enough to run before every push. */
 const QUICK = ['unit', 'alone', 'platform', 'workflows', 'e2e'].map((project) => `--project=${project}`);
 
+/** How long the model and the generated requests are. In a full test, each has a part of its own that is long. */
+const LENGTHS = ['SLIPWAY_MODEL_RUNS', 'SLIPWAY_FUZZ_RUNS', 'SLIPWAY_FUZZ_SECONDS'];
+
 /** Each script's function, which returns the exit code. */
 const SCRIPTS = {
   demo: async (args) => {
@@ -41,7 +44,10 @@ const SCRIPTS = {
     const results = parts.map((part) => {
       say(part);
       const startedAt = Date.now();
-      const code = npm(['run', '--silent', part, ...(part === 'test' ? ['--', '--project=*'] : [])]);
+      const code =
+        part === 'test'
+          ? npm(['run', '--silent', part, '--', '--project=*'], without(process.env, LENGTHS))
+          : npm(['run', '--silent', part]);
       const minutes = Math.round((Date.now() - startedAt) / 60_000);
       return { code, summary: `${part} ${code === 0 ? 'passed' : `failed (${code})`} in ${minutes} min` };
     });
@@ -124,15 +130,19 @@ async function temporalIsElsewhere() {
 }
 
 /** Runs the npm that runs this script; without one, the npm on the PATH. */
-function npm(npmArgs) {
-  const cli = process.env.npm_execpath;
-  if (cli !== undefined && /\.[cm]?js$/.test(cli)) return run('node', [cli, ...npmArgs]);
-  return run(process.platform === 'win32' ? 'npm.cmd' : 'npm', npmArgs);
+function without(env, names) {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 }
 
-function run(command, commandArgs) {
+function npm(npmArgs, env) {
+  const cli = process.env.npm_execpath;
+  if (cli !== undefined && /\.[cm]?js$/.test(cli)) return run('node', [cli, ...npmArgs], env);
+  return run(process.platform === 'win32' ? 'npm.cmd' : 'npm', npmArgs, env);
+}
+
+function run(command, commandArgs, env = process.env) {
   const file = command === 'node' ? process.execPath : command;
-  const { status, signal, error } = spawnSync(file, commandArgs, { cwd: ROOT, stdio: 'inherit' });
+  const { status, signal, error } = spawnSync(file, commandArgs, { cwd: ROOT, stdio: 'inherit', env });
   if (error !== undefined) throw error;
   return status ?? (signal === 'SIGINT' ? 130 : 1);
 }
