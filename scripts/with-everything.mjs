@@ -129,11 +129,11 @@ async function temporalIsElsewhere() {
   return address !== undefined;
 }
 
-/** Runs the npm that runs this script; without one, the npm on the PATH. */
 function without(env, names) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 }
 
+/** Runs the npm that runs this script; without one, the npm on the PATH. */
 function npm(npmArgs, env) {
   const cli = process.env.npm_execpath;
   if (cli !== undefined && /\.[cm]?js$/.test(cli)) return run('node', [cli, ...npmArgs], env);
