@@ -12,6 +12,8 @@ import {
 import type { ServiceOptions } from '../../../clients/service.ts';
 import { setting } from '../../../config/environment.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { isWithin } from '../../../domain/target/origin.ts';
+import { serviceUrlProblem } from '../../../domain/target/targetSpec.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
 import { PLATFORM_PORT } from '../../usualPorts.ts';
@@ -78,24 +80,38 @@ export function findByName<T extends { readonly id: string }>(
  * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of this home's `slipway
  * dev`, else the default port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the
  * home's key file.
- * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key.
+ * @throws SlipwayError SLIPWAY_USAGE for an invalid address, SLIPWAY_SECRET_MISSING if there is no key,
+ * SLIPWAY_SECRET_REFUSED if the key was given for another address (design, rule 13).
  */
 async function runningPlatform(
   { home, environment }: Machine,
   { url, tenant }: PlatformClientOptions,
 ): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
   const dev = await readDevState(home);
+  const named = setting(environment, 'SLIPWAY_PLATFORM_URL');
+  const baseUrl = url ?? named ?? dev?.controlPlane ?? `http://127.0.0.1:${PLATFORM_PORT}`;
+  const problem = serviceUrlProblem(baseUrl) ?? serviceUrlProblem(named ?? baseUrl);
+  if (problem !== undefined)
+    throw new SlipwayError('SLIPWAY_USAGE', `the platform's URL cannot be used: ${problem}`);
+  const given = setting(environment, 'SLIPWAY_PLATFORM_API_KEY');
+  // Without a known address, the home's platform may have any port of this machine.
+  const isItsOwn =
+    given === undefined
+      ? isWithin(baseUrl, dev?.controlPlane ?? `http://127.0.0.1:${new URL(baseUrl).port}`)
+      : isWithin(baseUrl, named ?? baseUrl);
+  if (!isItsOwn) throw refusedKey(baseUrl, given === undefined ? 'this home' : 'SLIPWAY_PLATFORM_URL');
   return {
-    baseUrl:
-      url ??
-      setting(environment, 'SLIPWAY_PLATFORM_URL') ??
-      dev?.controlPlane ??
-      `http://127.0.0.1:${PLATFORM_PORT}`,
-    apiKey:
-      setting(environment, 'SLIPWAY_PLATFORM_API_KEY') ??
-      (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
+    baseUrl,
+    apiKey: given ?? (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
     headers: tenant === undefined ? undefined : { 'x-tenant-id': tenant },
   };
+}
+
+function refusedKey(url: string, owner: string): SlipwayError {
+  const { origin } = new URL(url);
+  const what = `the key of the platform of ${owner} must not be sent to ${origin}`;
+  const hint = `set SLIPWAY_PLATFORM_URL=${origin} and SLIPWAY_PLATFORM_API_KEY, the key of that platform`;
+  return new SlipwayError('SLIPWAY_SECRET_REFUSED', what, { place: origin, hint });
 }
 
 async function keyIn(file: string): Promise<string> {
