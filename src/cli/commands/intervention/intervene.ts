@@ -7,7 +7,7 @@ import {
 } from '../../../config/promotionSettings.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
-import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { promotionIdAt } from '../../../domain/promotion/promotion.ts';
 import { describeWorkflow } from '../../../temporal/client/connection.ts';
 import {
   intervene,
@@ -51,30 +51,14 @@ export async function runInterventionCommand(
   }
   const { output } = context;
   const file = await loadConfig(options.config);
+  if (options.promotion !== undefined)
+    return interveneInPromotion(context, kind, file, wanted, { ...options, promotion: options.promotion });
   const { config, folder } = file;
-  const promotion = options.promotion === undefined ? undefined : declared(config, options.promotion);
-  if (promotion instanceof SlipwayError)
-    return interveneUndeclared(context, kind, file, wanted, options, promotion);
-  if (promotion !== undefined && wanted !== undefined && wanted !== promotion.to) {
-    const leads = `promotion "${promotion.name}" leads to "${promotion.to}", not to "${wanted}"`;
-    throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
-  }
-  const { name, spec, settings, workflowId } = await chooseTargetSpec(
-    context,
-    config,
-    promotion?.to ?? wanted,
-  );
+  const { name, spec, settings, workflowId } = await chooseTargetSpec(context, config, wanted);
   const message = await readRequester(context, folder, options.reason);
-  const { approval } = promotion ?? settings;
   const store = () => artifactStoreOf(file, context);
-  const prove = commandProver(context, approval, store);
+  const prove = commandProver(context, settings.approval, store);
   return withTemporal(context, async (temporal) => {
-    if (promotion !== undefined) {
-      const id = promotionWorkflowId({ name: promotion.name, to: spec });
-      const taken = await intervenePromotion(temporal, id, kind, { ...said, ...message }, prove);
-      printPromotionTaken(output, kind, promotion, taken);
-      return 0;
-    }
     const { release } = options;
     const ask = () =>
       kind === 'abort' && release !== undefined
@@ -100,38 +84,52 @@ function declared(config: Config, promotion: string): PromotionSettings | Slipwa
 }
 
 /**
- * Controls a promotion that still runs although the file no longer has it. It leads to one of the file's targets, whose
- * policy decides who must prove their identity.
- * @param unknown - the error if none runs.
+ * Controls a promotion. It runs where the file says, else at another of the file's targets, because the file may have changed
+ * since it began. If the file does not say where, that target's policy decides who must prove their identity.
  */
-async function interveneUndeclared(
+async function interveneInPromotion(
   context: CommandContext,
   kind: InterventionKind,
   file: Project,
   wanted: string | undefined,
-  options: InterventionOptions,
-  unknown: SlipwayError,
+  options: InterventionOptions & { readonly promotion: string },
 ): Promise<number> {
-  const { targets } = await chooseTargetSpecs(context, file.config, wanted);
-  const name = options.promotion ?? '';
-  const message = await readRequester(context, file.folder, options.reason);
+  const { config, folder } = file;
+  const settings = declared(config, options.promotion);
+  const { name, to } =
+    settings instanceof SlipwayError ? { name: options.promotion, to: undefined } : settings;
+  const message = await readRequester(context, folder, options.reason);
   return withTemporal(context, async (temporal) => {
-    const running: ChosenTarget[] = [];
-    for (const target of targets) {
-      const found = await describeWorkflow(temporal, promotionIdAt(target.workflowId, name));
-      if (found?.status.name === 'RUNNING') running.push(target);
+    const isRunning = async ({ workflowId }: ChosenTarget): Promise<boolean> => {
+      const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
+      return found?.status.name === 'RUNNING';
+    };
+    const stated =
+      to !== undefined && (wanted ?? to) === to ? await chooseTargetSpec(context, config, to) : undefined;
+    let target = stated;
+    if (stated === undefined || !(await isRunning(stated))) {
+      const { targets } = await chooseTargetSpecs(context, config, wanted);
+      const running: ChosenTarget[] = [];
+      for (const each of targets) if (each.name !== to && (await isRunning(each))) running.push(each);
+      const [found, other] = running;
+      if (found !== undefined && other !== undefined) {
+        const hint = `name one of its targets: slipway ${kind} ${found.name} --promotion ${name}`;
+        throw new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
+      }
+      target = found ?? stated;
     }
-    const [to, other] = running;
-    if (to === undefined) throw unknown;
-    if (other !== undefined) {
-      const hint = `name one of its targets: slipway ${kind} ${to.name} --promotion ${name}`;
-      throw new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
+    if (target === undefined) {
+      if (settings instanceof SlipwayError) throw settings;
+      const leads = `promotion "${name}" leads to "${settings.to}", and none runs to "${wanted ?? ''}"`;
+      throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted ?? ''}" out, or --promotion` });
     }
-    const prove = commandProver(context, to.settings.approval, () => artifactStoreOf(file, context));
-    const id = promotionIdAt(to.workflowId, name);
+    const isStated = !(settings instanceof SlipwayError) && target === stated;
+    const { approval } = isStated ? settings : target.settings;
+    const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
+    const id = promotionIdAt(target.workflowId, name);
     const said = { ...skipped(options), ...message };
     const taken = await intervenePromotion(temporal, id, kind, said, prove);
-    printPromotionTaken(context.output, kind, { name, to: to.name }, taken);
+    printPromotionTaken(context.output, kind, { name, to: target.name }, taken);
     return 0;
   });
 }

@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -9,7 +6,6 @@ import {
 } from '../../../../src/cli/commands/intervention/intervene.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';
 import { testOutput } from '../../testOutput.ts';
-import { temporaryFolder } from '../../../support/temporaryFolder.ts';
 
 describe('slipway skip', () => {
   it.each([
@@ -20,22 +16,6 @@ describe('slipway skip', () => {
     await expect(runInterventionCommand(context, 'skip', 'staging', options)).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       hint: 'name it: --check NAME, --soak, --judge, or --freeze',
-    });
-  });
-});
-
-describe('slipway approve TARGET --promotion', () => {
-  it('refuses a target that the promotion is not to, before it calls anything', async () => {
-    const folder = await temporaryFolder();
-    const config = join(folder, 'slipway.yaml');
-    const target = 'controlPlane: http://localhost:8000, apiKey: { from: env:KEY }';
-    const targets = `targets: { staging: { ${target}, deployment: s }, canary: { ${target}, deployment: c } }`;
-    await writeFile(config, `${targets}\npromotions: { onward: { from: staging, to: canary } }\n`);
-    const context = { output: testOutput(), home: '/no/such/home', environment: {} };
-    const approving = runInterventionCommand(context, 'approve', 'staging', { config, promotion: 'onward' });
-    await expect(approving).rejects.toMatchObject({
-      code: 'SLIPWAY_USAGE',
-      message: 'promotion "onward" leads to "canary", not to "staging"',
     });
   });
 });

@@ -37,10 +37,15 @@ beforeEach(() => {
   asked.length = 0;
 });
 
-async function abort(promotion: string, target?: string): Promise<readonly string[]> {
+/** @param to - where the file says that the promotion leads. */
+async function abort(promotion: string, target?: string, to?: string): Promise<readonly string[]> {
   const config = join(folder(), 'slipway.yaml');
   const at = 'controlPlane: "http://127.0.0.1:1", apiKey: { from: "env:KEY" }';
-  await writeFile(config, `targets: { staging: { ${at}, deployment: s }, live: { ${at}, deployment: l } }\n`);
+  const promotions = to === undefined ? '' : `promotions: { ${promotion}: { from: staging, to: ${to} } }\n`;
+  await writeFile(
+    config,
+    `targets: { staging: { ${at}, deployment: s }, live: { ${at}, deployment: l }, eu: { ${at}, deployment: e } }\n${promotions}`,
+  );
   const output = testOutput();
   const context = { output, home: folder(), environment: {} };
   await runInterventionCommand(context, 'abort', target, { config, promotion });
@@ -66,5 +71,32 @@ describe('a promotion that slipway.yaml no longer has', () => {
     });
     await abort('onward', 'live');
     expect(asked).toEqual(['promotion:http://127.0.0.1:1:l:onward']);
+  });
+});
+
+describe('a promotion whose "to" was changed in slipway.yaml', () => {
+  const earlier = 'promotion:http://127.0.0.1:1:l:onward';
+  const later = 'promotion:http://127.0.0.1:1:e:onward';
+
+  it('is aborted at the target to which it runs', async () => {
+    running.add(earlier);
+    expect(await abort('onward', undefined, 'eu')).toEqual(['abort onward: it stops']);
+    expect(asked).toEqual([earlier]);
+  });
+
+  it('is aborted by its target if it also runs to the new one', async () => {
+    for (const each of [earlier, later]) running.add(each);
+    await abort('onward', undefined, 'eu');
+    await abort('onward', 'live', 'eu');
+    expect(asked).toEqual([later, earlier]);
+  });
+
+  it('is not found at a target to which it does not run', async () => {
+    running.add(later);
+    await expect(abort('onward', 'live', 'eu')).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: 'promotion "onward" leads to "eu", and none runs to "live"',
+    });
+    expect(asked).toEqual([]);
   });
 });
