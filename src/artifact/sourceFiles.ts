@@ -214,10 +214,16 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
   // Packing without the rules could ship files that they exclude.
   let text: string;
   try {
+    const found = await stat(file);
+    if (found.isDirectory()) return [];
+    // Reading a pipe would wait until a program writes to it.
+    if (!found.isFile())
+      throw unreadable(path, 'is neither a file nor a folder', 'Replace it by a file, or remove it.');
     text = await readFile(file, 'utf8');
   } catch (error) {
+    if (error instanceof SlipwayError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return [];
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw notRead(path, error, 'Make it readable, or remove it.');
   }
   if (text.includes('\0')) throw unreadable(path, 'is in UTF-16', 'Save it as UTF-8.');

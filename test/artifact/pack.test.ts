@@ -294,6 +294,16 @@ describe('a source that cannot be packed', () => {
     await expect(pack()).rejects.toMatchObject(problem);
   });
 
+  it.each(['.gitignore', '.slipwayignore', 'sub/.gitignore'])(
+    'is rejected, and not waited for, if its ignore rules are a pipe: %s',
+    async (name) => {
+      await source({ 'a.ts': '', 'sub/b.ts': '' });
+      execFileSync('mkfifo', [join(root(), name)]);
+      const problem = { code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: name };
+      await expect(pack()).rejects.toMatchObject(problem);
+    },
+  );
+
   it('is rejected if a file changes during the read', async () => {
     await source({ 'b.ts': 'b' });
     const bytes = tarStream(root(), [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
