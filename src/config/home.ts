@@ -57,9 +57,8 @@ async function makeFolder(folder: string, isRetry = dirname(folder) === folder):
 }
 
 async function hideFromGit(home: string): Promise<void> {
-  try {
-    await writeFile(join(home, '.gitignore'), '*\n', { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  const file = join(home, '.gitignore');
+  const found = await stat(file).catch(() => undefined);
+  // An empty one is what a full disk left of it.
+  if (found === undefined || (found.isFile() && found.size === 0)) await writeFile(file, '*\n');
 }

@@ -34,6 +34,14 @@ describe('the home', () => {
     expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('logs\n');
   });
 
+  it('completes a .gitignore that a full disk left empty', async () => {
+    const home = join(folder(), '.slipway');
+    await makeHome(home);
+    await writeFile(join(home, '.gitignore'), '');
+    await makeHome(home);
+    expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
   it('is named in the error if it cannot be created', async () => {
     const home = join(folder(), 'file', '.slipway');
     await writeFile(join(folder(), 'file'), '');

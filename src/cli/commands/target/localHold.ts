@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { makeHome } from '../../../config/home.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { exactText, type Instant } from '../../../domain/scalars.ts';
+import { exactText, type Instant, isRecord } from '../../../domain/scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 
 /** A hold that `rollback --break-glass` left on this machine. `slipway release` refuses until `slipway unhold`. */
@@ -21,7 +21,9 @@ export interface LocalHold {
 export async function readLocalHold(home: string, target: TargetSpec): Promise<LocalHold | undefined> {
   const file = holdFile(home, target);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as LocalHold;
+    const hold: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (isHold(hold)) return hold;
+    throw new Error('it has no time or no person');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     // An unreadable hold still counts: a person set it for a reason.
@@ -31,6 +33,11 @@ export async function readLocalHold(home: string, target: TargetSpec): Promise<L
   }
 }
 
+function isHold(value: unknown): value is LocalHold {
+  if (!isRecord(value) || !isRecord(value['by'])) return false;
+  return typeof value['since'] === 'string' && typeof value['by']['who'] === 'string';
+}
+
 /**
  * Writes a hold that only its owner can read.
  * @returns `false` if there is a hold already, which stays.
@@ -38,16 +45,17 @@ export async function readLocalHold(home: string, target: TargetSpec): Promise<L
 export async function writeLocalHold(home: string, target: TargetSpec, hold: LocalHold): Promise<boolean> {
   await makeHome(home);
   await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
+  let file: FileHandle;
   try {
-    await writeFile(holdFile(home, target), `${JSON.stringify(hold, null, 2)}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-    });
-    return true;
+    file = await open(holdFile(home, target), 'wx', 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
+  // On a full disk the file stays empty, and is a hold all the same.
+  await file.writeFile(`${JSON.stringify(hold, null, 2)}\n`).catch(() => undefined);
+  await file.close();
+  return true;
 }
 
 export async function removeLocalHold(home: string, target: TargetSpec): Promise<boolean> {

@@ -1,7 +1,7 @@
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import {
   describeHold,
@@ -43,8 +43,25 @@ describe('a hold on this machine', () => {
     expect((await stat(await written())).mode & 0o777).toBe(0o600);
   });
 
-  it('applies even if its file is damaged', async () => {
-    await writeFile(await written(), '{');
+  it.each(['', '{', '\0\0', 'null', '[]', '{}', '{"since":"2026-11-21T03:00:00.000Z","by":{}}'])(
+    'applies even if its file is damaged: %j',
+    async (content) => {
+      await writeFile(await written(), content);
+      await expect(readLocalHold(home(), target)).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+      expect(await removeLocalHold(home(), target)).toBe(true);
+    },
+  );
+
+  it('applies even if the disk is full', async () => {
+    const handle = await open(await written());
+    await handle.close();
+    await removeLocalHold(home(), target);
+    const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    const writing = vi
+      .spyOn(Object.getPrototypeOf(handle) as FileHandle, 'writeFile')
+      .mockRejectedValueOnce(full);
+    onTestFinished(() => writing.mockRestore());
+    expect(await writeLocalHold(home(), target, hold)).toBe(true);
     await expect(readLocalHold(home(), target)).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
     expect(await removeLocalHold(home(), target)).toBe(true);
   });
