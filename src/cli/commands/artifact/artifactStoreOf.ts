@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
+import { makeHome } from '../../../config/home.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -22,4 +24,9 @@ export function artifactStoreOf({ config, folder }: Project, context: Machine): 
 export function ownArtifactStore({ home, environment }: Machine): ArtifactStore {
   const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
   return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
+}
+
+/** Creates the home if the store is in it. Another store needs no home, which may then be read-only. @throws as {@link makeHome}. */
+export async function makeHomeOf({ url }: Pick<ArtifactStore, 'url'>, { home }: Machine): Promise<void> {
+  if (url.startsWith(`${pathToFileURL(home).href}/`)) await makeHome(home);
 }

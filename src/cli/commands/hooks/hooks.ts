@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 
-import { makeHome } from '../../../config/home.ts';
 import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { serve } from '../../../dashboard/listen.ts';
@@ -14,7 +13,7 @@ import type { CommandContext, FileOptions } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
+import { artifactStoreOf, makeHomeOf } from '../artifact/artifactStoreOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { releaseRequest, sourceFacts, storeArtifact } from '../release/releaseRequest.ts';
@@ -35,11 +34,10 @@ export async function runHooksCommand(
   context: CommandContext,
   { config: path, host, port }: HooksOptions,
 ): Promise<number> {
-  const { output, environment, home } = context;
+  const { output, environment } = context;
   exitWithParent(environment);
   return interruptible(async (signal) => {
     const { hooks, routes } = await openHooks(context, path, signal);
-    await makeHome(home);
     return withTemporal(context, async (temporal) => {
       const listening = await serve(routes(temporal), host, port);
       output.event({ event: 'ready', hooks: listening.url, names: hooks.map(({ name }) => name) });
@@ -71,6 +69,7 @@ export async function openHooks(
   printProblems(output, file.warnings, 'note');
   const hooks = await listeningHooks(context, file);
   for (const hook of hooks) warnOfMissingSecret(context, hook);
+  await makeHomeOf(artifactStoreOf(file, context), context);
   const source = requestSource(context, file, signal);
   const onAnswered = (answered: Answered): void => printAnswered(output, answered);
   return { hooks, routes: (temporal) => hookRoutes({ hooks, temporal, environment, source, onAnswered }) };

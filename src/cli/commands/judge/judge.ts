@@ -4,7 +4,6 @@ import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
 import { createAgent } from '../../../clients/service.ts';
-import { makeHome } from '../../../config/home.ts';
 import { present } from '../../../config/fields.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { secretFor } from '../../../config/secretOrigins.ts';
@@ -22,7 +21,7 @@ import { interruptible } from '../../interruption.ts';
 import { writeReport } from '../../namedFile.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
-import { ownArtifactStore } from '../artifact/artifactStoreOf.ts';
+import { makeHomeOf, ownArtifactStore } from '../artifact/artifactStoreOf.ts';
 import { keyByReference } from '../check/checkedAddress.ts';
 
 /** The options of `slipway judge`. Defaults: those of `judge` in `slipway.yaml`. */
@@ -72,7 +71,7 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
 export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {
   const settings = readSettings(options);
   // Before the runs, which may take hours.
-  await makeHome(context.home);
+  await makeHomeOf(ownArtifactStore(context), context);
   if (options.markdown !== undefined) await writeReport('--markdown', options.markdown, '', 'a');
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) =>
@@ -119,10 +118,10 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
         keys.filter((key) => key !== undefined),
       );
       printReport(context.output, report);
-      await keep(context, report);
       if (options.markdown !== undefined) {
         await writeReport('--markdown', options.markdown, markdownReport(report));
       }
+      await keep(context, report);
       return EXIT_CODES[report.verdict];
     } finally {
       live.hide();

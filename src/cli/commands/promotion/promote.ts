@@ -1,4 +1,3 @@
-import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -47,7 +46,6 @@ export async function runPromoteCommand(
   // After a soak, other freezes are in force than now.
   const freezes = request.soakMs > 0 ? [] : request.freezes;
   const frozen = announceFreezes(output, settings.to, freezes, { overrideFreeze, reason: options.reason });
-  await makeHome(context.home);
   const run = async (temporal: TemporalConnection, signal: AbortSignal): Promise<number> => {
     if (frozen !== undefined) {
       const { state } = await viewPromotion(temporal, promotionWorkflowId(request), false);

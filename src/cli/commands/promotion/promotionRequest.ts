@@ -17,7 +17,7 @@ import type { CommandContext } from '../../context.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { commandProver } from '../../identity.ts';
 import { gitIn } from '../../provenance.ts';
-import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
+import { artifactStoreOf, makeHomeOf } from '../artifact/artifactStoreOf.ts';
 import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -67,6 +67,7 @@ export async function promotionRequest(
     request,
     settings,
     store: async () => {
+      await makeHomeOf(store, context);
       await datasets.store();
       await inputs?.store(store);
     },

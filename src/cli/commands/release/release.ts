@@ -1,5 +1,4 @@
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
-import { makeHome } from '../../../config/home.ts';
 import { loadConfig, type Project } from '../../../config/loadConfig.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { artifactIdentity, describeArtifact, shortCommit } from '../../../domain/artifact/artifact.ts';
@@ -174,7 +173,6 @@ async function prepareRequest(
     order.origin ?? readOrigin(context, order),
     requireEachVersion(temporal),
   ]);
-  await makeHome(context.home);
   const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
   const { artifact, recordStore } = prepared;
   const asked = releaseRequest(

@@ -14,6 +14,7 @@ import type { CommandContext } from '../../context.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
 import { type Git, gitIn, readSource, type Source, sourceRepository } from '../../provenance.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
+import { artifactStoreOf, makeHomeOf } from '../artifact/artifactStoreOf.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
 /** The parts of a request that the command adds. */
@@ -126,6 +127,7 @@ export async function storeArtifact(
   signal: AbortSignal,
 ): Promise<{ readonly prepared: PreparedArtifact; readonly checks: readonly Check[] }> {
   const datasets = await readDatasets(context, file, settings, signal);
+  await makeHomeOf(artifactStoreOf(file, context), context);
   const prepared = await artifactOf(file, name, context, strict, signal);
   await datasets.store();
   return { prepared, checks: datasets.checks };
