@@ -5,7 +5,7 @@ import { type ChosenPreview, withPreview } from '../../config/previewSettings.ts
 import { knownSecrets } from '../../config/secretReference.ts';
 import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision, TargetFacts } from '../../domain/audit/facts.ts';
-import { onSlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
 import {
   deploymentOf,
@@ -17,6 +17,7 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { isHeld, listPreviews, withStuckTasks } from '../../temporal/client/preview/previewClient.ts';
+import { ifSealed } from '../../temporal/client/temporalError.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext, FileOptions } from '../context.ts';
@@ -34,6 +35,7 @@ const BROKEN = 3;
  * `slipway audit [TARGET]`: checks a target's histories in Temporal and its revisions against Slipway's safety rules.
  * Without a target it also looks for previews that nothing removes. Changes nothing.
  * @returns the exit code: 0 if nothing was found, else 3.
+ * @throws the first error of a target that could not be checked, after the others, if no rule was broken in them.
  */
 export async function runAuditCommand(
   context: CommandContext,
@@ -44,10 +46,11 @@ export async function runAuditCommand(
   const { config, folder } = await loadConfig(options.config);
   const openStore = () => artifactStoreOf({ config, folder }, context);
   const { targets, problem } = await chooseTargetSpecs(context, config, wanted);
+  const unread: SlipwayError[] = [];
   const broken = await withTemporal(context, async (temporal) => {
     const looked: AuditedTarget[] = [];
     for (const { name, spec, workflowId } of targets) {
-      const histories = await fetchAudited(temporal, workflowId).catch(
+      const reading = fetchAudited(temporal, workflowId).catch(
         onSlipwayError(async (error) => {
           if ((await readForgotten(context, openStore, workflowId)) !== undefined)
             output.warn(`${name}: ${FORGOTTEN} and its histories: only its revisions are checked`);
@@ -55,6 +58,14 @@ export async function runAuditCommand(
           return [];
         }, 'SLIPWAY_TARGET_NEVER_RELEASED'),
       );
+      const histories = await reading.catch(ifSealed((error) => error));
+      if (histories instanceof SlipwayError) {
+        const { code, message } = histories;
+        output.event({ event: 'unaudited', target: name, code, message });
+        output.print(`${output.style.mark(false)} ${name}: not checked: ${message} (${code})`);
+        unread.push(histories);
+        continue;
+      }
       looked.push({ name, spec, target: readTargetFacts(workflowId, histories) });
     }
     let count = 0;
@@ -62,9 +73,10 @@ export async function runAuditCommand(
     if (wanted === undefined) count += await auditPreviews(context, temporal, config);
     return count;
   });
-  if (problem !== undefined) {
-    if (broken === 0) throw problem;
-    output.warn(`not every target was checked: ${problem.message}`);
+  const failed = unread[0] ?? problem;
+  if (failed !== undefined) {
+    if (broken === 0) throw failed;
+    output.warn(`not every target was checked: ${failed.message}`);
   }
   const exitCode = broken === 0 ? 0 : BROKEN;
   output.event({ event: 'ended', exitCode });

@@ -16,7 +16,7 @@ export interface CheckSections {
   readonly audit: {
     /** One for each rule that was broken. */
     readonly violation: Violation & { readonly target: string };
-    /** One for each target. */
+    /** One for each target that could be checked. */
     readonly audited: {
       readonly target: string;
       /** How many releases and rollbacks were checked. */
@@ -24,6 +24,13 @@ export interface CheckSections {
       /** `null`: the control plane was not asked. */
       readonly revisions: WholeNumber | null;
       readonly violations: WholeNumber;
+    };
+    /** One for each target whose histories this process cannot decrypt. If no rule was broken, an `error` follows. */
+    readonly unaudited: {
+      readonly target: string;
+      /** `SLIPWAY_PAYLOAD_KEY_MISSING` or `SLIPWAY_PAYLOAD_UNREADABLE`. */
+      readonly code: string;
+      readonly message: string;
     };
     /** Without a target: one for each deployment of a preview that no workflow holds. Nothing removes it. */
     readonly unheld_preview: UnheldPreview;
