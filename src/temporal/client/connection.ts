@@ -57,12 +57,18 @@ const CLOSED: ConstructorParameters<typeof InterceptingCall>[0] = {
   getAuthContext: () => null,
 };
 
+/** The deadline of a call without one of its own, retries included. Temporal answers a call that waits after 20 s. */
+const CALL_ENDS_WITHIN_MS = 60_000;
+
 /**
- * The SDK's own retries, then the interceptor that ends a retry on a closed connection.
+ * A deadline for calls without one, then the SDK's own retries, then the interceptor that ends a retry on a closed
+ * connection. A Temporal that hangs keeps its connections open, so that without a deadline a call would never end.
  * @param maxAttempts - of a call that finds nobody. Default: the SDK's 10, which take about 10 s.
  */
-export function callInterceptors(maxAttempts?: number): Interceptor[] {
-  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts })), endOnClosedChannel];
+export function callInterceptors(maxAttempts?: number, withinMs = CALL_ENDS_WITHIN_MS): Interceptor[] {
+  const endInTime: Interceptor = (options, nextCall) =>
+    new InterceptingCall(nextCall({ ...options, deadline: options.deadline ?? Date.now() + withinMs }));
+  return [endInTime, makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts })), endOnClosedChannel];
 }
 
 export interface ConnectOptions {

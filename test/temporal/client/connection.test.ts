@@ -2,9 +2,10 @@ import { createServer as createHttp2Server } from 'node:http2';
 import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
+import { Connection } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
-import { connectTemporal } from '../../../src/temporal/client/connection.ts';
+import { callInterceptors, connectTemporal } from '../../../src/temporal/client/connection.ts';
 import type { TemporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
 import { freePort, listen } from '../../support/listen.ts';
 
@@ -74,6 +75,16 @@ describe('connecting to Temporal', () => {
       message: `what answers at ${address} is not Temporal`,
     });
     other.close();
+  });
+
+  it('ends a call without a deadline if Temporal hangs', async () => {
+    const hanging = createHttp2Server();
+    const address = new URL(await listen(hanging)).host;
+    const connection = Connection.lazy({ address, interceptors: callInterceptors(undefined, 500) });
+    const called = connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
+    expect(await Promise.race([called, setTimeout(10_000, 'still waiting')])).toMatchObject({ code: 4 });
+    await connection.close();
+    hanging.close();
   });
 
   it('that is closed ends a call that waits for a retry', async () => {
