@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import type { JsonEvent } from './events/index.ts';
-import { styleOf } from './ui/text.ts';
+import { OWN, styleOf } from './ui/text.ts';
 
 /** The output of a command: text for people, or events for programs. */
 export type Output = ReturnType<typeof createOutput>;
@@ -12,10 +12,13 @@ export const SCHEMA_VERSION = 1;
 const DEFAULT_COLUMNS = 100;
 
 /**
- * Control characters, apart from ends of lines, tabs, colors, and the erasing that GitLab's sections need; and those that
- * reorder the rest of a line.
+ * Slipway's own colors and erasing; ends of lines and tabs; colors of a text from outside; control characters, and those
+ * that reorder the rest of a line.
  */
-const CONTROL = /(?<kept>\r?\n|\r$|\t|\u001b\[[\d;]*m|\r?\u001b\[0K)|[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+const CONTROL = new RegExp(
+  String.raw`(?<before>\r?\u001b\[)${OWN};(?<code>\d+[mK])|(?<kept>\r?\n|\r$|\t)|(?<color>\u001b\[[\d;:]*m)|[\p{Cc}\u202a-\u202e\u2066-\u2069]`,
+  'gu',
+);
 
 /**
  * Makes the output of one command. It uses colors and rewrites lines only on a terminal, and never with `NO_COLOR` or
@@ -86,9 +89,15 @@ export function createOutput({
   };
 }
 
-/** Replaces the control characters of a text, such as an agent's answer, so that it cannot command the terminal. */
+/**
+ * Replaces the control characters of a text, such as an agent's answer, so that it cannot command the terminal. Removes its
+ * colors, but not those of Slipway.
+ */
 export function visible(text: string): string {
-  return text.replaceAll(CONTROL, (sign, kept?: string) => kept ?? hex(sign));
+  return text.replaceAll(CONTROL, (sign, before?: string, code?: string, kept?: string, color?: string) => {
+    if (before !== undefined) return `${before}${code}`;
+    return kept ?? (color === undefined ? hex(sign) : '');
+  });
 }
 
 /** The same for a name, in which colors and ends of lines have no place either. */
@@ -101,7 +110,9 @@ function hex(sign: string): string {
 }
 
 export function jsonLine({ event, ...fields }: JsonEvent): string {
-  return `${JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields })}\n`;
+  const line = JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields });
+  // Other control characters are escaped already.
+  return `${line.replaceAll(/[\u007f-\u009f]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)}\n`;
 }
 
 /** Whether `NO_COLOR` or `CI` is on: any value except an empty one, `0` and `false`. */

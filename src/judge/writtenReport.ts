@@ -118,7 +118,7 @@ function plots(report: JudgeReport): string[] {
 
 /** Escapes texts of agents and people, so that they do not become markup. */
 function escaped(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]<>#|~]/g, '\\$&').replaceAll(/\s+/g, ' ');
+  return text.replaceAll(/[\\`*_{}[\]<>#|~]/g, '\\$&').replaceAll(/[\s\p{Cc}]+/gu, ' ');
 }
 
 interface MetricFigures {

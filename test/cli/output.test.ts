@@ -71,16 +71,19 @@ describe('the output of a command', () => {
     const { output, stdout, stderr } = made({}, { json: true });
     output.print('said');
     output.note('noted');
-    output.event({ event: 'queued', reason: 'a\nb' });
-    expect([stdout(), stderr()]).toEqual(['{"event":"queued","schemaVersion":1,"reason":"a\\nb"}\n', '']);
+    output.event({ event: 'queued', reason: 'a\n\u001b[31m\u009b1A\u007f' });
+    const reason = String.raw`a\n\u001b[31m\u009b1A\u007f`;
+    expect([stdout(), stderr()]).toEqual([`{"event":"queued","schemaVersion":1,"reason":"${reason}"}\n`, '']);
   });
 
-  it('shows the characters of what it prints that command the terminal or reorder lines, but keeps colors, tabs and ends of lines', () => {
+  it('shows the characters of what it prints that command the terminal or reorder lines, removes colors, and keeps its own, tabs and ends of lines', () => {
     const { output, stdout, stderr } = made({}, {});
-    const text = '\u001b]0;title\u0007\u001b[2J\u009b1A\u202e\rover\tand\r\n' + output.style.bad('out');
+    const text =
+      '\u001b[31mred\u001b[0m \u001b[8m\u001b]0;title\u0007\u001b[2J\u009b1A\u202e\rover\tand\r\n' +
+      output.style.bad('out');
     output.print(text);
     output.note(text);
-    const shown = '\\x1b]0;title\\x07\\x1b[2J\\x9b1A\\x202e\\x0dover\tand\r\n\u001b[31mout\u001b[39m\n';
+    const shown = 'red \\x1b]0;title\\x07\\x1b[2J\\x9b1A\\x202e\\x0dover\tand\r\n\u001b[31mout\u001b[39m\n';
     expect(stdout()).toBe(shown);
     expect(stderr()).toBe(shown);
   });

@@ -79,7 +79,7 @@ export function code(text: string | null): string | null {
 /** A text in one table cell, escaped: an agent's answer must not become a table, a tag or an image. */
 function cell(text: string): string {
   return text
-    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('|', '\\|')

@@ -8,6 +8,7 @@ import type { ConfigProblem } from '../../config/configPlace.ts';
 import type { ReportContext } from '../context.ts';
 import type { Output } from '../output.ts';
 import { reportError } from '../ui/errorReport.ts';
+import { OWN } from '../ui/text.ts';
 import { ciRun } from './ciRun.ts';
 import { summaryOf } from './markdown.ts';
 
@@ -158,16 +159,18 @@ function escaped(text: string, what: RegExp): string {
   );
 }
 
+const ERASE = `\u001b[${OWN};0K`;
+
 function gitlabLog(output: Output): CiLog {
   let sections = 0;
   const mark = (kind: 'start' | 'end', name: string): string =>
-    `\u001b[0Ksection_${kind}:${Math.floor(Date.now() / 1_000)}:${name}`;
+    `${ERASE}section_${kind}:${Math.floor(Date.now() / 1_000)}:${name}`;
   return {
     ...PLAIN,
     open: (title) => {
       const name = `slipway_${(sections += 1)}`;
-      output.info(`${mark('start', name)}\r\u001b[0K${title}`);
-      return once(() => output.info(`${mark('end', name)}\r\u001b[0K`));
+      output.info(`${mark('start', name)}\r${ERASE}${title}`);
+      return once(() => output.info(`${mark('end', name)}\r${ERASE}`));
     },
   };
 }

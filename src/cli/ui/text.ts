@@ -1,7 +1,14 @@
+import { randomInt } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 
 import { DAY_MS, formatDuration } from '../../domain/duration.ts';
 import { exactText } from '../../domain/scalars.ts';
+
+/**
+ * Marks Slipway's own color codes until they are printed: a text from outside cannot contain it. Extra parameters of the code,
+ * so that functions that remove codes know it; of four digits, because Node's does not know longer ones.
+ */
+export const OWN = Array.from({ length: 4 }, () => randomInt(1_000, 10_000)).join(';');
 
 export type Style = ReturnType<typeof styleOf>;
 
@@ -9,7 +16,7 @@ export function styleOf(colored: boolean) {
   const paint =
     (open: number, close: number) =>
     (text: string): string =>
-      colored ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+      colored ? `\u001b[${OWN};${open}m${text}\u001b[${OWN};${close}m` : text;
   const [good, bad] = [paint(32, 39), paint(31, 39)];
   return {
     good,

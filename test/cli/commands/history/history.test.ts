@@ -67,7 +67,7 @@ describe('the table of releases', () => {
 
   it('keeps its columns with colors', () => {
     const plain = historyLines(RELEASES, NOW, 100, styleOf(true)).map((line) =>
-      line.replaceAll(/\u001b\[\d+m/g, ''),
+      line.replaceAll(/\u001b\[[\d;]+m/g, ''),
     );
     expect(plain.map((line) => line.trimEnd())).toEqual(historyLines(RELEASES, NOW, 100, styleOf(false)));
   });
