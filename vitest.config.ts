@@ -38,7 +38,7 @@ const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 const alone = [
   'test/activities/{slowServices,check/evaluators,target/recoveryActivities}.test.ts',
   'test/artifact/s3/traces.test.ts',
-  'test/cli/commands/{audit,intervention/undeclaredPromotion,rollback/{heldTarget,interrupted}}.test.ts',
+  'test/cli/commands/{audit,intervention/undeclaredPromotion,rollback/{heldTarget,interrupted},schedule/movedSchedule}.test.ts',
   'test/cli/commands/target/{forgottenTarget,lostDeployment}.test.ts',
   'test/cli/identity/commandProofs.test.ts',
   'test/dashboard/live/guardWatch.test.ts',

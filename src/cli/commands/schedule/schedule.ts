@@ -1,6 +1,6 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, describeTimes, scheduleChanges } from '../../../domain/schedule/schedule.ts';
@@ -117,9 +117,9 @@ export async function runSchedulePause(
   options: ScheduleOptions,
 ): Promise<number> {
   const file = await loadConfig(options.config);
-  const scheduleId = await scheduleIdOf(context, file, wanted);
   const { who, reason } = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
+    const scheduleId = await scheduleIdOf(context, temporal, file, wanted);
     await pauseSchedule(temporal, scheduleId, paused, `${who}: ${reason ?? 'no reason given'}`);
     const schedule = await readSchedule(temporal, scheduleId).catch(ifSealed((error) => error));
     if (schedule instanceof SlipwayError)
@@ -139,9 +139,9 @@ export async function runScheduleTrigger(
   options: ScheduleOptions,
 ): Promise<number> {
   const file = await loadConfig(options.config);
-  const scheduleId = await scheduleIdOf(context, file, wanted);
   const requestedBy = await readRequester(context, file.folder, options.reason);
   return withTemporal(context, async (temporal) => {
+    const scheduleId = await scheduleIdOf(context, temporal, file, wanted);
     const scheduled = (await readSchedule(temporal, scheduleId)).request;
     const request = await withProof(context, { ...scheduled, requestedBy });
     const { disposition } = await startPromotion(temporal, request);
@@ -220,12 +220,46 @@ async function existingSchedules(
   };
 }
 
+/**
+ * The schedule of a promotion: at the target that the file states, else at another of its targets, because the file may have
+ * changed since it was applied.
+ */
 async function scheduleIdOf(
   context: CommandContext,
+  temporal: TemporalConnection,
   { config }: LoadedConfig,
   wanted: string | undefined,
 ): Promise<string> {
+  const declared = await declaredIdOf(context, config, wanted).catch(
+    onSlipwayError((error) => error, 'SLIPWAY_PROMOTION_UNKNOWN'),
+  );
+  if (!(declared instanceof SlipwayError)) {
+    const exists = readSchedule(temporal, declared.scheduleId).then(() => true);
+    const isThere = await exists
+      .catch(ifSealed(() => true))
+      .catch(onSlipwayError(() => false, 'SLIPWAY_SCHEDULE_UNKNOWN'));
+    if (isThere) return declared.scheduleId;
+  }
+  const name = declared instanceof SlipwayError ? wanted : declared.name;
+  const { targets } = await chooseTargetSpecs(context, config, undefined);
+  const { existing } = await existingSchedules(temporal, targets);
+  const [found, other] = existing.filter(({ request }) => request.name === name);
+  if (found !== undefined && other === undefined) return found.scheduleId;
+  if (found !== undefined) {
+    const hint =
+      'see them: slipway schedule list; keep only those of slipway.yaml: slipway schedule apply --prune';
+    throw new SlipwayError('SLIPWAY_USAGE', `several schedules "${name}" exist`, { hint });
+  }
+  if (declared instanceof SlipwayError) throw declared;
+  return declared.scheduleId;
+}
+
+async function declaredIdOf(
+  context: CommandContext,
+  config: LoadedConfig['config'],
+  wanted: string | undefined,
+): Promise<{ readonly name: string; readonly scheduleId: string }> {
   const name = choosePromotion(config, wanted);
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
-  return promotionWorkflowId({ name, to });
+  return { name, scheduleId: promotionWorkflowId({ name, to }) };
 }
