@@ -88,7 +88,7 @@ export function addSourceCommands({ command, fileCommand, runs }: CommandTable):
     'pack',
     'Show what a release would deploy, with its digest; deploy nothing',
     'slipway pack --list',
-    'slipway pack --strict --output source.tar.gz',
+    'slipway pack --strict --output ../source.tar.gz',
   )
     .option('--list', 'print every packed path')
     .option('--output <file>', 'write the tarball there')

@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 import { systemReason } from '../../../artifact/sourceFiles.ts';
@@ -25,7 +25,8 @@ interface PackCommandOptions extends FileOptions {
  */
 export async function runPackCommand(context: CommandContext, options: PackCommandOptions): Promise<number> {
   const { output } = context;
-  const source = await sourceToPack(await loadConfig(options.config), context);
+  const project = await loadConfig(options.config);
+  const source = await sourceToPack(project, context);
   return interruptible(async (signal) => {
     if (options.list === true) {
       for (const { path } of source.entries) {
@@ -37,7 +38,14 @@ export async function runPackCommand(context: CommandContext, options: PackComma
     try {
       const { digest, sizeBytes, entries } = packed;
       const file = options.output === undefined ? null : resolve(options.output);
-      if (file !== null) await writeTo(file, packed.file);
+      if (file !== null) {
+        await writeTo(file, packed.file);
+        const { root, entries: next } = await sourceToPack(project, context);
+        if (next.some(({ path }) => join(root, path) === file)) {
+          output.warn(`${options.output} is in the source: a release packs it too, and has another digest`);
+          output.note('  move it out of the source, or list it in .slipwayignore');
+        }
+      }
       output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file });
       output.print(
         `${digest} (${sizeText(sizeBytes)}, ${counted(entries, 'file')})${file === null ? '' : `: ${file}`}`,

@@ -70,6 +70,15 @@ describe('slipway pack', () => {
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
   });
 
+  it('warns of a tarball that the next release would pack', async () => {
+    const output = testOutput();
+    for (const file of ['source.tar.gz', '.slipway/source.tar.gz'])
+      await runPackCommand(contextOf(output), { config: config(), output: join(folder(), file) });
+    expect(output.noted.filter((line) => line.includes('is in the source'))).toEqual([
+      `${join(folder(), 'source.tar.gz')} is in the source: a release packs it too, and has another digest`,
+    ]);
+  });
+
   it('leaves a device in place if it cannot write to it', async () => {
     const output = join(folder(), 'node_modules', 'device');
     await mkdir(join(folder(), 'node_modules'));
