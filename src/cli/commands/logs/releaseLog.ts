@@ -30,6 +30,8 @@ interface ReleaseLog {
   readonly lines: readonly ReleaseLine[];
   readonly problems: readonly { readonly source: string; readonly problem: string }[];
   readonly hasEnded: boolean;
+  /** Why Temporal could not be read, and neither is there a record of the release. */
+  readonly unknown: SlipwayError | undefined;
 }
 
 interface Asked {
@@ -67,6 +69,7 @@ export async function printReleaseLog(
     }
     const fresh = unprinted(log.lines, printed);
     for (const line of fresh.slice(-tail)) printLine(context, asked, log.releaseId, line, secrets);
+    if (log.unknown !== undefined && log.lines.length === 0) throw log.unknown;
     if (follow === undefined && log.lines.length === 0) output.note(`no line about ${log.releaseId}`);
     if (follow === undefined || log.hasEnded) return;
     await pause(LOOK_AGAIN_MS, follow);
@@ -146,7 +149,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
     ({ source, timestamp }) => source !== 'deploy' || timestamp === null || Date.parse(timestamp) <= endedAt,
   );
   const lines = inOrder([temporal.lines, ...files, own]);
-  return { releaseId, lines, problems, hasEnded: result !== null };
+  return { releaseId, lines, problems, hasEnded: result !== null, unknown: temporal.unknown };
 }
 
 interface OfTemporal {
@@ -154,6 +157,7 @@ interface OfTemporal {
   readonly lines: readonly ReleaseLine[];
   readonly result: ReleaseResult | null;
   readonly progress: Progress | null;
+  readonly unknown?: SlipwayError;
 }
 
 const OF_TEMPORAL = { source: 'temporal', revisionId: null } as const;
@@ -182,7 +186,10 @@ async function fromTemporal(
     if (!(error instanceof SlipwayError) || error.code === 'SLIPWAY_RELEASE_UNKNOWN') throw error;
     problems.push({ source: 'temporal', problem: problemOf(error) });
     const result = await recordOf(store, target, release === LATEST ? undefined : release);
-    return { releaseId: undefined, lines: [], result: result ?? null, progress: null };
+    // Which release is the newest is not known.
+    if (result === undefined && release === LATEST) throw error;
+    const unknown = result === undefined ? error : undefined;
+    return { releaseId: undefined, lines: [], result: result ?? null, progress: null, unknown };
   }
 }
 

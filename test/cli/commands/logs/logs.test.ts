@@ -164,7 +164,7 @@ describe('the command', () => {
       config,
       `targets: { staging: { controlPlane: "${plane.url}", deployment: greeter, deploymentId: ${DEPLOYMENT_ID}, apiKey: { from: env:KEY }, secrets: [{ name: A, from: env:A }] } }`,
     );
-    const environment = { KEY: 'the-key', A: 'sk-very-secret' };
+    const environment = { KEY: 'the-key', A: 'sk-very-secret', TEMPORAL_ADDRESS: '127.0.0.1:1' };
     await runLogsCommand({ output, home: folder, environment }, undefined, { config, tail: 10, ...options });
     return output;
   }
@@ -195,6 +195,10 @@ describe('the command', () => {
       hint: `its newest ones: ${OTHER_REVISION_ID}, ${THIRD_REVISION_ID}, ${REVISION_ID}`,
     });
     expect([...output.said, ...output.noted]).toEqual([]);
+  });
+
+  it.each(['latest', 'release-1'])('knows no %s without Temporal, a record and lines', async (release) => {
+    await expect(logs({ release })).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   });
 
   it('shows the serving revision with --serving', async () => {
