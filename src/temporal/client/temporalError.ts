@@ -86,6 +86,11 @@ export function temporalError(error: unknown, place: Place): unknown {
       error,
     );
   }
+  if (status === GRPC.INVALID_ARGUMENT && isAboutSearchAttribute(error)) {
+    const what = `namespace "${place.namespace}" lacks search attributes of Slipway`;
+    const hint = 'register them: slipway doctor --fix';
+    return new SlipwayError('SLIPWAY_SEARCH_ATTRIBUTES_MISSING', what, { hint, cause: error });
+  }
   if (isTemporalSilent(error) || isConnectTimeout(error)) return unreachable(place, error);
   return error;
 }
@@ -130,6 +135,13 @@ export function unansweredRequest(error: unknown, place: Place, outcome: string)
 
 function isAboutNamespace(error: unknown): boolean {
   return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
+}
+
+function isAboutSearchAttribute(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /no mapping defined for search attribute/i.test(`${error.message} ${String(error.cause)}`)
+  );
 }
 
 /** The SDK's messages for a connection that could not be opened in time. */

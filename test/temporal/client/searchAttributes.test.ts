@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
-import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { callTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import {
   missingSearchAttributes,
   registerSearchAttributes,
@@ -88,6 +88,18 @@ describe('the search attributes of a namespace', () => {
   ])('are asked for with the commands of %s', async (_what, address, commands) => {
     await expect(requireSearchAttributes(namespace({}, { address }))).rejects.toMatchObject({
       hint: expect.stringMatching(commands) as string,
+    });
+  });
+
+  it('are named by a start that Temporal refuses because of them', async () => {
+    const why =
+      '3 INVALID_ARGUMENT: Namespace ours has no mapping defined for search attribute SlipwayTarget';
+    const cause = Object.assign(grpcError('INVALID_ARGUMENT'), { message: why });
+    const start = () => Promise.reject(new Error('Failed to start Workflow', { cause }));
+    await expect(callTemporal(namespace({}), start)).rejects.toMatchObject({
+      code: 'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
+      exitCode: 6,
+      hint: 'register them: slipway doctor --fix',
     });
   });
 });
