@@ -67,7 +67,10 @@ export async function breakGlass(
     output.print(`Restoring revision ${to} without Temporal. The same by hand:`);
     output.print(`  ${command}`);
     if (typeof held === 'boolean') {
-      output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+      // In another folder, commands may use another home.
+      output.print(
+        `"${target.name}" is on hold on this machine, in ${home}, until: slipway unhold ${target.name}`,
+      );
     } else {
       output.warn(
         `"${target.name}" may not be on hold on this machine: the hold could not be written: ${held}`,

@@ -281,12 +281,11 @@ describe('rolling back without Temporal', () => {
     expect(await readLocalHold(home(), target())).toBeUndefined();
   });
 
-  it('leaves a hold, with the person and the reason', async () => {
-    await breaking();
-    expect(await readLocalHold(home(), target())).toMatchObject({
-      by: { who: 'ada', reason: 'it lies' },
-      to: plane.revisions[1],
-    });
+  it('leaves a hold, with the person and the reason, and says where', async () => {
+    const { text } = await breaking();
+    expect(text).toContain(`on hold on this machine, in ${home()}, until: slipway unhold production`);
+    const by = { who: 'ada', reason: 'it lies' };
+    expect(await readLocalHold(home(), target())).toMatchObject({ by, to: plane.revisions[1] });
   });
 
   it('restores even if the hold cannot be written, and reports that', async () => {
