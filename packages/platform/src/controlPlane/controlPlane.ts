@@ -10,7 +10,7 @@ import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DRAIN_MS } from '../runtime/agentStart.ts';
 import type { Containers } from '../runtime/docker/containers.ts';
 import type { AgentStorage } from '../store/agentStorage.ts';
-import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
+import { type MasterKey, secretsKeyOf } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
 import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
@@ -35,7 +35,7 @@ import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
-import { createUploads, createUploadTokens } from './uploads.ts';
+import { createUploads } from './uploads.ts';
 
 export interface ControlPlaneOptions {
   readonly home: string;
@@ -105,18 +105,12 @@ const IMAGE_SOURCES = ['external_image', 'internal_image'];
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { kysely, log } = options;
   const home = homeLayout(options.home);
-  const sealing = createRotatingSealing(deriveKey(options.masterKey, 'secrets'));
-  if (options.nextMasterKey !== undefined) sealing.rotateTo(deriveKey(options.nextMasterKey, 'secrets'));
+  const sealing = createRotatingSealing(secretsKeyOf(options.masterKey));
+  if (options.nextMasterKey !== undefined) sealing.rotateTo(secretsKeyOf(options.nextMasterKey));
   const secrets = createStoredSecrets(sealing);
   const secretsRotation = createSecretsRotation({ kysely, home: options.home, sealing });
   const logs = createRevisionLogs(kysely, log);
-  const uploads = createUploads({
-    kysely,
-    home,
-    log,
-    tokens: createUploadTokens(deriveKey(options.masterKey, 'uploads')),
-    maxBytes: options.uploadMaxBytes,
-  });
+  const uploads = createUploads({ kysely, home, log, maxBytes: options.uploadMaxBytes });
   const fleet = createFleet({
     gateway: options.gateway,
     log,
@@ -168,7 +162,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
     },
   });
-  const idempotency = createIdempotency(deriveKey(options.masterKey, 'idempotency'));
+  const idempotency = createIdempotency(sealing);
   const deployments = createDeployments({
     kysely,
     secrets,

@@ -3,16 +3,22 @@ import { type Kysely, sql } from 'kysely';
 import { HttpProblem } from '../http/problem.ts';
 import {
   adoptNextMasterKey,
-  deriveKey,
   isMasterKeyGiven,
   nextMasterKey,
   pendingMasterKey,
+  secretsKeyOf,
 } from '../store/keyFiles.ts';
 import type { RotatingSealing } from '../store/sealing.ts';
 import type { Schema } from '../store/schema.ts';
 
 const BATCH = 200;
-const TABLES = ['deployments', 'revisions'] as const;
+/** The sealed columns, and the columns with their contexts. */
+const SEALED = {
+  idempotency_keys: ['sealed_fingerprint', 'id'],
+  deployments: ['sealed_secrets', 'id'],
+  revisions: ['sealed_secrets', 'deployment_id'],
+} as const;
+type SealedTable = keyof typeof SEALED;
 
 /** Reseals the stored secrets with a new master key. */
 export type SecretsRotation = ReturnType<typeof createSecretsRotation>;
@@ -26,19 +32,24 @@ export function createSecretsRotation(options: {
   const { kysely, home, sealing } = options;
   let underWay: Promise<number> | undefined;
 
+  const reseal = async (db: Kysely<Schema>): Promise<number> => {
+    await resealInBatches(db, sealing, 'idempotency_keys');
+    return (
+      (await resealInBatches(db, sealing, 'deployments')) + (await resealInBatches(db, sealing, 'revisions'))
+    );
+  };
+
   const rotate = async (): Promise<number> => {
-    sealing.rotateTo(deriveKey(await nextMasterKey(home), 'secrets'));
-    let resealed = 0;
-    for (const table of TABLES) resealed += await resealInBatches(kysely, sealing, table);
+    sealing.rotateTo(secretsKeyOf(await nextMasterKey(home)));
+    const resealed = await reseal(kysely);
     // Concurrent writes may have copied a value with the old key, or locked one. Under the lock, no request writes.
-    resealed += await kysely.transaction().execute(async (trx) => {
-      await sql`lock table deployments, revisions in exclusive mode`.execute(trx);
-      let rest = 0;
-      for (const table of TABLES) rest += await resealInBatches(trx, sealing, table);
-      return rest;
+    const rest = await kysely.transaction().execute(async (trx) => {
+      // In the order of a create, which would else deadlock with it.
+      await sql`lock table idempotency_keys, deployments, revisions in exclusive mode`.execute(trx);
+      return reseal(trx);
     });
     await adoptNextMasterKey(home);
-    return resealed;
+    return resealed + rest;
   };
 
   return {
@@ -46,7 +57,7 @@ export function createSecretsRotation(options: {
      * Makes a new master key, reseals every stored secret with it, and removes the old one. Safe to interrupt at any
      * time: both keys are kept until the last row has the new one, and `resume` continues. A concurrent call returns
      * the running rotation's result.
-     * @returns how many values were resealed.
+     * @returns how many lists of secrets were resealed.
      * @throws HttpProblem 409 if the key comes from the environment, because the platform cannot change it there.
      */
     rotate: (): Promise<number> => {
@@ -69,26 +80,26 @@ export function createSecretsRotation(options: {
 interface SealedRow {
   readonly id: string;
   readonly context: string;
-  readonly sealed_secrets: string;
+  readonly sealed: string;
 }
 
 /** Reseals values with an older key, in batches, ordered by id. */
 async function resealInBatches(
   db: Kysely<Schema>,
   sealing: RotatingSealing,
-  table: (typeof TABLES)[number],
+  table: SealedTable,
 ): Promise<number> {
-  const context = sql.ref(table === 'deployments' ? 'id' : 'deployment_id');
+  const [sealed, context] = SEALED[table].map((column) => sql.ref(column));
   let resealed = 0;
   for (let after: string | null = null; ;) {
     const { rows }: { rows: SealedRow[] } =
-      await sql<SealedRow>`select id, ${context} as context, sealed_secrets from ${sql.table(table)}
+      await sql<SealedRow>`select id, ${context} as context, ${sealed} as sealed from ${sql.table(table)}
       where ${after}::uuid is null or id > ${after}::uuid order by id limit ${BATCH}`.execute(db);
-    const old = rows.filter((row) => !sealing.isNewest(row.sealed_secrets, row.context));
+    const old = rows.filter((row) => !sealing.isNewest(row.sealed, row.context));
     resealed += await replaceSealed(
       db,
       table,
-      old.map(({ id, context, sealed_secrets: before }) => ({
+      old.map(({ id, context, sealed: before }) => ({
         id,
         before,
         sealed: sealing.seal(sealing.open(before, context), context),
@@ -105,17 +116,18 @@ async function resealInBatches(
  */
 async function replaceSealed(
   db: Kysely<Schema>,
-  name: (typeof TABLES)[number],
+  name: SealedTable,
   rows: readonly { readonly id: string; readonly before: string; readonly sealed: string }[],
 ): Promise<number> {
   if (rows.length === 0) return 0;
   const table = sql.table(name);
+  const column = sql.ref(SEALED[name][0]);
   const ids = rows.map(({ id }) => id);
   const { numAffectedRows } = await sql`
     with free as (select id from ${table} where id = any(${ids}::uuid[]) for update skip locked)
-    update ${table} as stored set sealed_secrets = fresh.sealed
+    update ${table} as stored set ${column} = fresh.sealed
     from unnest(${ids}::uuid[], ${rows.map(({ before }) => before)}::text[], ${rows.map(({ sealed }) => sealed)}::text[])
       as fresh (id, before, sealed) join free using (id)
-    where stored.id = fresh.id and stored.sealed_secrets = fresh.before`.execute(db);
+    where stored.id = fresh.id and stored.${column} = fresh.before`.execute(db);
   return Number(numAffectedRows ?? 0);
 }

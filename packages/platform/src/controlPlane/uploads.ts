@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -6,6 +6,7 @@ import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Logger } from 'pino';
 
+import { hashOfKey } from '../access/apiKeys.ts';
 import { announceChange, recordAudit, recordOutcome } from '../access/audit.ts';
 import type { Caller, Origin } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
@@ -13,6 +14,9 @@ import type { Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { type HomeLayout, listNames } from './homeLayout.ts';
 import { sourcePath } from './retention.ts';
+
+/** How long an upload URL is valid, in milliseconds: an hour. */
+export const UPLOAD_URL_MS = 3_600_000;
 
 /** How long to keep an object path that no revision uses, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
@@ -24,21 +28,22 @@ export function createUploads(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
   log: Logger;
-  tokens: ReturnType<typeof createUploadTokens>;
   /** The largest upload, in bytes; default: 200 MB. */
   maxBytes?: number;
 }) {
-  const { kysely, home, log, tokens } = options;
+  const { kysely, home, log } = options;
   const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
   const activeUploads = new Set<string>();
 
   return {
     /**
-     * A new object path of a deployment, and the token that permits an upload to it.
+     * A new object path of a deployment, and the token that permits one upload to it, of exactly `contentLength` bytes if
+     * given. Of the token only a digest is stored.
      * @throws HttpProblem 404; 400 for a deployment that is not built from uploads, or while it is being deleted; 413.
      */
     offer: async (caller: Caller, deploymentId: string, contentLength: number | null = null) => {
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
+      const token = randomBytes(32).toString('base64url');
       await kysely.transaction().execute(async (trx) => {
         const { source } = await findDeployment(trx, caller, deploymentId, { forChange: true });
         if (source !== 'internal_source') {
@@ -46,10 +51,18 @@ export function createUploads(options: {
           throw new HttpProblem(400, detail);
         }
         if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
-        const row = { object_path: objectPath, deployment_id: deploymentId, created_at: new Date() };
+        const row = {
+          object_path: objectPath,
+          deployment_id: deploymentId,
+          created_at: new Date(),
+          token_hash: hashOfKey(token),
+          content_length: contentLength,
+          key_id: caller.keyId,
+          key_name: caller.keyName,
+        };
         await trx.insertInto('uploads').values(row).execute();
       });
-      return { objectPath, token: tokens.sign({ objectPath, contentLength, askedBy: caller }) };
+      return { objectPath, token };
     },
 
     /**
@@ -58,8 +71,8 @@ export function createUploads(options: {
      * is made from the first upload. The audit log records the upload for the key that requested the URL, with its
      * origin, also if it is refused.
      * @param declaredSize `Content-Length`, if given.
-     * @throws HttpProblem 403 for an invalid or expired token, 404 if the deployment is gone, 413 over 200 MB, 400
-     * for an empty body or another size than declared, 409 if an upload exists.
+     * @throws HttpProblem 403 for an unknown or expired token, 404 if the deployment is gone meanwhile, 413 over 200 MB,
+     * 400 for an empty body or another size than declared, 409 if an upload exists.
      */
     receive: async (
       token: string,
@@ -67,9 +80,7 @@ export function createUploads(options: {
       declaredSize: number | undefined,
       from: Origin,
     ) => {
-      const grant = tokens.read(token);
-      const { objectPath, contentLength } = grant;
-      const { caller, isUsed } = await findUploader(kysely, grant, from);
+      const { objectPath, contentLength, isUsed, caller } = await findGrant(kysely, token, from);
       try {
         // Before the body is read.
         if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
@@ -127,29 +138,33 @@ export function createUploads(options: {
   };
 }
 
-/** The key that requested the URL, as the caller of the upload; and whether an upload exists. @throws HttpProblem 404. */
-async function findUploader(
-  kysely: Kysely<Schema>,
-  { objectPath, askedBy }: UploadGrant,
-  from: Origin,
-): Promise<{ caller: Caller; isUsed: boolean }> {
-  const deployment = await kysely
+/**
+ * What a token permits, with the key that requested it as the caller of the upload, and whether an upload exists.
+ * @throws HttpProblem 403
+ */
+async function findGrant(kysely: Kysely<Schema>, token: string, from: Origin) {
+  const row = await kysely
     .selectFrom('uploads')
     .innerJoin('deployments', 'deployments.id', 'uploads.deployment_id')
-    .select(['deployments.id', 'deployments.tenant_id', 'uploads.uploaded_at'])
-    .where('object_path', '=', objectPath)
+    .select(['deployments.id', 'deployments.tenant_id', 'uploads.created_at', 'uploads.uploaded_at'])
+    .select(['object_path', 'content_length', 'key_id', 'key_name'])
+    .where('token_hash', '=', hashOfKey(token))
     .executeTakeFirst();
-  if (deployment === undefined) throw unknownPath();
+  if (row === undefined) throw new HttpProblem(403, 'The upload URL is not valid.');
+  if (Date.now() >= row.created_at.getTime() + UPLOAD_URL_MS)
+    throw new HttpProblem(403, 'The upload URL has expired; ask for a new one.');
+  const { object_path: objectPath, content_length: length } = row;
   const caller: Caller = {
-    tenantId: deployment.tenant_id,
-    keyId: askedBy.keyId,
-    keyName: askedBy.keyName,
+    tenantId: row.tenant_id,
+    keyId: row.key_id,
+    keyName: row.key_name,
     scope: 'deploy',
     from,
   };
-  const resources = { deployment_id: deployment.id, object_path: objectPath };
+  const resources = { deployment_id: row.id, object_path: objectPath };
   announceChange(caller, { operation: 'putUpload', resources, changed: [] });
-  return { caller, isUsed: deployment.uploaded_at !== null };
+  const contentLength = length === null ? null : Number(length);
+  return { objectPath, contentLength, isUsed: row.uploaded_at !== null, caller };
 }
 
 function checkLength(size: number | undefined, contentLength: number | null): void {
@@ -216,43 +231,4 @@ async function moveIntoObjects(
     .where('object_path', '=', objectPath)
     .execute();
   return { object_path: objectPath, size, sha256 };
-}
-
-/** How long an upload URL is valid, in milliseconds: an hour. */
-export const UPLOAD_URL_MS = 3_600_000;
-
-/** What a token permits: one upload to an object path, of exactly `contentLength` bytes if given. */
-interface UploadGrant {
-  readonly objectPath: string;
-  readonly contentLength: number | null;
-  /** The key that requested it, for the audit log. */
-  readonly askedBy: { readonly keyId: string; readonly keyName: string };
-}
-
-/** Tokens `<payload>.<signature>` (HMAC-SHA256), each for one path, a limited time, and a length if given. */
-export function createUploadTokens(key: Buffer) {
-  const signatureOf = (payload: string): string =>
-    createHmac('sha256', key).update(payload).digest('base64url');
-  return {
-    sign: ({ objectPath, contentLength, askedBy }: UploadGrant, now = Date.now()): string => {
-      const claims = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
-      const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
-      return `${payload}.${signatureOf(payload)}`;
-    },
-    /** @throws HttpProblem 403 for an invalid or expired token. */
-    read: (token: string, now = Date.now()): UploadGrant => {
-      // Compared as texts, because a base64 decoder ignores invalid characters, and a token has only one spelling.
-      const [payload = '', ...rest] = token.split('.');
-      const given = Buffer.from(rest.join('.'));
-      const expected = Buffer.from(signatureOf(payload));
-      if (given.length !== expected.length || !timingSafeEqual(given, expected))
-        throw new HttpProblem(403, 'The upload URL is not valid.');
-      // Signed by us, so it has this shape.
-      const [objectPath, expires, contentLength, keyId, keyName] = JSON.parse(
-        Buffer.from(payload, 'base64url').toString(),
-      ) as [string, number, number | null, string, string];
-      if (now >= expires) throw new HttpProblem(403, 'The upload URL has expired; ask for a new one.');
-      return { objectPath, contentLength, askedBy: { keyId, keyName } };
-    },
-  };
 }

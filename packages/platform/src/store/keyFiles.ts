@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { PlatformError, undefinedIfMissing } from '../errors.ts';
 
-/** The key that the platform's other keys are derived from: 32 bytes. Never leaves the process. */
+/** The key from which the key of the stored secrets is derived: 32 bytes. Never leaves the process. */
 export type MasterKey = Buffer;
 
 /** The master key's file in a platform's home. */
@@ -35,9 +35,9 @@ export async function loadApiKey(home: string, given?: string): Promise<string> 
   return readOrCreate(home, join(home, 'api.key'), () => `slipway_${randomBytes(32).toString('base64url')}`);
 }
 
-/** Derives a 32-byte key for one purpose from the master key: it reveals nothing about the other keys. */
-export function deriveKey(master: MasterKey, purpose: 'secrets' | 'uploads' | 'idempotency'): Buffer {
-  return Buffer.from(hkdfSync('sha256', master, '', `slipway:${purpose}`, 32));
+/** The key that seals stored secrets: 32 bytes, derived from the master key. */
+export function secretsKeyOf(master: MasterKey): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, '', 'slipway:secrets', 32));
 }
 
 /** Parses a key. @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes; `place` is its origin. */

@@ -163,4 +163,15 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    // The URLs and fingerprints of before were made with the master key itself: they count no more.
+    name: '002 upload URLs and idempotency keys that survive a rotation of the master key',
+    sql: [
+      `alter table uploads add column token_hash text unique, add column content_length bigint,
+        add column key_id text not null default '', add column key_name text not null default ''`,
+      'delete from idempotency_keys',
+      'alter table idempotency_keys add column id uuid not null unique',
+      'alter table idempotency_keys rename column fingerprint to sealed_fingerprint',
+    ],
+  },
 ];

@@ -93,6 +93,13 @@ interface UploadsTable {
   /** Bytes. */
   size: ColumnType<string | null, number | null | undefined, number | null>;
   sha256: string | null;
+  /** SHA-256 of the token in its URL, in hexadecimal. */
+  token_hash: string | null;
+  /** The length that its URL was requested for, in bytes; null: any. */
+  content_length: ColumnType<string | null, number | null, never>;
+  /** The key that requested its URL. */
+  key_id: Generated<string>;
+  key_name: Generated<string>;
 }
 
 /** A tracing project. One is created with each deployment, under its name; names are unique per tenant. */
@@ -147,10 +154,11 @@ interface PushDeliveriesTable {
 
 /** An idempotency key of a created deployment, so that the same request does not create another. */
 interface IdempotencyKeysTable {
+  id: string;
   tenant_id: string;
   key: string;
-  /** A keyed digest of the request. */
-  fingerprint: string;
+  /** The digest of the request, sealed for its id. */
+  sealed_fingerprint: string;
   /** The answer, without secrets. */
   answer: Json;
   created_at: Time;

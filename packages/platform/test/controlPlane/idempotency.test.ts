@@ -66,6 +66,14 @@ describe('the same request under the same key', () => {
     expect([again.status, again.json.id, again.replayed]).toEqual([201, json.id, 'true']);
   });
 
+  it('is recognized after a rotation of the master key and a restart', async () => {
+    const body = request();
+    const key = randomUUID();
+    const { json } = await create(key, body);
+    await platform.rotateAndRestart();
+    expect(await create(key, body)).toEqual({ status: 201, json, replayed: 'true' });
+  });
+
   it('is recognized after the deployment is gone, and creates no second one', async () => {
     const body = request();
     const key = randomUUID();

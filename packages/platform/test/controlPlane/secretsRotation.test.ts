@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
-import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
+import { loadMasterKey, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { TestPlatform } from './testPlatform.ts';
 import { useFolder } from '../../../../test/support/temporaryFolder.ts';
@@ -18,7 +18,7 @@ const home = useFolder();
 
 beforeAll(async () => {
   const id = await platform.create('many', { secrets: SECRETS });
-  const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  const sealing = createSealing(secretsKeyOf(await loadMasterKey(home, {})));
   // More than one batch, without a request for each.
   await sql`insert into revisions (id, deployment_id, status, source, source_config, source_revision_config,
       sealed_secrets, requested_by, created_at, updated_at)
@@ -30,9 +30,9 @@ beforeAll(async () => {
 });
 
 async function start() {
-  const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  const sealing = createRotatingSealing(secretsKeyOf(await loadMasterKey(home, {})));
   const next = await pendingMasterKey(home);
-  if (next !== undefined) sealing.rotateTo(deriveKey(next, 'secrets'));
+  if (next !== undefined) sealing.rotateTo(secretsKeyOf(next));
   return { sealing, rotation: createSecretsRotation({ kysely: platform.kysely, home, sealing }) };
 }
 
@@ -76,9 +76,9 @@ describe('rotating the master key', () => {
     expect(await pendingMasterKey(home)).toBeUndefined();
     expect(await readFile(join(home, 'master.key'), 'utf8')).not.toBe(before);
     expect((await stat(join(home, 'master.key'))).mode & 0o777).toBe(0o600);
-    const alone = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+    const alone = createSealing(secretsKeyOf(await loadMasterKey(home, {})));
     expect(await opened(alone)).toEqual(new Set([JSON.stringify(SECRETS)]));
-    const past = createSealing(deriveKey(Buffer.from(before.trim(), 'hex'), 'secrets'));
+    const past = createSealing(secretsKeyOf(Buffer.from(before.trim(), 'hex')));
     await expect(opened(past)).rejects.toMatchObject({ code: 'SLIPWAY_MASTER_KEY_WRONG' });
   });
 
@@ -94,7 +94,7 @@ describe('rotating the master key', () => {
     ]);
     expect(one).toBe(two);
     expect(one).toBeGreaterThan(0);
-    const alone = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+    const alone = createSealing(secretsKeyOf(await loadMasterKey(home, {})));
     expect(await opened(alone)).toEqual(new Set([JSON.stringify(SECRETS)]));
     expect(await opened(sealing)).toEqual(new Set([JSON.stringify(SECRETS)]));
   });

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
 import { type Database, openDatabase } from '../../src/store/databaseOwner.ts';
-import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
+import { loadMasterKey, pendingMasterKey, secretsKeyOf } from '../../src/store/keyFiles.ts';
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   database = await openDatabase({ home, databaseUrl });
   holder = new pg.Client({ connectionString: databaseUrl });
   await holder.connect();
-  const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  const sealing = createSealing(secretsKeyOf(await loadMasterKey(home, {})));
   const at = new Date();
   const rows = Array.from({ length: DEPLOYMENTS }, (_, index) => {
     const id = randomUUID();
@@ -104,9 +104,9 @@ function startRotation(): ChildProcess {
 }
 
 async function start() {
-  const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  const sealing = createRotatingSealing(secretsKeyOf(await loadMasterKey(home, {})));
   const next = await pendingMasterKey(home);
-  if (next !== undefined) sealing.rotateTo(deriveKey(next, 'secrets'));
+  if (next !== undefined) sealing.rotateTo(secretsKeyOf(next));
   return { sealing, rotation: createSecretsRotation({ kysely: database.kysely, home, sealing }) };
 }
 
@@ -154,7 +154,7 @@ describe('a rotation of the master key that is killed', () => {
     expect(await after.rotation.rotate()).toBe(DEPLOYMENTS - resealed);
     expect(await masterKey()).not.toBe(before);
     expect(await pendingMasterKey(home)).toBeUndefined();
-    const alone = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+    const alone = createSealing(secretsKeyOf(await loadMasterKey(home, {})));
     expect(await opened(alone)).toEqual(new Set([SECRETS]));
   });
 });

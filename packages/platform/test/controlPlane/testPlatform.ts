@@ -21,6 +21,7 @@ import { problemHandler, unservedHandler } from '../../src/http/problem.ts';
 import { createContainers } from '../../src/runtime/docker/containers.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 import type { Database } from '../../src/store/databaseOwner.ts';
+import { loadMasterKey } from '../../src/store/keyFiles.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
@@ -178,6 +179,12 @@ export class TestPlatform {
     this.app.onError(problemHandler(log));
     this.app.notFound(unservedHandler(this.app));
     await this.controlPlane.start();
+  }
+
+  /** Rotates the master key, and starts with the new one. */
+  async rotateAndRestart(): Promise<void> {
+    expect((await this.call('POST', '/v1/secrets/rotation')).status).toBe(200);
+    await this.start({ masterKey: await loadMasterKey(this.home, {}) });
   }
 
   async close(): Promise<void> {

@@ -28,8 +28,6 @@ type TokenChange =
   | { readonly kind: 'altered'; readonly at: number; readonly by: string }
   | { readonly kind: 'cut'; readonly at: number }
   | { readonly kind: 'longer'; readonly by: string }
-  /** Its signature on another text. */
-  | { readonly kind: 'moved'; readonly payload: string }
   | { readonly kind: 'garbage'; readonly token: string };
 
 const character = fc.constantFrom(...'A Q g w 0 9 - _ . = ~ %20 %00 %E9 +'.split(' '));
@@ -41,14 +39,8 @@ const token: fc.Arbitrary<TokenChange> = mostly<TokenChange, TokenChange>(
   fc.record({ kind: fc.constant('cut' as const), at }),
   fc.record({ kind: fc.constant('longer' as const), by: character }),
   fc
-    .tuple(fc.constantFrom('tarballs/x/y.tar.gz', '../../api.key', '/etc/passwd'), fc.integer({ min: 1 }))
-    .map(([path, later]) => {
-      const claims = JSON.stringify([path, Date.now() + later, null, 'k', 'k']);
-      return { kind: 'moved', payload: Buffer.from(claims).toString('base64url') };
-    }),
-  fc
     .oneof(
-      fc.constantFrom('null', 'x.y', '%F0%9F%9A%80', 'x'.repeat(5_000)),
+      fc.constantFrom('null', 'x.y', '..%2F..%2Fapi.key', '%F0%9F%9A%80', 'x'.repeat(5_000)),
       fc.string({ maxLength: 40 }).map((text) => `x${encodeURIComponent(text)}`),
     )
     .map((garbage) => ({ kind: 'garbage', token: garbage })),
@@ -121,7 +113,6 @@ export async function checkUpload(
 
 function changedPath(path: string, change: TokenChange): string {
   const start = '/uploads/'.length;
-  const [, signature = ''] = path.split('.');
   switch (change.kind) {
     case 'genuine':
       return path;
@@ -133,8 +124,6 @@ function changedPath(path: string, change: TokenChange): string {
       return path.slice(0, start + 1 + (change.at % (path.length - start - 1)));
     case 'longer':
       return path + change.by;
-    case 'moved':
-      return `/uploads/${change.payload}.${signature}`;
     case 'garbage':
       return `/uploads/${change.token}`;
   }
