@@ -102,11 +102,15 @@ export class Assistants {
     return this.#store.revise(this.#createdAssistantId(assistant), patch);
   }
 
-  /** @throws HttpProblem 404; 409 for a system assistant. */
-  async remove(assistant: string): Promise<string> {
-    const id = this.#createdAssistantId(assistant);
+  /**
+   * `removeThreads` removes what belongs to it, if that is wanted. Only then is it removed itself, so that a client can
+   * repeat a request that was cut off.
+   * @throws HttpProblem 404; 409 for a system assistant.
+   */
+  async remove(assistant: string, removeThreads?: (assistantId: string) => Promise<void>): Promise<void> {
+    const { assistant_id: id } = await this.#store.get(this.#createdAssistantId(assistant));
+    await removeThreads?.(id);
     await this.#store.remove(id);
-    return id;
   }
 
   /** The versions, newest first; a system assistant has one. @throws HttpProblem 404 */

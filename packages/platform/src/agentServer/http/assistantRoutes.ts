@@ -44,10 +44,12 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const given = Object.entries(body).filter(([, value]) => value != null);
     return assistants.update(params.assistant_id, Object.fromEntries(given));
   });
-  serve(ENDPOINTS.deleteAssistant, async ({ params, query }) => {
-    const removed = await assistants.remove(params.assistant_id);
-    if (query.delete_threads) await removal.removeThreadsOf(removed);
-  });
+  serve(ENDPOINTS.deleteAssistant, ({ params, query }) =>
+    assistants.remove(
+      params.assistant_id,
+      query.delete_threads ? (id) => removal.removeThreadsOf(id) : undefined,
+    ),
+  );
   serve(ENDPOINTS.listAssistantVersions, ({ params, body }) =>
     assistants.versions(params.assistant_id, body),
   );
