@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly response: z.ZodType | 'stream' | null;
   /** Set if the query may request a stream of server-sent events instead of that answer. */
   readonly streams?: true;
+  /** Set if it waits or changes something, so that it is not served for HEAD. Streams are not either. */
+  readonly isGetOnly?: true;
   /** The status that our servers send. Clients accept any 2xx. */
   readonly success: 200 | 201 | 202 | 204;
   /** The status of the same answer if the request succeeded only in part. */

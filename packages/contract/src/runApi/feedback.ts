@@ -103,7 +103,8 @@ const LINK = '/api/v1/feedback/tokens/{token_id}';
 /** Feedback links: pre-signed, so they carry no key (contract 001, "Authentication"). */
 export const FEEDBACK_ENDPOINTS = {
   submitFeedback: feedback.post(LINK, FeedbackRecorded, { request: FeedbackSubmission }),
-  submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, { query: FeedbackQuery }),
+  // A scanner of links, which sends HEAD, must not replace feedback.
+  submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, { query: FeedbackQuery, isGetOnly: true }),
 } as const;
 
 /** Reading feedback back, with a key of the control plane. */

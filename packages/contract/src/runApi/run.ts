@@ -287,7 +287,7 @@ export const RUNS_ENDPOINTS = {
 
 /** Followed runs: join, wait, stream. */
 export const FOLLOWED_RUNS_ENDPOINTS = {
-  joinRun: runApi.get(`${RUN}/join`, RunOutput, { query: JoinQuery }),
+  joinRun: runApi.get(`${RUN}/join`, RunOutput, { query: JoinQuery, isGetOnly: true }),
   waitRun: runApi.post(`${RUNS}/wait`, RunOutput, { query: FollowQuery, request: RunCreate, errors: [409] }),
   waitStatelessRun: publicRunApi.post('/runs/wait', RunOutput, {
     query: FollowQuery,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { Context, ErrorHandler, Hono, NotFoundHandler } from 'hono';
+import type { Context, ErrorHandler, Hono, MiddlewareHandler, NotFoundHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { routePath } from 'hono/route';
 import type { RouterRoute } from 'hono/types';
@@ -109,15 +109,14 @@ export function methodProblem(
     app.router.match(other, path)[0].some(([[, route]]) => route.method === other && counts(route)),
   );
   if (served.length === 0) return undefined;
-  const allow = served.join(', ').replace('GET', 'GET, HEAD');
+  const isHeadRefused = app.router.match('GET', path)[0].some(([[handler]]) => handler === refuseHead);
+  const allow = served.join(', ').replace('GET', isHeadRefused ? 'GET' : 'GET, HEAD');
   return new HttpProblem(405, `${method} is not allowed here. Allowed: ${allow}.`, { headers: { allow } });
 }
 
-/** For a GET that changes something or waits for a run: Hono also runs it for HEAD. @throws HttpProblem 405 for HEAD. */
-export function refuseHead(c: Context): void {
-  if (c.req.method !== 'HEAD') return;
-  throw new HttpProblem(405, 'HEAD is not allowed here. Allowed: GET.', { headers: { allow: 'GET' } });
-}
+/** For a GET that changes something or waits for a run: Hono also runs it for HEAD, which gets {@link unservedHandler}. */
+export const refuseHead: MiddlewareHandler = async (c, next) =>
+  c.req.method === 'HEAD' ? c.notFound() : next();
 
 const PG_DISK_FULL = '53100';
 

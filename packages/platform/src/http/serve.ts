@@ -28,12 +28,12 @@ export type Serve<More = object> = <E extends Endpoint>(
  */
 export function serveOn<More = object>(app: Hono, moreOf?: (c: Context) => More): Serve<More> {
   return (endpoint, work) => {
-    const { method, path, params, query, request, response, success } = endpoint;
+    const { method, path, params, query, request, response, success, streams, isGetOnly } = endpoint;
     const parse =
       method === 'POST' && request?.safeParse({}).success === true ? parseOptionalBody : parseBody;
     const pattern = path.replaceAll(/\{(\w+)\}/gu, ':$1');
+    if (response === 'stream' || streams || isGetOnly) app.on(method, pattern, refuseHead);
     app.on(method, pattern, async (c) => {
-      if (response === 'stream') refuseHead(c);
       const asked = {
         ...moreOf?.(c),
         params: params && parsePathOf(pattern, params, app, c),

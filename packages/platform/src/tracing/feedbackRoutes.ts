@@ -7,7 +7,6 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 
 import { limitBody } from '../http/parse.ts';
-import { refuseHead } from '../http/problem.ts';
 import { serveOn } from '../http/serve.ts';
 import type { FeedbackReader, TracingStore } from './tracingStore.ts';
 
@@ -34,11 +33,9 @@ export function feedbackRoutes(options: {
   });
   app.use('/api/v1/feedback/tokens/*', cors({ origin: '*', allowMethods: ['GET', 'POST'] }), limitBody());
   serve(FEEDBACK_ENDPOINTS.submitFeedback, ({ params, body }) => record(params, body));
-  serve(FEEDBACK_ENDPOINTS.submitFeedbackByQuery, ({ params, query: { metadata: _, ...submission } }, c) => {
-    // A scanner of links must not replace feedback.
-    refuseHead(c);
-    return record(params, submission);
-  });
+  serve(FEEDBACK_ENDPOINTS.submitFeedbackByQuery, ({ params, query: { metadata: _, ...submission } }) =>
+    record(params, submission),
+  );
   if (guard !== undefined) app.use('/api/v1/runs/:run_id/feedback', guard);
   serve(TRACING_ENDPOINTS.getFeedback, ({ params }, c) => tracing.feedbackOf(params.run_id, readerOf(c)));
   return app;

@@ -7,12 +7,16 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { publicRunApi } from '@slipway/contract/endpoint';
+import { RunCreate } from '@slipway/contract/runApi/run';
+import { ThreadSearch } from '@slipway/contract/runApi/thread';
 
 import { requireApiKey } from '../../src/agentServer/http/access.ts';
 import { listen, listenerOf } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
 import { HttpProblem, problemHandler, unservedHandler } from '../../src/http/problem.ts';
+import { serveOn } from '../../src/http/serve.ts';
 import { sendAll } from './sendAll.ts';
 
 const Body = z.object({ name: z.string(), size: z.int().optional() });
@@ -100,6 +104,33 @@ describe('an error response', () => {
       expect(patch.headers.get('allow')).toBe('POST');
     }
     expect((await app().app.request('/body', { method: 'HEAD' })).headers.get('allow')).toBe('POST');
+  });
+});
+
+describe('a GET that waits or changes something', () => {
+  it('is not served for HEAD, and no 405 of its path says so', async () => {
+    const hono = new Hono();
+    hono.notFound(unservedHandler(hono));
+    const inner = new Hono();
+    const serve = serveOn(inner);
+    const work = () => Promise.resolve({ ok: true });
+    serve(publicRunApi.get('/stream', 'stream'), work);
+    serve(publicRunApi.get('/logs', z.unknown(), { streams: true }), work);
+    serve(publicRunApi.get('/link', z.unknown(), { isGetOnly: true }), work);
+    serve(publicRunApi.post('/link', z.unknown()), work);
+    serve(publicRunApi.get('/plain', z.unknown()), work);
+    hono.route('/', inner);
+    const allowed = async (path: string, method: string) => {
+      const { status, headers } = await hono.request(path, { method });
+      return [status, headers.get('allow')];
+    };
+    for (const method of ['HEAD', 'PUT']) {
+      for (const path of ['/stream', '/logs']) expect(await allowed(path, method)).toEqual([405, 'GET']);
+      expect(await allowed('/link', method)).toEqual([405, 'GET, POST']);
+    }
+    expect(await allowed('/plain', 'HEAD')).toEqual([200, null]);
+    expect(await allowed('/plain', 'PUT')).toEqual([405, 'GET, HEAD']);
+    for (const path of ['/logs', '/link']) expect((await hono.request(path)).status).toBe(200);
   });
 });
 

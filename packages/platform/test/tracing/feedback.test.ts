@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { requireApiKey } from '../../src/agentServer/http/access.ts';
-import { respondWithProblem } from '../../src/http/problem.ts';
+import { respondWithProblem, unservedHandler } from '../../src/http/problem.ts';
 import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { createTracingProject, openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
@@ -22,6 +22,7 @@ beforeAll(async () => {
   [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
   app = new Hono();
   app.onError((error, c) => respondWithProblem(error, c));
+  app.notFound(unservedHandler(app));
   app.route(
     '/',
     feedbackRoutes({ tracing, guard: requireApiKey(KEY), readerOf: () => ({ deploymentId: DEPLOYMENT }) }),

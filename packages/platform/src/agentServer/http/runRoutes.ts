@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { traceIdOf } from '@slipway/contract/traceparent';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import type { FollowQuery, JoinStreamQuery, RunCreate } from '@slipway/contract/runApi/run';
-import { HttpProblem, invalid, refuseHead } from '../../http/problem.ts';
+import { HttpProblem, invalid } from '../../http/problem.ts';
 import { serveOn } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
@@ -114,7 +114,6 @@ export function runRoutes(parts: {
   });
 
   serve(ENDPOINTS.joinRun, async ({ params, query }, c) => {
-    refuseHead(c);
     const run = await findRunToFollow(params);
     const disconnected = new AbortController();
     return respondWithEnding(c, service.waitForEnding(run, disconnected.signal), {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { type Access, type Credentials, credentialsOf } from '../../access/access.ts';
 import type { Caller } from '../../access/caller.ts';
 import { parseHeaders } from '../../http/parse.ts';
-import { HttpProblem, refuseHead } from '../../http/problem.ts';
+import { HttpProblem } from '../../http/problem.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import type { LogFollowing } from '../logFollowing.ts';
 import { type LogPage, revisionLogLine, type RevisionLogs } from '../revisionLogs.ts';
@@ -45,7 +45,6 @@ export function serveLogs(
     await revisions.get(caller, params.deployment_id, params.revision_id);
     const { order, limit, offset, stage } = query;
     if (!query.follow) return readPage(logs, params.revision_id, { order, limit, after: offset, stage });
-    refuseHead(c);
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? offset;
     const credentials = credentialsOf(c, access);
     const isAllowed = () => isStillAllowed(access, credentials, caller);
