@@ -33,16 +33,14 @@ export function planRun(options: {
   const stateless = isThreadNew && body.on_completion !== 'keep';
   const threadId = options.threadId ?? randomUUID();
   const { assistant_id: assistantId } = assistant;
+  const kwargs = kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds });
   const newRun: NewRun = {
     runId,
     threadId,
     assistantId,
     metadata: { ...body.metadata },
-    kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
-    marks: {
-      origin: originOf(assistant.graph_id, assistantId),
-      config: JSON.stringify(presetOf(body, assistant)),
-    },
+    kwargs,
+    marks: marksOf({ kwargs, assistant_id: assistantId }),
     multitaskStrategy: body.multitask_strategy,
     stateless,
     createsThread: !stateless && (isThreadNew || body.if_not_exists === 'create'),
@@ -78,6 +76,8 @@ function kwargsOf(
         ...(checkpoint?.checkpoint_map != null && { checkpoint_map: checkpoint.checkpoint_map }),
       } as Record<string, unknown>,
     },
+    // A run that waits gives it to its thread when it begins.
+    thread_config: preset,
     context: contextOf(body.context, assistant.context),
     webhook: body.webhook ?? null,
     temporary: run.stateless,
@@ -92,38 +92,16 @@ function kwargsOf(
   };
 }
 
-/** What a stored run gives its thread: {@link presetOf}, from what {@link kwargsOf} made of it. */
-export function marksOf({ kwargs, metadata, assistant_id: assistantId }: RunRecord): ThreadMarks {
-  const { config } = kwargs as Kwargs;
-  const omit = (record: Record<string, unknown>, names: readonly string[]) =>
-    Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
-  const preset = {
-    ...config,
-    metadata: omit(config.metadata, ['created_by', ...Object.keys(metadata)]),
-    configurable: omit(config.configurable, [
-      ...OWN_TO_RUN,
-      ...(config.configurable['user_id'] === '' ? ['user_id'] : []),
-    ]),
-  };
+/** What a run gives its thread: {@link presetOf}, with its graph and assistant. */
+export function marksOf(run: Pick<RunRecord, 'kwargs' | 'assistant_id'>): ThreadMarks {
+  const { config, thread_config: threadConfig } = run.kwargs as Kwargs;
   return {
-    origin: originOf(String(config.configurable['graph_id']), assistantId),
-    config: JSON.stringify(preset),
+    origin: JSON.stringify({
+      graph_id: config.configurable['graph_id'],
+      assistant_id: run.assistant_id,
+    }),
+    config: JSON.stringify(threadConfig),
   };
-}
-
-/** The keys of `configurable` that a thread does not get from its run. */
-const OWN_TO_RUN = [
-  'run_id',
-  'graph_id',
-  'thread_id',
-  'assistant_id',
-  'checkpoint_id',
-  'checkpoint_ns',
-  'checkpoint_map',
-];
-
-function originOf(graphId: string, assistantId: string): string {
-  return JSON.stringify({ graph_id: graphId, assistant_id: assistantId });
 }
 
 /** The assistant's configuration, overridden by the request's. */
