@@ -66,7 +66,7 @@ export class RunLifecycle {
         started.releaseSlot();
       }
     }
-    if (live.record.start_after !== null) await this.#waitUntilDue(live, live.record.start_after);
+    if (live.record.start_after !== null) await this.#waitUntilDue(live);
     const { runs, slots, waitForEnd } = this.#parts;
     for (let earlier = earlierRuns; ;) {
       const due = earlier.filter((run) => run.start_after === null);
@@ -94,8 +94,11 @@ export class RunLifecycle {
     }
   }
 
-  async #waitUntilDue(live: LiveRun, time: Date): Promise<void> {
-    await waitUntil(time, live.signal);
+  /** The clock of this machine may differ from the database's, or be set meanwhile: only the remaining time counts. */
+  async #waitUntilDue(live: LiveRun): Promise<void> {
+    let remaining = await this.#retry(() => this.#parts.runs.remainingDelay(live.record));
+    for (; remaining > 0 && !live.signal.aborted; remaining -= TIMER_MAX_MS)
+      await pause(Math.min(remaining, TIMER_MAX_MS), live.signal);
     if (live.signal.aborted) return;
     const due = await this.#retry(() => this.#parts.runs.endDelay(live.record));
     if (due === undefined) return;
@@ -216,13 +219,6 @@ export const LOST_ENDING: RunEnding = { status: 'lost', values: 'null', failure:
 
 /** The longest that one timer can wait, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
-
-async function waitUntil(time: Date, signal: AbortSignal): Promise<void> {
-  const remaining = () => time.getTime() - Date.now();
-  for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {
-    await pause(Math.min(left, TIMER_MAX_MS), signal);
-  }
-}
 
 async function waitUnlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {

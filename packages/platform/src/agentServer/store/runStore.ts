@@ -172,6 +172,14 @@ export class RunStore extends DeploymentStore {
     });
   }
 
+  /** How long a run must wait until it is due, in milliseconds. */
+  async remainingDelay({ run_id: runId }: RunRecord): Promise<number> {
+    const { rows } = await sql<{ ms: number }>`
+      SELECT extract(epoch FROM start_after - now())::double precision * 1000 AS ms
+      FROM slipway_agent.runs WHERE run_id = ${runId}`.execute(this.db);
+    return rows[0]?.ms ?? 0;
+  }
+
   /**
    * Ends the delay of a run, which is the thread's newest from now on. The thread's row is locked meanwhile, as in
    * {@link accept}. `undefined`: not owned as pending.
