@@ -24,11 +24,14 @@ export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
 /**
  * Translates zod's issues to the wire's. No message repeats a sent value, because values may be secrets. `type` is a
  * stable word as in the public API (`missing`, `string_type`, `less_than_equal`, …), or the `type` that a rule of
- * this contract set.
+ * this contract set. Decision: the first hundred, because a large request may have very many.
  */
 export function toValidationIssues(error: z.ZodError, prefix: ValidationPrefix): ValidationIssue[] {
-  return error.issues.flatMap((issue) => translateIssue(issue, [prefix]));
+  const first = error.issues.slice(0, ISSUES_MAX);
+  return first.flatMap((issue) => translateIssue(issue, [prefix])).slice(0, ISSUES_MAX);
 }
+
+const ISSUES_MAX = 100;
 
 /** Adds a broken rule to the issues of a schema. */
 export function refuse(

@@ -45,8 +45,10 @@ function isStorable(root: object): boolean {
   const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.depth > 100) return false;
-    for (const [name, value] of Object.entries(next.value) as [string, unknown][]) {
-      if (!STORABLE.test(name) || (typeof value === 'string' && !STORABLE.test(value))) return false;
+    if (!Array.isArray(next.value) && !Object.keys(next.value).every((name) => STORABLE.test(name)))
+      return false;
+    for (const value of Object.values(next.value) as unknown[]) {
+      if (typeof value === 'string' && !STORABLE.test(value)) return false;
       if (typeof value === 'object' && value !== null) open.push({ value, depth: next.depth + 1 });
     }
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { publicRunApi } from '../endpoint.ts';
-import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
+import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
   Count,
   integer,
@@ -45,7 +45,7 @@ export const AssistantSearch = AssistantFilter.extend({
   offset: integer(0, INTEGER_MAX).default(0),
   sort_by: oneOf(['assistant_id', 'graph_id', 'name', 'created_at', 'updated_at']).nullish(),
   sort_order: oneOf(['asc', 'desc']).nullish(),
-  select: z.array(text()).nullish(),
+  select: z.array(text()).max(LIST_MAX).nullish(),
 });
 export type AssistantSearch = z.infer<typeof AssistantSearch>;
 

@@ -98,7 +98,7 @@ const Goto = z.union([
 
 /** Instead of an input: resume from an interrupt, write state, or jump (public client: `command`). */
 const RunCommand = z.object({
-  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
+  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()])).max(LIST_MAX)]).nullish(),
   resume: z.unknown().optional(),
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });

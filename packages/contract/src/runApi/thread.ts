@@ -116,12 +116,11 @@ export const ThreadSearch = z.object({
   offset: integer(0, INTEGER_MAX).default(0),
   sort_by: oneOf(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']).nullish(),
   sort_order: oneOf(['asc', 'desc']).nullish(),
-  select: z.array(text()).nullish(),
-  extract: z
-    .record(text(NAME_MAX), text())
-    .refine((paths) => Object.keys(paths).length <= EXTRACTED_MAX, {
-      error: `At most ${EXTRACTED_MAX} paths can be extracted`,
-    })
+  select: z.array(text()).max(LIST_MAX).nullish(),
+  extract: JsonObject.refine((paths) => Object.keys(paths).length <= EXTRACTED_MAX, {
+    error: `At most ${EXTRACTED_MAX} paths can be extracted`,
+  })
+    .pipe(z.record(text(NAME_MAX), text()))
     .nullish(),
 });
 export type ThreadSearch = z.infer<typeof ThreadSearch>;

@@ -43,10 +43,11 @@ function findLostPart(value: unknown): ValidationIssue | undefined {
   if (typeof value === 'number' && !Number.isFinite(value))
     return { loc: [], msg: 'Input should be a finite number', type: 'finite_number' };
   if (typeof value !== 'object' || value === null) return undefined;
-  for (const [name, inner] of Object.entries(value)) {
+  // The entries of a long list would take a hundred times as long.
+  for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const inner = (value as Record<string | number, unknown>)[name];
     const issue = name === '__proto__' ? RESERVED_NAME : findLostPart(inner);
-    if (issue !== undefined)
-      return { ...issue, loc: [Array.isArray(value) ? Number(name) : name, ...issue.loc] };
+    if (issue !== undefined) return { ...issue, loc: [name, ...issue.loc] };
   }
   return undefined;
 }

@@ -149,6 +149,32 @@ describe('a request that does not match its schema', () => {
     }
   });
 
+  it('gets a 422 of limited size, whatever is wrong with it', async () => {
+    const app = new Hono();
+    app.onError(problemHandler(createLogger({ level: 'silent' })));
+    app.post('/run', async (c) => c.json(await parseBody(RunCreate, c)));
+    app.post('/search', async (c) => c.json(await parseBody(ThreadSearch, c)));
+    const list = Array(100_000).fill(0);
+    const record = Object.fromEntries(list.map((value, index) => [`name${index}`, value]));
+    for (const [path, body] of [
+      ['/run', { assistant_id: 'a', command: { update: list } }],
+      [
+        '/run',
+        {
+          assistant_id: 'a',
+          command: { update: list.slice(0, 1_000) },
+          config: { tags: list.slice(0, 1_000) },
+        },
+      ],
+      ['/search', { extract: record }],
+      ['/search', { select: list }],
+    ] as const) {
+      const response = await app.request(path, post(JSON.stringify(body)));
+      expect(response.status).toBe(422);
+      expect((await response.text()).length).toBeLessThan(20_000);
+    }
+  });
+
   it('gets a 422 for a body that is not JSON, without quoting it', async () => {
     const response = await app().app.request('/body', post('{"value": "s3cret'));
     expect(response.status).toBe(422);
