@@ -100,6 +100,7 @@ export class CheckpointStore extends PostgresSaver {
     newVersions: Record<string, number | string>,
   ): Promise<RunnableConfig> {
     const { thread_id, checkpoint_ns: namespace = '', checkpoint_id: parentId } = configurableOf(config);
+    if (parentId !== undefined && timeIn(checkpoint.id) < timeIn(parentId)) throw new ClockBehind(thread_id);
     const { channel_values: channelValues, ...rest } = checkpoint;
     const values = await Promise.all(
       Object.entries(newVersions).map(async ([channel, version]) => {
@@ -201,6 +202,27 @@ export class CheckpointNotFound extends HttpProblem {
   constructor(threadId: string, checkpointId: string) {
     super(404, `Thread ${threadId} has no checkpoint ${checkpointId}.`);
   }
+}
+
+/**
+ * LangGraph's ids of checkpoints begin with the time, and the greatest is a thread's state: an earlier one than its parent
+ * would be stored without effect. The run fails instead, and an update of the state gets a 503.
+ */
+class ClockBehind extends HttpProblem {
+  override readonly name = 'ClockBehind';
+
+  constructor(threadId: string) {
+    super(
+      503,
+      `The clock of this agent is behind the newest state of thread ${threadId}, so that nothing newer can be stored. Correct the clock, or try again later.`,
+      { headers: { 'retry-after': '1' } },
+    );
+  }
+}
+
+/** The time in an id of a checkpoint (a version 6 uuid), as text. */
+function timeIn(checkpointId: string): string {
+  return checkpointId.slice(0, 18);
 }
 
 /** The configuration key of a run's attempt. LangGraph keeps names like this out of the metadata. */
