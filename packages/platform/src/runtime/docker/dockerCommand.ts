@@ -3,8 +3,8 @@ import { agentBaseEnvironment } from '../childEnvironment.ts';
 import { type CommandEnd, runCommand, type ShellCommand } from '../command.ts';
 
 const LINE_CHARS = 32_000;
-/** The platform's variables for the docker command: the engine's address and its certificates. */
-const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|XDG_)/;
+/** The platform's variables for the docker command: the engine's address, its certificates, the logins to registries. */
+const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|REGISTRY_AUTH_FILE$|XDG_)/;
 
 interface DockerCall {
   readonly args: readonly string[];
