@@ -45,6 +45,14 @@ export class ProcessStore extends DeploymentStore {
   /** Removes dead processes of the deployment from the list: those that are silent, and those whose pid is gone. */
   async removeDead(): Promise<void> {
     const rows = await this.db
+      // The clock has gone back: without this, a dead process would have its lease until the clock comes there again.
+      .with('later', (db) =>
+        db
+          .updateTable('slipway_agent.processes')
+          .set({ heartbeat_at: sql<Date>`now()` })
+          .where('deployment_id', '=', this.deploymentId)
+          .where('heartbeat_at', '>', sql<Date>`now()`),
+      )
       .selectFrom('slipway_agent.processes')
       .select(['process_id', 'host', 'pid', LEASE_EXPIRED.as('silent')])
       .where('deployment_id', '=', this.deploymentId)
