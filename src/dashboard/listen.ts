@@ -14,8 +14,8 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** How long an idle connection stays open, in milliseconds: longer than proxies and senders of webhooks keep theirs. */
-const IDLE_MS = 65_000;
+/** How long an idle connection stays open, in milliseconds: longer than a proxy keeps it, which is at most 10 min. */
+const IDLE_MS = 620_000;
 
 /** Listens on an address. @param option - the command's option that sets the port, for the error. */
 export async function listen(

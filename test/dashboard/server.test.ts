@@ -27,7 +27,7 @@ it('every response forbids other hosts, inline scripts and frames', async () => 
 
 it('keeps an idle connection open for longer than proxies do', async () => {
   const { headers } = await fetch(`${dashboard.url}/nowhere`);
-  expect(headers.get('keep-alive')).toBe('timeout=65');
+  expect(headers.get('keep-alive')).toBe('timeout=620');
 });
 
 it('accepts hooks without a sign-in, and shows them nothing else', async () => {

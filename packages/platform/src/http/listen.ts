@@ -25,8 +25,9 @@ export interface Listening {
 
 /**
  * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload
- * over a slow line), none for answers, which may stream for any time. `port` 0 takes a free one; `host` defaults to
- * `127.0.0.1`. `option` is the command line option of the port, for the error.
+ * over a slow line), none for answers, which may stream for any time. An idle connection stays open for longer than
+ * proxies keep theirs, of which the longest is 10 min. `port` 0 takes a free one; `host` defaults to `127.0.0.1`.
+ * `option` is the command line option of the port, for the error.
  * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(
@@ -35,7 +36,7 @@ export async function listen(
 ): Promise<Listening> {
   const host = options.host ?? '127.0.0.1';
   const server = createServer(
-    { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 65_000 },
+    { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 620_000 },
     (request, response) => {
       readBeforeClosing(request);
       listener(request, response);

@@ -33,3 +33,10 @@ it('a request that expects something unknown gets a 417 with a JSON body', async
   expect(head).toMatch(/^HTTP\/1.1 417 [^]*content-type: application\/json/u);
   expect(body).toEqual({ detail: 'Expect: only 100-continue is supported.' });
 });
+
+it('an idle connection stays open for longer than proxies keep theirs', async () => {
+  const listening = await listen((_request, response) => response.end(), { port: 0 });
+  const { headers } = await fetch(listening.url);
+  expect(headers.get('keep-alive')).toBe('timeout=620');
+  await listening.close();
+});
