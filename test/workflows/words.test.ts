@@ -54,7 +54,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     reach: async (harness) => {
       const { target } = harness.newServingTarget();
       const releaseId = await waitingFor('approval', target, 'b', {
-        approval: { required: 2, withinMs: 60_000 },
+        approval: { required: 2, withinMs: 3_600_000 },
       });
       return { target, releaseId };
     },

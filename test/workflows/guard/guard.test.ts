@@ -21,7 +21,7 @@ function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardP
   };
 }
 
-const APPROVAL = { approval: { required: 1, withinMs: 60_000 } };
+const APPROVAL = { approval: { required: 1, withinMs: 3_600_000 } };
 
 /** The guard measures once, so that it cannot find another revision before it ends. */
 const ONE_ROUND = { everyMs: 60_000 };

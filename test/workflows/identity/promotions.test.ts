@@ -7,7 +7,7 @@ import type { PromotionUnderTest } from '../promotion/promotionsUnderTest.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { keep } from './keep.ts';
 
-const approval = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
+const approval = { required: 1, withinMs: 3_600_000, identity: 'oidc' } as const;
 
 describePromotions('a promotion to a target that requires proofs', ({ promotions, line }) => {
   it('continues after another person’s verified approval, and records that person', async () => {

@@ -91,7 +91,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('the required approvals let it continue, and nothing is changed before', async () => {
     const { target } = harness.newServingTarget();
-    const approval = { required: 2, approvers: ['bo', 'cy', 'ada'], withinMs: 60_000 };
+    const approval = { required: 2, approvers: ['bo', 'cy', 'ada'], withinMs: 3_600_000 };
     const releaseId = await waitingFor('approval', target, 'b', { approval });
     expect(target.world.count('uploadArtifact')).toBe(0);
     await expect(target.say(releaseId, 'approve', { who: 'ada' })).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
     const { releaseId } = await target.submit('a', {
       artifact,
-      approval: { required: 1, withinMs: 60_000 },
+      approval: { required: 1, withinMs: 3_600_000 },
     });
     await target.waitsFor(releaseId, 'approval');
     expect(target.world.count('createDeployment')).toBe(0);
@@ -125,7 +125,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
   it('reject ends it aborted, and nothing was changed', async () => {
     const { target, good } = harness.newServingTarget();
     const releaseId = await waitingFor('approval', target, 'b', {
-      approval: { required: 1, withinMs: 60_000 },
+      approval: { required: 1, withinMs: 3_600_000 },
     });
     await target.say(releaseId, 'reject', BO);
     const result = await target.result(releaseId);
@@ -136,7 +136,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
 
   it('approvals that arrive together with a rejection count only before it, and their answers say so', async () => {
     const { target } = harness.newServingTarget();
-    const approval = { required: 21, withinMs: 60_000 };
+    const approval = { required: 21, withinMs: 3_600_000 };
     const releaseId = await waitingFor('approval', target, 'b', { approval });
     const people = Array.from({ length: 20 }, (_, number) => `person ${number}`);
     const [, ...answers] = await Promise.allSettled([
@@ -156,7 +156,7 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     const { target, good } = harness.newServingTarget();
     const before = (await target.release('a')).revisionId ?? '';
     const releaseId = await waitingFor('approval', target, 'b', {
-      approval: { required: 1, withinMs: 60_000 },
+      approval: { required: 1, withinMs: 3_600_000 },
     });
     target.world.bringUp(good);
     await target.say(releaseId, 'reject', BO);

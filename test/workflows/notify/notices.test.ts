@@ -116,7 +116,7 @@ describeWorkflows('notices', (harness) => {
     const notify = [OPS];
     const releaseId = await waitingFor('approval', target, 'b', {
       notify,
-      approval: { required: 1, withinMs: 60_000 },
+      approval: { required: 1, withinMs: 3_600_000 },
     });
     await target.submit('c', { notify });
     await target.submit('d', { notify });

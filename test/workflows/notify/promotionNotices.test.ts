@@ -23,7 +23,7 @@ async function told({ world }: TargetUnderTest, times: number): Promise<string[]
 describePromotions('notices of promotions', ({ harness, promotions, line }) => {
   it('report that one waits for approval, its release, and its end', async () => {
     const { canary, production } = await line();
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, {
       release: telling(production),
       approval,

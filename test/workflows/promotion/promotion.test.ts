@@ -132,7 +132,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
 
   it('waits for the required approvals, and accepts none from the releaser or the promoter', async () => {
     const { canary, production } = await line();
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, { approval });
     await promotion.waitsFor('approval');
     for (const who of ['ada', 'cy']) {
@@ -169,7 +169,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
 
   it('stops and asks if the other target was changed by hand meanwhile', async () => {
     const { canary, production } = await line();
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, { approval });
     await promotion.waitsFor('approval');
     production.world.bringUp(production.world.patchElsewhere());
@@ -183,7 +183,7 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
 
   it('reads again after a person’s decision, and ends superseded if its candidate was rolled back meanwhile', async () => {
     const { canary, production } = await line();
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, { approval });
     await promotion.waitsFor('approval');
     production.world.bringUp(production.world.patchElsewhere());

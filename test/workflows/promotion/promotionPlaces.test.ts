@@ -53,7 +53,7 @@ describe('promotions whose slots become free at the same time', () => {
   it('do not wait for one whose release waits for its turn or soaks', async () => {
     const [canary] = await harness.newReleasedTarget('x', 'b');
     const [busy, soaking, free] = [1, 2, 3].map(() => harness.newServingTarget().target);
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const { releaseId } = await busy!.submit('c', { approval });
     await busy!.waitsFor(releaseId, 'approval');
     const queued = await promotions.start(canary, busy!);

@@ -219,7 +219,7 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
   it('waits for its turn behind a release that serves already and soaks, and takes back no more than its own', async () => {
     const { canary, production } = await line();
     const good = production.world.active;
-    const approval = { required: 1, withinMs: 60_000 };
+    const approval = { required: 1, withinMs: 3_600_000 };
     const promotion = await promotions.start(canary, production, { approval, bakeMs: DAY_MS });
     await promotion.waitsFor('approval');
     const { releaseId } = await production.submit('c', { soakMs: DAY_MS });

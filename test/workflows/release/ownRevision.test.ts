@@ -98,7 +98,7 @@ describeWorkflows('the revision of a release', (harness) => {
     async (_, artifact) => {
       const { target } = harness.newServingTarget();
       const { world } = target;
-      const approval = { required: 1, withinMs: 60_000 };
+      const approval = { required: 1, withinMs: 3_600_000 };
       const releaseId = await waitingFor('approval', target, 'b', {
         artifact,
         graphConfigPath: null,

@@ -99,7 +99,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
     const late = await abandoned(target);
     const gate = target.world.gate('uploadArtifact', refused());
     const { releaseId } = await target.submit('c', { queue: 'all' });
-    await target.submit('d', { queue: 'all', approval: { required: 1, withinMs: 60_000 } });
+    await target.submit('d', { queue: 'all', approval: { required: 1, withinMs: 3_600_000 } });
     target.world.bringUp(late);
     await isTold(target, releaseId);
     gate.open();
@@ -161,7 +161,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
 
 /** A release that is never approved. */
 function waitsForApproval(target: TargetUnderTest): Promise<string> {
-  return waitingFor('approval', target, 'c', { approval: { required: 1, withinMs: 60_000 } });
+  return waitingFor('approval', target, 'c', { approval: { required: 1, withinMs: 3_600_000 } });
 }
 
 /** Waits until the target has told a release that an abandoned revision serves. */
