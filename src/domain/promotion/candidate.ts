@@ -2,7 +2,8 @@ import { pick } from '@slipway/contract/pick';
 
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { isPinned, shortArtifact } from '../artifact/artifact.ts';
-import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import { type DeploymentSnapshot, isSameRevision } from '../deployment/revision.ts';
+import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import { exactText, type Instant } from '../scalars.ts';
 import { EMPTY_TARGET, type Hold, type Running, type TargetState } from '../target/targetState.ts';
 
@@ -44,6 +45,10 @@ export function chooseCandidate(line: Line): Choice {
     return rejected(`revision ${revisionId} was not shipped from here: its artifact is not known`);
   if (agentUrl === null) return rejected(`the agent's address on "${from.name}" is not known`);
   if (!isPinned(artifact)) return rejected(`${artifact} is a name that may come to mean something else`);
+  if (from.leaving !== undefined)
+    return rejected(
+      `revision ${revisionId}, which serves on "${from.name}", is being rolled back, by ${whoAndWhy(from.leaving.requestedBy)}`,
+    );
   if (to.quarantined.includes(artifact)) return rejected(`"${to.name}" has the artifact in quarantine`);
   if (to.servingRevisionId !== null && to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
@@ -86,6 +91,8 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 /** Why a candidate is not to be promoted any more, by what its target serves; `undefined` if it is. */
 export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: TargetSeen): string | undefined {
   if (from.servingRevisionId !== revisionId) return whySuperseded(from, 'the candidate');
+  if (from.leaving !== undefined)
+    return `the candidate on "${from.name}" is being rolled back, by ${whoAndWhy(from.leaving.requestedBy)}`;
   if (from.verifiedAt !== null) return undefined;
   return from.servesQuarantined === true
     ? `the candidate is in quarantine on "${from.name}"`
@@ -130,6 +137,8 @@ export interface TargetSeen {
   readonly verifiedAt: string | null;
   /** The serving revision is in quarantine: its artifact is, or a rollback left it. */
   readonly servesQuarantined?: boolean;
+  /** The rollback that waits or runs, and leaves what serves. Absent: there is none. */
+  readonly leaving?: RollbackRequest;
   /** The identity of the serving artifact; `null` if Slipway did not deploy it. */
   readonly artifact: string | null;
   readonly commit: string | null;
@@ -155,17 +164,17 @@ export function seeTarget(
   agentUrl: string | undefined,
 ): TargetSeen {
   const { state, running } = answer ?? { state: EMPTY_TARGET, running: null };
-  const { activeRevisionId, hold, known, history, quarantined } = state;
+  const { activeRevisionId, hold, known, history, quarantined, rollbacks } = state;
   const servingRevisionId = deployment?.activeRevisionId ?? null;
   const serves = servingRevisionId ?? activeRevisionId;
   const revision = known.find(({ revisionId }) => revisionId === serves);
   // A copy that a redeploy made belongs to its original's release.
   const original = revision?.copyOf ?? serves;
-  const at = history.findLastIndex(({ revisionId, kind }) => revisionId === original && kind === 'release');
-  const row = history[at];
-  const later = row === undefined ? [] : history.slice(at + 1);
-  const isNewer = (other: string): boolean =>
-    later.some(({ revisionId, outcome }) => revisionId === other && outcome === 'released');
+  const row = history.findLast(({ revisionId, kind }) => revisionId === original && kind === 'release');
+  // The history is bounded, and the record store has none of it.
+  const newer = known.slice(known.findIndex(({ revisionId }) => revisionId === original) + 1);
+  const wasReleased = ({ copyOf, verified, skipped }: KnownRevision): boolean =>
+    copyOf === undefined && (verified || skipped === true);
   return {
     name,
     known: answer !== null,
@@ -178,8 +187,11 @@ export function seeTarget(
     agentUrl: agentUrl ?? deployment?.agentUrl ?? null,
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
     servesQuarantined: revision?.quarantined,
+    leaving: rollbacks.find(
+      ({ to }) => to === undefined || serves === null || !isSameRevision(known, to, serves),
+    ),
     artifact: revision?.artifact ?? null,
-    newer: known.flatMap(({ revisionId, artifact }) => (isNewer(revisionId) ? (artifact ?? []) : [])),
+    newer: revision === undefined ? [] : newer.filter(wasReleased).flatMap(({ artifact }) => artifact ?? []),
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,
     releasedBy: row?.requestedBy ?? null,

@@ -17,6 +17,8 @@ import { A, B, HOLD, seen } from './targetSeen.ts';
 const CANARY = seen('canary', B);
 const PRODUCTION = seen('production', A);
 
+const LEAVING = { requestId: 'q', to: 'canary-0', requestedBy: HOLD.by };
+
 function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Line {
   return { from: { ...CANARY, ...from }, to: { ...PRODUCTION, ...to }, downstream: [] };
 }
@@ -48,6 +50,11 @@ describe('the candidate', () => {
     ['nothing serves', line({ servingRevisionId: null }), 'nothing serves on "canary"'],
     ['it is not verified', line({ verifiedAt: null }), 'is not verified'],
     ['a rollback left it', line({ verifiedAt: null, servesQuarantined: true }), 'is in quarantine'],
+    [
+      'a rollback is leaving it',
+      line({ leaving: LEAVING }),
+      'serves on "canary", is being rolled back, by bo: incident',
+    ],
     ['somebody else shipped it', line({ artifact: null }), 'was not shipped from here'],
     ['a branch was released', line({ artifact: 'git:main' }), 'may come to mean something else'],
     ['an image has a tag alone', line({ artifact: 'image:r.test/a:1' }), 'may come to mean something else'],
@@ -83,6 +90,7 @@ describe('a candidate after its soak', () => {
     ['stands where nothing has changed', line(), 'stands'],
     ['is superseded by what serves instead', line({ servingRevisionId: 'c2' }), 'superseded'],
     ['is superseded where it is not verified any more', line({ verifiedAt: null }), 'superseded'],
+    ['is superseded by a rollback that is about to leave it', line({ leaving: LEAVING }), 'superseded'],
     [
       'is superseded by a release there',
       line({}, { servingRevisionId: 'p2', activeRevisionId: 'p2' }),
@@ -142,23 +150,33 @@ it('what serves keeps its commit and its releaser, however many releases never s
 });
 
 it('what was released after what serves is newer, unless what serves was released again', () => {
-  const rows = [
-    result('release-1', { revisionId: 'R1' }),
-    result('release-2', { revisionId: 'R2' }),
-    result('release-3', { revisionId: 'R3', outcome: 'rolled_back' }),
-    result('rollback-4', { revisionId: 'R1', servingRevisionId: 'R1', outcome: 'rolled_back' }),
+  const known = [
+    { ...verified('R1'), artifact: A },
+    { ...verified('R2'), artifact: B, quarantined: true as const },
+    { ...verified('R3'), artifact: 'sha256:c', verified: false },
+    { ...verified('R4'), artifact: 'sha256:d', verified: false, skipped: true as const },
+    { ...verified('R5'), artifact: A, copyOf: 'R1' },
+    { ...verified('R6'), artifact: A },
   ];
-  const known = Object.entries({ R1: A, R2: B, R3: 'sha256:c', R5: A }).map(([revisionId, artifact]) => ({
-    ...verified(revisionId),
-    artifact,
-  }));
-  const state = { ...rows.reduce((before, row) => recordResult(before, row, 0), seasoned()), known };
-  const newer = (after: TargetState, activeRevisionId: string) =>
-    seeTarget('canary', { state: { ...after, activeRevisionId }, running: null }, null, '').newer;
-  expect(newer(state, 'R1')).toEqual([B]);
-  const again = { ...recordResult(state, result('release-5', { revisionId: 'R5' }), 0), known };
-  expect(newer(again, 'R5')).toEqual([]);
-  expect(newer(state, 'of an unknown release')).toEqual([]);
+  // Without any history, as the record store keeps it.
+  const newer = (activeRevisionId: string) =>
+    seeTarget('canary', { state: { ...seasoned(), known, activeRevisionId }, running: null }, null, '').newer;
+  expect(newer('R1')).toEqual([B, 'sha256:d', A]);
+  expect(newer('R5')).toEqual(newer('R1'));
+  expect(newer('R6')).toEqual([]);
+  expect(newer('of an unknown release')).toEqual([]);
+});
+
+it('what serves is being left as long as a rollback to another revision waits or runs', () => {
+  const known = [verified('R1'), { ...verified('R2'), copyOf: 'R1' }, verified('R3')];
+  const rollback = (to?: string) => ({ requestId: 'q', to, requestedBy: ADA });
+  const leaving = (to?: string) => {
+    const state = { ...seasoned(), known, activeRevisionId: 'R2', rollbacks: [rollback(to)] };
+    return seeTarget('canary', { state, running: null }, null, '').leaving;
+  };
+  expect(leaving('R3')).toEqual(rollback('R3'));
+  expect(leaving()).toEqual(rollback());
+  expect(leaving('R1')).toBeUndefined();
 });
 
 it('what changed what serves is a change by hand, or the work that released or restored it, not one that failed', () => {
