@@ -30,6 +30,7 @@ import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
 import { callOptions, SHORT_CALL_MS } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
+import { revisionSnapshot } from '../deployment/snapshots.ts';
 import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
 import { scrubTexts } from '../scrub.ts';
 import { temporalTime } from '../temporalTime.ts';
@@ -109,22 +110,33 @@ function readKnown(raw: unknown): Known {
   return raw as unknown as Known;
 }
 
-/** The revision that serves instead; `undefined` if the guarded one does, or the control plane does not say. */
+/** What serves instead; `undefined` if the guarded revision or its copy does, or the control plane does not say. */
 async function whatReplaced(
   outside: GuardOutside,
   { target, deploymentId, revisionId }: GuardedInput,
 ): Promise<string | undefined> {
+  const controlPlane = outside.controlPlane(target);
+  // Both revisions carry one upload, whose path is unique, if another tool has redeployed the guarded one.
+  const uploadOf = async (id: string): Promise<string | null> => {
+    const revision = await controlPlane.getRevision(deploymentId, id, callOptions()).catch(unlessGone);
+    return revision && revisionSnapshot(revision).tarballPath;
+  };
   try {
-    const { active_revision_id: active } = await outside
-      .controlPlane(target)
-      .getDeployment(deploymentId, callOptions());
+    const { active_revision_id: active } = await controlPlane.getDeployment(deploymentId, callOptions());
     if (active === revisionId) return undefined;
-    return active === null ? 'no revision' : `revision ${active}`;
+    if (active === null) return 'no revision';
+    const [guarded, serving] = await Promise.all([uploadOf(revisionId), uploadOf(active)]);
+    return serving !== null && serving === guarded ? undefined : `revision ${active}`;
   } catch (error) {
     if (isDeploymentGone(error, deploymentId)) return 'no deployment';
     if (error instanceof SlipwayError && !Context.current().cancellationSignal.aborted) return undefined;
     throw error;
   }
+}
+
+function unlessGone(error: unknown): null {
+  if (error instanceof SlipwayError && error.code === 'SLIPWAY_NOT_FOUND') return null;
+  throw error;
 }
 
 /** The means of the hour before the release. A service that does not answer is asked again in the next round. */

@@ -14,6 +14,8 @@ import {
   deploymentAnswer,
   failureOf,
   OTHER_REVISION_ID,
+  REVISION_ID,
+  revisionAnswer,
   revisionOn,
   type Routes,
   startRoutes,
@@ -309,11 +311,32 @@ describe('a round of a guard, of the scores in a tracing project', () => {
   });
 });
 
+/** The route of a revision with its upload's path; `undefined`: there is none. */
+function revision(id: string, path: string | null | undefined): Routes {
+  const source = { source_tarball_path: path };
+  const answer = { ...revisionAnswer('DEPLOYED'), id, source_revision_config: source };
+  return {
+    [`GET ${DEPLOYMENT_PATH}/revisions/${id}`]: path === undefined ? answers(404, {}) : answers(200, answer),
+  };
+}
+
 describe('a round of a guard', () => {
-  it('ends if another revision serves, before it measures', async () => {
-    const { call, service } = await round({ active: OTHER_REVISION_ID });
+  it.each([
+    ['of another upload', 'uploads/other', 'uploads/guarded'],
+    ['of an image', null, null],
+    ['after the guarded one was deleted', 'uploads/other', undefined],
+  ])('ends if another revision serves, %s, before it measures', async (_, other, guarded) => {
+    const routes = { ...revision(OTHER_REVISION_ID, other), ...revision(REVISION_ID, guarded) };
+    const { call, service } = await round({ active: OTHER_REVISION_ID, routes });
     expect(await call).toMatchObject({ verdict: 'replaced' });
-    expect(service.requests).toHaveLength(1);
+    expect(service.requests.map(({ method }) => method)).not.toContain('POST');
+  });
+
+  it('goes on if another tool has redeployed its revision: both carry one upload', async () => {
+    const path = 'uploads/guarded';
+    const copied = { ...revision(OTHER_REVISION_ID, path), ...revision(REVISION_ID, path) };
+    const routes = { ...copied, [QUERY]: answers(200, vector('0.01')) };
+    expect(await said({ active: OTHER_REVISION_ID, routes })).toBe('errors 0.01');
   });
 
   it.each([
