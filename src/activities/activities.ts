@@ -94,12 +94,17 @@ export interface Activities {
     input: DeploymentInput & { readonly artifact: TarballArtifact },
   ): Promise<Attempted<{ objectPath: string }>>;
 
-  /** PATCHes the deployment to the artifact; `objectPath` is set for tarballs. */
+  /**
+   * PATCHes the deployment to the artifact; `objectPath` is set for tarballs.
+   * @param input.runId - the run that asks. Temporal repeats what was under way at a reset for the next run, which must not
+   * send it again. Absent: an earlier version asks.
+   */
   patchDeployment(
     input: DeploymentInput & {
       readonly artifact: Artifact;
       readonly objectPath: string | null;
       readonly graphConfigPath: string | null;
+      readonly runId?: string;
     },
   ): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
 

@@ -45,7 +45,8 @@ export function toActivityFailure(error: unknown, spent?: Spent): Error {
     });
   }
   if (error instanceof SlipwayError) {
-    return failure(withHint(error), { code: error.code, mayHaveBeenTaken: false, attempt, spent });
+    const mayHaveBeenTaken = error.code === 'SLIPWAY_OUTCOME_UNKNOWN';
+    return failure(withHint(error), { code: error.code, mayHaveBeenTaken, attempt, spent });
   }
   const message = errorText(error);
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });

@@ -92,7 +92,9 @@ export function deploymentActivities(outside: Outside) {
       }
     },
 
-    async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
+    async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath, runId }) {
+      if (runId !== undefined && runId !== Context.current().info.workflowExecution?.runId)
+        throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', 'the run before a reset may have sent the PATCH');
       const secrets = resolveSecrets(target);
       const body = { ...patchedFields({ target, artifact, objectPath, graphConfigPath }), secrets };
       return snapshotOf(outside.controlPlane(target).patchDeployment(deploymentId, body, callOptions()));

@@ -1,4 +1,4 @@
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
@@ -144,7 +144,8 @@ export async function patch(run: Run, before: Before, sentBefore: boolean): Prom
       const { result, answered, attempts, unknownAnswers } = await sendAtMostOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
-          const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
+          const { runId } = workflowInfo();
+          const input = { target, deploymentId, artifact, objectPath, graphConfigPath, runId };
           const { deployment } = await activities.patchDeployment(input);
           noteServing(deployment);
           return latestIfOurs(deployment, request, before, objectPath);

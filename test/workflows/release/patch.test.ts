@@ -36,6 +36,28 @@ describeWorkflows('a request that changes the deployment', (harness) => {
       expect(target.world.count('redeployRevision')).toBe(0);
     });
 
+    it('that is under way while a person resets the release in Temporal makes one revision', async () => {
+      const { target } = harness.newServingTarget();
+      let answer = (): void => undefined;
+      const answered = new Promise<void>((resolve) => (answer = resolve));
+      target.world.next('patchDeployment', async (perform) => {
+        const result = await perform();
+        await answered;
+        return result;
+      });
+      const { releaseId } = await target.submit('b');
+      await target.world.called('patchDeployment');
+      // The reset point comes after the task that asked for the PATCH.
+      await target.child(releaseId).signal('resume');
+      await target.progressOnce(releaseId, ({ interventions }) => interventions.length > 0);
+      await target.reset('last', releaseId);
+      // Temporal repeats the request for the new run.
+      await target.world.called('patchDeployment', 2);
+      answer();
+      await target.result(releaseId);
+      expect(target.world.revisionsOf(tarball('b'))).toHaveLength(1);
+    });
+
     it.each([
       ['a 429 requires', 400, 30],
       ['its own pause, if a 429 requires less', 30, 400],
