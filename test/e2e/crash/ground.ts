@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Observer } from '../observer.ts';
-import { Project } from '../project.ts';
+import { Project, type ProjectOptions } from '../project.ts';
 import { writeSmallAgent } from '../smallAgent.ts';
 import { changeByHand } from '../deployByHand.ts';
 import type { Stack } from '../stack.ts';
@@ -32,11 +32,16 @@ export class Ground {
   }
 
   /** No deployment of that name exists yet. The steps have the default deadlines. */
-  static async create(stack: Stack, name: string): Promise<Ground> {
+  static async create(
+    stack: Stack,
+    name: string,
+    options: Pick<ProjectOptions, 'target' | 'metrics'> = {},
+  ): Promise<Ground> {
     const project = await Project.create(stack, {
       example: { says: 'nothing yet' },
       deployment: name,
       steps: 'as they are',
+      ...options,
     });
     return new Ground(stack, name, project);
   }
