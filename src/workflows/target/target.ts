@@ -230,8 +230,9 @@ export class Target implements TargetCore {
     if (work.kind === 'release') {
       const artifact = artifactIdentity(work.request.artifact);
       const counted = countFailedChecks(this.#state, result, artifact, now());
-      this.change(supersedeReplaced(rejectQuarantined(counted, now()), now()));
+      this.change(rejectQuarantined(counted, now()));
     }
+    this.change(supersedeReplaced(this.#state, now()));
     await this.#guard.begin(work, result);
     this.#writeMemo();
     await this.#lateWatch.counterOvertakers();

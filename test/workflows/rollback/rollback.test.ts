@@ -29,6 +29,20 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(state.activeRevisionId).toBe(good);
   });
 
+  it('supersedes a release that was asked for while it ran, to replace what it left', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { revisionId } = await target.release('b');
+    const gate = target.world.gate('redeployRevision');
+    const { requestId } = await target.rollback({ hold: false });
+    await target.world.called('redeployRevision');
+    const { releaseId } = await target.submit('c', { replaces: revisionId });
+    gate.open();
+    expect(await target.ended(requestId)).toMatchObject({ servingRevisionId: good });
+    const row = await target.ended(releaseId);
+    expect(row).toMatchObject({ outcome: 'superseded' });
+    expect(row.reason).toContain(`asked for while revision ${revisionId ?? ''} served`);
+  });
+
   it('looks for the deployment with the retries of a restore', async () => {
     const { target } = harness.newServingTarget();
     const pass: Fault = (perform) => perform();
