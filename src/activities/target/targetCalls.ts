@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
+
 import { Context } from '@temporalio/activity';
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 
 import type { ReleaseRequest } from '../../domain/release/release.ts';
-import type { RecordedTarget } from '../../domain/target/targetSpec.ts';
+import { type RecordedTarget, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import {
   submitReleaseUpdate,
@@ -14,7 +16,7 @@ import {
 } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { currentTrace } from '../../traces/trace.ts';
-import { ifThere } from '../askTemporal.ts';
+import { ifThere, isAtTheDoor } from '../askTemporal.ts';
 import { callingWorkflow } from '../callingWorkflow.ts';
 
 /** Starts a target together with an update, if it does not run. */
@@ -29,16 +31,26 @@ export function startTarget({ target, recordStore }: RecordedTarget) {
  * Submits a release to its target. The release joins the trace of the calling workflow.
  * @param submission - the update's id: a repeated submission gets the first one's answer.
  */
-export function submitToTarget(
+export async function submitToTarget(
   client: Client,
   request: ReleaseRequest,
   submission: string,
 ): Promise<ReleaseAnswer> {
-  return client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
-    args: [{ ...request, trace: currentTrace() }],
-    updateId: submission,
-    startWorkflowOperation: startTarget(request),
-  });
+  const submit = (updateId: string): Promise<ReleaseAnswer> =>
+    client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
+      args: [{ ...request, trace: currentTrace() }],
+      updateId,
+      startWorkflowOperation: startTarget(request),
+    });
+  try {
+    return await submit(submission);
+  } catch (error) {
+    if (!isAtTheDoor(error)) throw error;
+    // The target may have taken it before its reset. If not, the withdrawal of the submission counts for this id, too.
+    const view = await viewTarget(client, targetWorkflowId(request.target));
+    const taken = view?.state.submissions.find(({ id }) => id === submission)?.answer;
+    return taken ?? submit(`${submission} ${randomUUID()}`);
+  }
 }
 
 /**
@@ -53,7 +65,12 @@ export async function updateTarget<Answer, Message>(
   kept?: RecordedTarget,
 ): Promise<Answer> {
   const target = client.workflow.getHandle(workflowId);
-  const answer = await ifThere(target.executeUpdate(update, options));
+  const { args } = options;
+  const sent = target.executeUpdate(update, options).catch((error: unknown) => {
+    if (options.updateId === undefined || !isAtTheDoor(error)) throw error;
+    return target.executeUpdate(update, { args });
+  });
+  const answer = await ifThere(sent);
   if (answer !== undefined) return answer;
   await startAgain(client, workflowId, kept);
   return target.executeUpdate(update, options);

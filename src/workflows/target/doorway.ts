@@ -87,7 +87,7 @@ export function interceptors(): WorkflowInterceptors {
           return uncanceled(async () => {
             if (doorway().door === 'open') return next(input);
             if (doorway().door === 'reading') await condition(() => doorway().door !== 'reading');
-            if (doorway().door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
+            if (doorway().door === 'reset') refuse(RESET, 'SLIPWAY_TARGET_UNREADABLE');
             if (!isTaken(input.name)) refuse(doorway().problem, 'SLIPWAY_TARGET_UNREADABLE');
             doorway().validators.get(input.name)?.(input.args[0]);
             return next(input);

@@ -10,6 +10,7 @@ import { polling, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { failure } from '../failures.ts';
+import type { Fault } from '../world.ts';
 import { describePromotions } from './describePromotions.ts';
 import { promotionRequest } from './promotionsUnderTest.ts';
 
@@ -48,6 +49,24 @@ describePromotions('a promotion’s submission', ({ harness, promotions, line })
     const result = await promotions.promote(canary, production);
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
+  });
+
+  it('that meets a target which has just been reset is taken once that has read its earlier state', async () => {
+    const { canary, production } = await line();
+    await production.startOnly();
+    let goOn = (): void => undefined;
+    const reading = new Promise<void>((resolve) => (goOn = resolve));
+    // The try in the worker that runs the target, and the attempt after it.
+    const slowly: Fault = (perform) => reading.then(perform);
+    production.world.next('submitToTarget', async (perform) => {
+      production.world.next('recallTarget', slowly, slowly);
+      await production.reset('last');
+      await production.viewOnce(({ recovering }) => recovering === true);
+      return perform().finally(goOn);
+    });
+    const promoted = promotions.promote(canary, production);
+    expect(await promoted).toMatchObject({ outcome: 'released', releaseId: 'release-1' });
+    expect(await releasesOf(production)).toEqual(['release-1 released']);
   });
 
   it('is followed to its end even if the target is terminated meanwhile', async () => {
