@@ -82,6 +82,8 @@ export interface RollbackMessage extends Sender {
   readonly hold?: false;
   /** Sent only by guards: the release that is guarded. The rollback counts only while its guard is in force. */
   readonly guard?: string;
+  /** Sent only by guards: the report, which a target that was terminated or reset has not got. */
+  readonly report?: GuardMessage;
   /** Sent only by hooks: the rollback counts only while `serving` serves. */
   readonly ifServing?: true;
 }

@@ -296,6 +296,8 @@ function betweenWorlds(
     ...revisionPollerActivities(polled, new RequestRates(), () => pause(POLL_ATTEMPT_MS), never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
+    rollBackTarget: (input: Parameters<typeof line.rollBackTarget>[0]) =>
+      worldAt(input.target.controlPlane).faulty('rollBackTarget', () => line.rollBackTarget(input)),
     watchRevision: (input: WatchInput) => worldAt(input.target.controlPlane).watch(input, watchRevision),
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),

@@ -24,7 +24,7 @@ export interface Call {
 }
 
 /** The calls that can fail. Those that are no calls to a world belong to the world of their target. */
-type FaultyName = ActivityName | 'submitToTarget' | 'carryOutOrder' | 'recallTarget';
+type FaultyName = ActivityName | 'submitToTarget' | 'rollBackTarget' | 'carryOutOrder' | 'recallTarget';
 
 /** What happens to one call instead of, before, or after its effect. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;

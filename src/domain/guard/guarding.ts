@@ -49,7 +49,8 @@ export interface GuardMessage extends GuardReport {
 
 /**
  * The guard after a report; unchanged if it has ended, or if the report is that of another guard, or of the same one
- * before it began again. A guard that the target has preempted may have ended otherwise just before.
+ * before it began again. A guard that the target has preempted may have ended otherwise just before. One that has found
+ * its release worse can be canceled until the target has accepted its rollback.
  */
 export function endGuard(
   { guard, guarded }: { readonly guard?: Guarding; readonly guarded?: Pick<GuardPlan, 'since'> },
@@ -57,8 +58,10 @@ export function endGuard(
 ): Guarding | undefined {
   if (guard?.releaseId !== releaseId || since !== guarded?.since) return guard;
   const before = guard.ended?.verdict;
-  const isNews = before === undefined || (before === 'preempted' && ended.verdict !== 'preempted');
-  return isNews ? { ...guard, ended } : guard;
+  const { verdict } = ended;
+  const isLater =
+    (before === 'preempted' && verdict !== 'preempted') || (before === 'worse' && verdict === 'canceled');
+  return before === undefined || isLater ? { ...guard, ended } : guard;
 }
 
 /** The guard once a release or a rollback may change what serves. */

@@ -14,6 +14,7 @@ import {
 
 import type { Activities } from '../../activities/activities.ts';
 import { guardsAgain } from '../../domain/guard/guardAgain.ts';
+import { takeReport } from '../../domain/guard/takeReport.ts';
 import {
   GUARD_LATE_MS,
   guardActor,
@@ -25,6 +26,7 @@ import {
   endGuard,
   type GuardEnd,
   type Guarding,
+  type GuardMessage,
   type GuardReport,
   isInForce,
   preemptGuard,
@@ -58,7 +60,17 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
   // First: the target accepts the rollback of a guard that has found its release worse, and of no other that has ended.
   await CancellationScope.nonCancellable(() => tellTarget(input, report));
   if (report.verdict !== 'worse' || report.breach === undefined) return { report, answer: null };
-  return { report, answer: await askForRollback(input, breachText(report.breach)) };
+  const answer = await askForRollback(input, report, breachText(report.breach));
+  // Unless the target has accepted the rollback, it ends as canceled there.
+  if (whole.consideredCancelled)
+    await CancellationScope.nonCancellable(() => tellTarget(input, { ...report, ...canceled() }));
+  return { report, answer };
+}
+
+const BY_A_PERSON = 'a person canceled it in Temporal';
+
+function canceled(): GuardEnd {
+  return { at: now(), verdict: 'canceled', note: BY_A_PERSON };
 }
 
 /** @param whole - canceled by a person alone. */
@@ -84,12 +96,10 @@ async function measure(
     const { verdict, note, breach } = await guardRevision(guarded);
     return { at: now(), verdict, note, breach };
   } catch (error) {
-    const { canceled, message: note } = explain(error);
-    const at = now();
-    if (!canceled) return { at, verdict: 'unknown', note };
-    if (whole.consideredCancelled)
-      return { at, verdict: 'canceled', note: 'a person canceled it in Temporal' };
-    return { at, verdict: 'preempted', note: 'a release or a rollback began' };
+    const { canceled: isCanceled, message: note } = explain(error);
+    if (!isCanceled) return { at: now(), verdict: 'unknown', note };
+    if (whole.consideredCancelled) return canceled();
+    return { at: now(), verdict: 'preempted', note: 'a release or a rollback began' };
   }
 }
 
@@ -103,7 +113,8 @@ async function tellTarget({ targetId, since }: GuardInput, report: GuardReport):
 
 /** @returns the target's answer, or why there is none. */
 async function askForRollback(
-  { target, targetId, recordStore, releaseId, revisionId, policy }: GuardInput,
+  { target, targetId, recordStore, releaseId, revisionId, policy, since }: GuardInput,
+  report: GuardReport,
   reason: string,
 ): Promise<string> {
   const { rollBackTarget } = proxyActivities<Activities>({
@@ -119,15 +130,21 @@ async function askForRollback(
     requestId: guardRequestId(targetId, releaseId),
     serving: revisionId,
     guard: releaseId,
+    // The target may have been terminated or reset when it was told.
+    report: { ...report, since },
     hold: policy.hold,
   };
   try {
     const { disposition, reason: why } = (await rollBackTarget({ target, recordStore, message })).answer;
     return `${disposition}, ${why}`;
   } catch (error) {
-    return explain(error).message;
+    const { canceled: isCanceled, message } = explain(error);
+    return isCanceled ? BY_A_PERSON : message;
   }
 }
+
+/** How long a preempted guard may take to report, in milliseconds: no longer than a worker that has just been lost. */
+const REPORTS_WITHIN_MS = 10_000;
 
 /**
  * The guard of what a target released last. It is a child workflow that is started and abandoned: the target does not
@@ -138,6 +155,8 @@ export class TargetGuard {
   #sending = 0;
   /** The start of the newest guard. */
   #started = Promise.resolve();
+  /** The guard that was told that it is preempted, and has not reported since. */
+  #unreported: Guarding | undefined;
 
   constructor(target: TargetCore) {
     this.#target = target;
@@ -169,11 +188,36 @@ export class TargetGuard {
     const { servingRevisionId: revisionId, endedAt } = result;
     if (guarding === undefined || guarded === undefined || revisionId === null) return;
     const rollback = work.kind === 'rollback' ? work.request : null;
-    if (!guardsAgain(state, workflowInfo().workflowId, result, rollback)) return;
+    const isDue = (): boolean => guardsAgain(this.#target.state, workflowInfo().workflowId, result, rollback);
+    if (!isDue()) return;
+    await this.#reported();
+    if (!isDue()) return;
     this.#begin(guarding.releaseId, revisionId, { ...guarded, since: Date.parse(endedAt) }, true);
   }
 
+  /** Waits shortly for a preempted guard's report: a person may have canceled or terminated it before it was told. */
+  async #reported(): Promise<void> {
+    const guarding = this.#unreported;
+    if (guarding === undefined) return;
+    const isOver = (): boolean => this.#unreported === undefined || this.#target.state.rollbacks.length > 0;
+    await condition(isOver, REPORTS_WITHIN_MS);
+    if (this.#unreported === guarding) await this.#tellPreempted(guarding);
+  }
+
+  /**
+   * Takes the report of a guard, which its rollback carries, too.
+   * @returns whether it says anything new.
+   */
+  take(report: GuardMessage): boolean {
+    const { state } = this.#target;
+    if (report.since === state.guarded?.since) this.#unreported = undefined;
+    const next = takeReport(state, workflowInfo().workflowId, report, now());
+    if (next !== state) this.#target.change(next);
+    return next !== state;
+  }
+
   #begin(releaseId: string, revisionId: string, guarded: GuardPlan, again: boolean): void {
+    this.#unreported = undefined;
     const { state } = this.#target;
     const { workflowId: targetId } = workflowInfo();
     const until = guarded.since + guarded.policy.forMs;
@@ -197,11 +241,14 @@ export class TargetGuard {
    * Tells a guard that it is preempted. One that has ended has reported before that, unless a person terminated it or, at
    * that time, the target.
    */
-  async #tellPreempted({ workflowId, releaseId }: Guarding): Promise<void> {
+  async #tellPreempted(guarding: Guarding): Promise<void> {
+    const { workflowId, releaseId } = guarding;
+    this.#unreported = guarding;
     try {
       const guardWorkflow = getExternalWorkflowHandle(workflowId);
       await CancellationScope.nonCancellable(() => guardWorkflow.signal(preemptGuardSignal));
     } catch {
+      this.#unreported = undefined;
       this.#end(releaseId, 'unknown', 'its workflow has ended without a report');
     }
   }

@@ -9,6 +9,7 @@ import {
 
 import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
+import type { GuardMessage } from '../../domain/guard/guarding.ts';
 import { noticesBetween, rowsSince, startNotice } from '../../domain/notify/noticeContent.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
 import { stepPolicy } from '../../domain/stepTable.ts';
@@ -154,6 +155,11 @@ export class Target implements TargetCore {
     const running = this.#running?.releaseId;
     if (running !== undefined && running === releaseId) this.#guard.preempt(running);
     else this.ignore('changing', 'it names no release that runs');
+  }
+
+  /** @returns whether the report says anything new. */
+  takeGuardReport(report: GuardMessage): boolean {
+    return this.#guard.take(report);
   }
 
   noteRestoring(releaseId: string, revisionId: string): void {

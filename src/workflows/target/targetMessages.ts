@@ -4,11 +4,10 @@ import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } fro
 import type { Actor } from '../../domain/actor.ts';
 import { isAnother } from '../../domain/deployment/revision.ts';
 import { findRevision, noRevision } from '../../domain/deployment/revisionName.ts';
-import { endGuard, guardText, readGuardReport } from '../../domain/guard/guarding.ts';
-import { guardActor } from '../../domain/guard/guardPolicy.ts';
+import { readGuardReport } from '../../domain/guard/guarding.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
-import type { RollbackRequest } from '../../domain/release/release.ts';
 import { releaseRequestProblem } from '../../domain/release/requestProblem.ts';
+import { isRecord } from '../../domain/scalars.ts';
 import {
   findArtifact,
   findQuarantined,
@@ -163,15 +162,19 @@ function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
     update: rollbackUpdate,
     signal: rollbackSignal,
     description: 'Restore an earlier verified revision, before everything that waits',
-    read: (raw, origin, newId): RollbackRequest | string => {
+    read: (raw, origin, newId) => {
       const request = readRollbackMessage(raw, origin, newId());
       if (typeof request === 'string') return request;
       if (target.state.spec === null) return 'this target has never taken a release';
+      const report = isRecord(raw) ? readGuardReport(raw['report']) : '';
       // A refusal by `take` is kept as the answer, which the sender of a signal can look up.
-      if (request.to === undefined || origin === 'signal') return request;
-      return namedProblem(target.state, request.to) ?? request;
+      if (request.to === undefined || origin === 'signal') return { request, report };
+      return namedProblem(target.state, request.to) ?? { request, report };
     },
-    take: (request) => rollbacks.take(request),
+    take: ({ request, report }) => {
+      if (typeof report !== 'string') target.takeGuardReport(report);
+      return rollbacks.take(request);
+    },
   });
 }
 
@@ -311,20 +314,10 @@ function handleReports(target: Target): void {
   });
   setHandler(guardEndedSignal, (message) => {
     const report = readGuardReport(message);
-    if (typeof report === 'string') {
-      target.ignore('guardEnded', report);
-      return;
-    }
-    const guarding = endGuard(target.state, report);
-    if (guarding === undefined || guarding === target.state.guard) {
-      // A guard reports this when the target itself has ended it.
-      if (report.verdict === 'preempted') return;
+    if (typeof report === 'string') target.ignore('guardEnded', report);
+    // A guard reports "preempted" when the target itself has ended it.
+    else if (!target.takeGuardReport(report) && report.verdict !== 'preempted')
       target.ignore('guardEnded', `the guard of ${report.releaseId} is not in force`);
-    } else {
-      const by = guardActor(report.releaseId, report.note);
-      const said = { at: now(), message: 'guard', by, note: guardText(guarding) };
-      target.change(noteAccepted({ ...target.state, guard: guarding }, said));
-    }
   });
   setHandler(undeliveredSignal, (message) => {
     const undelivered = readUndelivered(message);

@@ -47,6 +47,15 @@ it('a guard that ended by itself, or by a person, just before its target preempt
   expect(reported('preempted')).toBe(preempted);
 });
 
+it('a guard that has found its release worse ends as canceled if a person cancels it, and as nothing else', () => {
+  const worse = { guard: { ...GUARDING, ended: ENDED, changedBy: 'release-4' }, ...GUARDED };
+  expect(endGuard(worse, { ...REPORT, verdict: 'canceled' })).toMatchObject({
+    ended: { verdict: 'canceled' },
+  });
+  for (const verdict of ['passed', 'replaced', 'unknown'] as const)
+    expect(endGuard(worse, { ...REPORT, verdict })).toBe(worse.guard);
+});
+
 it('only a guard that goes on, or has found its release worse, may ask for a rollback', () => {
   const worse = { ...GUARDING, ended: ENDED };
   expect(isInForce(GUARDING)).toBe(true);

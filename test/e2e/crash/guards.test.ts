@@ -12,7 +12,7 @@ import { kill } from './victims.ts';
 /** A moment at which a guard or its target is stopped until the test lets it continue. */
 interface Held {
   readonly met: Promise<void>;
-  goOn(): void;
+  readonly goOn: () => void;
 }
 
 /** The metric of the guards. */

@@ -1,4 +1,5 @@
 import { pick } from '@slipway/contract/pick';
+import { Context } from '@temporalio/activity';
 import { describe, expect, test } from 'vitest';
 
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
@@ -8,6 +9,7 @@ import { refused } from '../faults.ts';
 import { heldIn, waitingFor } from '../moments.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Fault } from '../world.ts';
 
 const ERRORS: GuardMetric = {
   name: 'error_rate',
@@ -81,6 +83,32 @@ describeWorkflows('a guard', (harness) => {
       expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
       const { state } = await target.idle();
       expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+      expect(state.guard?.ended).toMatchObject({ verdict: 'worse', breach: { metric: 'error_rate' } });
+      expect(state.said.map(({ message }) => message)).toEqual(['guard', 'rollback']);
+    });
+
+    test('rolls back on a target that is reset meanwhile, once that has read its earlier state', async () => {
+      const { target, good } = harness.newServingTarget();
+      const round = target.world.gate('guardRevision');
+      const { releaseId } = await target.release('b', guardedBy());
+      await target.world.called('guardRevision');
+      let goOn = (): void => undefined;
+      const reading = new Promise<void>((resolve) => (goOn = resolve));
+      const slowly: Fault = (perform) => reading.then(perform);
+      // The try in the worker that runs the target, and the attempt after it.
+      target.world.next('recallTarget', slowly, slowly);
+      await target.reset('last');
+      target.world.measures = () => 0.12;
+      const asked = new Promise<void>((resolve) => {
+        target.world.next('rollBackTarget', (perform) => perform().finally(resolve));
+      });
+      round.open();
+      await asked;
+      goOn();
+      expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
+      const { state } = await target.viewOnce(({ state }) => state.history.at(-1)?.kind === 'rollback');
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+      expect(state.guard?.ended?.verdict).toBe('worse');
     });
 
     test('does not hold the target if it is told so', async () => {
@@ -186,6 +214,30 @@ describeWorkflows('a guard', (harness) => {
       expect(state.guard?.ended?.verdict).toBe('canceled');
     });
 
+    test('that a person canceled while it asked for its rollback, does not begin again', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.measures = () => 0.12;
+      const asked = new Promise<void>((resolve) => {
+        target.world.next('rollBackTarget', () => {
+          resolve();
+          return Context.current().cancelled;
+        });
+      });
+      const { releaseId, revisionId } = await target.release('b', guardedBy());
+      await asked;
+      await target.workflow(`guard:${target.workflowId}/${releaseId}`).cancel();
+      const { report, answer } = await guardOf(target, releaseId);
+      expect(report.verdict).toBe('worse');
+      expect(answer).toBe('a person canceled it in Temporal');
+      await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'canceled');
+      target.world.bad.add(identity('c'));
+      const failed = await target.release('c');
+      expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisionId });
+      const { state } = await target.idle();
+      expect(state.history.map(({ kind }) => kind)).toEqual(['release', 'release']);
+      expect(state.guard?.ended?.verdict).toBe('canceled');
+    });
+
     test('that a person terminated in Temporal, does not begin again', async () => {
       const { target } = harness.newServingTarget();
       const { releaseId, revisionId } = await target.release('b', guardedBy(ONE_ROUND));
@@ -209,6 +261,20 @@ describeWorkflows('a guard', (harness) => {
       expect(state.activeRevisionId).toBe(good);
       expect(state.guard).toMatchObject({ releaseId, ended: { verdict: 'preempted' } });
       expect(state.ignored).toEqual([]);
+    });
+
+    test('guards on and rolls back if another tool redeploys its revision', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.controlPlane.redeployMakesRevision = true;
+      const { releaseId, revisionId } = await target.release('b', guardedBy());
+      await target.world.called('guardRevision');
+      const copy = await target.world.redeployElsewhere(revisionId ?? '');
+      expect(copy).not.toBe(revisionId);
+      await target.world.called('guardRevision', target.world.count('guardRevision') + 2);
+      target.world.measures = () => 0.12;
+      expect((await guardOf(target, releaseId)).answer).toMatch(/^queued, /);
+      const { state } = await target.idle();
+      expect(state.known.find(({ revisionId: id }) => id === state.activeRevisionId)?.copyOf).toBe(good);
     });
 
     test('ends if another revision serves than the one it guards', async () => {
