@@ -137,7 +137,8 @@ function isSilence(error: unknown): boolean {
 async function leftBehind(client: Client, { state, running }: TargetView): Promise<Left> {
   if (running === null) return { state: ownsNothing(state), work: null };
   const found = await readWork(client.workflow.getHandle(running.workflowId));
-  if (found !== undefined) return { state: ownsNothing(state), work: found.work };
+  if (found !== undefined)
+    return { state: ownsNothing(state), work: { ...found.work, restores: running.restores } as NextWork };
   return { state: ownsNothing(endUnstarted(state, running, new Date().toISOString())), work: null };
 }
 

@@ -320,6 +320,8 @@ export type NextWork =
       readonly request: ReleaseRequest;
       /** When the target accepted the request, if it comes with a proof of who asked. */
       readonly queuedAt?: string;
+      /** The revision that it is restoring, if an earlier run of the target left it so. */
+      readonly restores?: string;
     };
 
 /** The state of a release or rollback request; `undefined` if the target does not know it (any longer). */

@@ -36,6 +36,7 @@ export function runningOf(work: NextWork): Running {
     requestKey: work.kind === 'release' ? work.request.requestKey : null,
     workflowId: `${workflowInfo().workflowId}/${work.releaseId}`,
     to: work.kind === 'rollback' ? (work.request.to ?? null) : null,
+    restores: work.kind === 'release' ? work.restores : undefined,
   };
 }
 

@@ -54,6 +54,20 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     await remembers(target, good);
   });
 
+  it('terminated while its release restores, still knows that: a rollback without a name changes nothing', async () => {
+    const target = harness.newTarget();
+    const { revisionId: good } = await target.release('a');
+    target.world.bad.add(identity('b'));
+    const { releaseId, gate } = await heldIn('redeployRevision', target);
+    await target.viewOnce(({ running }) => running?.restores === good);
+    await target.handle.terminate('by hand');
+    await target.startOnly();
+    await target.viewOnce(({ running }) => running?.releaseId === releaseId);
+    expect(await target.rollback()).toMatchObject({ disposition: 'joined', onHold: false });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
   it('terminated as well as its release, records the release’s own end', async () => {
     const { target } = await busy();
     target.world.gate('redeployRevision');
