@@ -132,7 +132,7 @@ export function restoreCandidates(options: {
 }
 
 /** Whether a revision is restored only by name. */
-export function isQuarantined(known: readonly KnownRevision[], revisionId: string): boolean {
+export function isQuarantined(known: readonly KnownRevision[], revisionId: string | undefined): boolean {
   return known.some((revision) => revision.revisionId === revisionId && revision.quarantined === true);
 }
 

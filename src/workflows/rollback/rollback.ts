@@ -12,7 +12,12 @@ import {
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import { barredBefore, isVerified, previousVerified } from '../../domain/restore/restoreDecision.ts';
+import {
+  barredBefore,
+  isQuarantined,
+  isVerified,
+  previousVerified,
+} from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import {
   INTERVENTION_SIGNALS,
@@ -114,9 +119,10 @@ class Rollback {
       const { code, message } = explain(error);
       return { outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving };
     }
-    // With `from`, the target chose it among the revisions that it knew.
-    const named = from !== undefined && isAnother(deploymentId, knownIn) ? undefined : request.to;
-    const to = named ?? previousVerified(known, activeRevisionId);
+    // With `from`, the target chose it when it was asked. It may have been quarantined since, or the deployment made again.
+    const isOver =
+      from !== undefined && (isAnother(deploymentId, knownIn) || isQuarantined(known, request.to));
+    const to = (isOver ? undefined : request.to) ?? previousVerified(known, activeRevisionId);
     if (to !== undefined) return to;
     const reason = whyNone(known, activeRevisionId);
     return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason, deploymentId, ...serving };

@@ -27,6 +27,17 @@ describeWorkflows(
       expect(target.world.redeployed).toEqual([good]);
     });
 
+    it('never goes to one that a person has quarantined while it waited', async () => {
+      const [target, good, , bad] = await harness.newReleasedTarget('x', 'a', 'b');
+      const recording = target.world.gate('recordRelease');
+      const { gate } = await heldIn('uploadArtifact', target, 'c');
+      const { requestId } = await target.rollback({ serving: bad });
+      await target.handle.executeUpdate('quarantine', { args: [{ artifact: identity('a'), who: 'bo' }] });
+      recording.open();
+      gate.open();
+      expect((await target.ended(requestId)).servingRevisionId).toBe(good);
+    });
+
     it('while a release waits, after another tool has restored that one: it is left, although the release knew another', async () => {
       const [target, good, bad] = await harness.newReleasedTarget('x', 'a', 'b');
       const approval = { required: 1, withinMs: 3_600_000 };
