@@ -84,11 +84,11 @@ describeWorkflows(
       target.world.bringUp(good);
       const { releaseId, gate } = await heldIn('runCheck', target);
       await target.rollback({ serving: target.world.active ?? '', hold: false });
-      gate.open();
       expect(await target.result(releaseId)).toMatchObject({
         outcome: 'rolled_back',
         servingRevisionId: good,
       });
+      gate.open();
       const next = (await target.release('c')).revisionId ?? '';
       const { requestId } = await target.rollback({ serving: next });
       expect((await target.ended(requestId)).servingRevisionId).toBe(good);
