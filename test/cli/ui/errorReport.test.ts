@@ -1,5 +1,6 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { printError } from '../../../src/cli/ui/errorReport.ts';
 import { ConfigError } from '../../../src/config/configError.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
+import { temporaryFolder } from '../../support/temporaryFolder.ts';
 import { testOutput } from '../testOutput.ts';
 
 const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
@@ -100,7 +102,8 @@ describe('printing an error', () => {
 
   it('reports a folder for temporary files that cannot be written', async () => {
     const output = testOutput();
-    const error: unknown = await mkdtemp('/nonexistent/a-').catch((thrown: unknown) => thrown);
+    const folder = join(await temporaryFolder(), 'missing', 'a-');
+    const error: unknown = await mkdtemp(folder).catch((thrown: unknown) => thrown);
     expect(printError(output, error)).toBe(1);
     expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: no temporary folder .*\n.*set TMPDIR/u);
   });
