@@ -18,10 +18,11 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *   on these events, with the clock of the previous task, and keeps the result. The task then runs only what is new,
  *   such as an update. A replay runs both together, the update first: its commands differ in order, and the workflow
  *   is stuck for good. Such an activation adds events but keeps the old clock. Its query is rejected, so that core
- *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`askAgain.ts`). If the query
- *   also brings the start of that task, core may lose the task: the next one then begins in a history without the
- *   events of the commands given. It fails, with the same effect. Only the number of events tells, so a task that was
- *   lost before two recorded time-outs can be missed.
+ *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`askAgain.ts`). It starts no
+ *   local activity, which would run at once, and for the task again. If the query also brings the start of that task,
+ *   core may lose the task: the next one then begins in a history without the events of the commands given. It fails,
+ *   with the same effect. Only the number of events tells, so a task that was lost before two recorded time-outs can
+ *   be missed.
  * 2. A replay may merge two tasks if the first left no event (temporalio/sdk-rust#1146). So each task that delivers a
  *   history event leaves one.
  * 3. A query that comes with a task makes core complete the task during a local activity, or before the workflow has
@@ -109,7 +110,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           next(input);
         },
         concludeActivation(input, next) {
-          const { commands } = next(input);
+          let { commands } = next(input);
+          if (isAhead) commands = commands.filter((command) => !isLocal(command));
           // Include the input in the local activity's marker event, because the audit reads it.
           for (const { scheduleLocalActivity } of commands)
             if (scheduleLocalActivity != null) scheduleLocalActivity.includeArgumentsIntoMarker = true;
@@ -173,12 +175,15 @@ function eventsOf(commands: readonly Command[]): number {
     if (command.updateResponse != null) return command.updateResponse.rejected == null;
     return (
       command.respondToQuery == null &&
-      command.scheduleLocalActivity == null &&
-      command.requestCancelLocalActivity == null &&
+      !isLocal(command) &&
       !canceled.has(begins(command)) &&
       !begun.has(cancels(command))
     );
   }).length;
+}
+
+function isLocal({ scheduleLocalActivity, requestCancelLocalActivity }: Command): boolean {
+  return scheduleLocalActivity != null || requestCancelLocalActivity != null;
 }
 
 /** Whether a command must be the last one of its task. */

@@ -121,6 +121,13 @@ describe('a query', () => {
     expect(() => workflow.handle(2, 11, [UPDATE])).toThrow(QUERY_TOO_EARLY);
   });
 
+  it('starts no local activity on events whose task is still to come', () => {
+    const workflow = new Boundaries();
+    const begun: Command[] = [{ scheduleLocalActivity: { seq: 1 } }, { startTimer: { seq: 2 } }];
+    expect(workflow.handle(1, 3, [RESOLVED], begun)).toEqual(begun);
+    expect(workflow.handle(1, 8, [RESOLVED], begun)).toEqual(begun.slice(1));
+  });
+
   // A query brought the start of a task, which core lost. It timed out; the next one also brings the end of a child.
   it('cannot hide that its task was lost: as many events came as the task would have left', () => {
     const workflow = new Boundaries();
