@@ -44,12 +44,16 @@ export function createOutput({
   const live = terminal && !plain && !quiet;
   const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
   const style = styleOf(colored);
+  const shown = (line: string): string => {
+    if (line.startsWith(COMMAND)) return visible(line.slice(COMMAND.length));
+    return isSet(environment['GITHUB_ACTIONS']) ? withoutCommands(visible(line)) : visible(line);
+  };
   const print = (line: string): void => {
-    if (!json) stdout.write(`${visible(line)}\n`);
+    if (!json) stdout.write(`${shown(line)}\n`);
   };
   const note = (line: string): void => {
     // Styles depend on stdout; stderr may be a file.
-    if (!json) stderr.write(`${visible(stderr.isTTY ? line : stripVTControlCharacters(line))}\n`);
+    if (!json) stderr.write(`${shown(stderr.isTTY ? line : stripVTControlCharacters(line))}\n`);
   };
   return {
     /** One JSON object per line, on stdout, instead of text. */
@@ -105,6 +109,18 @@ export function visibleName(name: string): string {
   return name.replaceAll(/\p{Cc}/gu, hex);
 }
 
+const COMMAND = `\u001b[${OWN}:`;
+
+/** A line that is a command to the log of a CI system, which a text from outside cannot be. */
+export function ciCommand(line: string): string {
+  return COMMAND + line;
+}
+
+/** GitHub's runner takes a line for a command if it begins with `::` after spaces, or contains `##[`. */
+function withoutCommands(text: string): string {
+  return text.replaceAll(/(?<=^\s*):(?=:)|(?<=##)\[/gmu, hex);
+}
+
 function hex(sign: string): string {
   return `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
@@ -112,7 +128,8 @@ function hex(sign: string): string {
 export function jsonLine({ event, ...fields }: JsonEvent): string {
   const line = JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields });
   // Other control characters are escaped already.
-  return `${line.replaceAll(/[\u007f-\u009f]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)}\n`;
+  // `##[` would be a command to GitHub's runner.
+  return `${line.replaceAll(/[\u007f-\u009f]|(?<=##)\[/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)}\n`;
 }
 
 /** Whether `NO_COLOR` or `CI` is on: any value except an empty one, `0` and `false`. */

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { createOutput, type Output } from '../../src/cli/output.ts';
+import { ciCommand, createOutput, type Output } from '../../src/cli/output.ts';
 
 function made(
   environment: Record<string, string>,
@@ -86,5 +86,30 @@ describe('the output of a command', () => {
     const shown = 'red \\x1b]0;title\\x07\\x1b[2J\\x9b1A\\x202e\\x0dover\tand\r\n\u001b[31mout\u001b[39m\n';
     expect(stdout()).toBe(shown);
     expect(stderr()).toBe(shown);
+  });
+
+  it('on GitHub contains no command to the runner but Slipway’s own', () => {
+    const { output, stdout, stderr } = made({ GITHUB_ACTIONS: 'true', CI: 'true' }, { isTTY: false });
+    const outside = 'a\n  ::set-output name=agent-url::x\n::add-mask::e\nbuild ##[set-output name=x]y :: ##';
+    output.print(outside);
+    output.note(outside);
+    output.print(ciCommand('::error title=t::m'));
+    const shown =
+      'a\n  \\x3a:set-output name=agent-url::x\n\\x3a:add-mask::e\nbuild ##\\x5bset-output name=x]y :: ##\n';
+    expect([stdout(), stderr()]).toEqual([`${shown}::error title=t::m\n`, shown]);
+  });
+
+  it('elsewhere keeps a text that would be a command to GitHub’s runner', () => {
+    const { output, stdout } = made({ CI: 'true' }, { isTTY: false });
+    output.print('::add-mask::e ##[group]');
+    expect(stdout()).toBe('::add-mask::e ##[group]\n');
+  });
+
+  it('with --json contains no command to GitHub’s runner, and keeps the text', () => {
+    const { output, stdout } = made({}, { json: true });
+    output.event({ event: 'queued', reason: '##[add-mask]e ###[' });
+    const line = stdout();
+    expect(line).not.toContain('##[');
+    expect(JSON.parse(line)).toMatchObject({ reason: '##[add-mask]e ###[' });
   });
 });

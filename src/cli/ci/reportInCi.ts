@@ -6,7 +6,7 @@ import { errorText } from '@slipway/contract/codedError';
 import { ConfigError } from '../../config/configError.ts';
 import type { ConfigProblem } from '../../config/configPlace.ts';
 import type { ReportContext } from '../context.ts';
-import type { Output } from '../output.ts';
+import { ciCommand, type Output } from '../output.ts';
 import { reportError } from '../ui/errorReport.ts';
 import { OWN } from '../ui/text.ts';
 import { ciRun } from './ciRun.ts';
@@ -119,7 +119,8 @@ const PLAIN: CiLog = {
 function githubLog(output: Output, workspace = process.cwd()): CiLog {
   const command = (name: string, properties: Readonly<Record<string, string>>, message: string): string => {
     const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
-    return `::${name}${pairs.length === 0 ? '' : ` ${pairs.join(',')}`}::${escaped(message, /[%\r\n]/g)}`;
+    const given = pairs.length === 0 ? '' : ` ${pairs.join(',')}`;
+    return ciCommand(`::${name}${given}::${escaped(message, /[%\r\n]/g)}`);
   };
   const annotate = (level: string, properties: Readonly<Record<string, string>>, message: string): void =>
     output.print(command(level, properties, message));
