@@ -32,10 +32,10 @@ export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>
  */
 export async function withControlPlane<T>(
   machine: Machine,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
+  target: Called & Pick<TargetSpec, 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
-  const apiKey = await keyOf(machine, target.controlPlane, target.apiKey);
+  const apiKey = await keyOf(machine, target, target.apiKey, target.controlPlane);
   const { controlPlane: baseUrl, vocabulary = 'contract' } = target;
   // Loaded lazily: the client and the contract are a quarter of what a command loads that only calls Temporal.
   const { createControlPlaneClient } = await import('../../clients/controlPlane.ts');
@@ -83,31 +83,37 @@ export async function findDeployment(
  */
 export async function agentKey(
   machine: Machine,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'agentApiKey' | 'agentUrl' | 'agentOrigins'>,
+  target: Called & Pick<TargetSpec, 'apiKey' | 'agentApiKey'>,
   agentUrl: string,
 ): Promise<string | undefined> {
   const reference = target.agentApiKey ?? (mayHaveKey(target, agentUrl) ? target.apiKey : undefined);
-  return reference === undefined ? undefined : keyOf(machine, target.controlPlane, reference, agentUrl);
+  return reference === undefined ? undefined : keyOf(machine, target, reference, agentUrl);
 }
+
+/** What decides where a target's keys may be sent. */
+type Called = Parameters<typeof mayHaveKey>[0];
 
 /**
  * The secret behind a reference, to be sent to `url`. The key of the control plane of a `slipway dev` in this home need
- * not be set: `env:SLIPWAY_API_KEY` resolves to it, as in dev's own worker.
+ * not be set: `env:SLIPWAY_API_KEY` resolves to it, as in dev's own worker, but not for an address that only the control
+ * plane names.
  */
 async function keyOf(
   { home, environment }: Machine,
-  controlPlane: string,
+  target: Called,
   reference: SecretReference,
-  url = controlPlane,
+  url: string,
 ): Promise<string> {
   const dev = await readDevState(home);
-  if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
-    return (await readFile(dev.apiKeyFile, 'utf8')).trim();
-  }
+  const isOfDev =
+    dev !== undefined && isKeyOfDev(dev, target, reference, environment) && mayHaveKey(target, url);
+  const known = isOfDev
+    ? { ...environment, SLIPWAY_API_KEY: (await readFile(dev.apiKeyFile, 'utf8')).trim() }
+    : environment;
   // Loaded lazily, like the client.
   const { secretFor } = await import('../../config/secretOrigins.ts');
   try {
-    return secretFor(reference, url, { environment });
+    return secretFor(reference, url, { environment: known });
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_SECRET_MISSING') throw error;
     const hint = `set ${reference.from} here: this process calls ${url} itself`;
@@ -117,7 +123,7 @@ async function keyOf(
 
 function isKeyOfDev(
   dev: DevState,
-  controlPlane: string,
+  { controlPlane }: Called,
   { from }: SecretReference,
   environment: Machine['environment'],
 ): boolean {
