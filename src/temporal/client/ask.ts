@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
+
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type SignalDefinition, type UpdateDefinition } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import type { TargetState } from '../../domain/target/targetState.ts';
+import { viewQuery } from '../../messages/target.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
+import { pause } from './pause.ts';
 import { refuseStuck, startAgain } from './stuckTask.ts';
 import { isUntaken, temporalError, unansweredRequest } from './temporalError.ts';
 
@@ -27,12 +32,17 @@ export async function ask<T, Message>(
   how: Ask<T, Message>,
 ): Promise<T | undefined> {
   const { client, settings } = temporal;
-  const { message, updateId } = how;
+  const { message } = how;
   const handle = client.workflow.getHandle(workflowId);
-  try {
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+  const send = (updateId: string | undefined): Promise<T> =>
+    client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
       handle.executeUpdate(how.update, { args: [message], updateId }),
     );
+  try {
+    return await send(how.updateId).catch(async (error: unknown) => {
+      if ((await stateAfterReset(temporal, workflowId, error)) === undefined) throw error;
+      return send(randomUUID());
+    });
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {
       if (how.gone !== undefined) throw how.gone();
@@ -55,6 +65,33 @@ export async function ask<T, Message>(
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
     throw unansweredRequest(error, settings, MAY_HAPPEN);
   }
+}
+
+/** How long a target may take to read its earlier state after a reset, in milliseconds. */
+const READS_WITHIN_MS = 5_000;
+const LOOK_MS = 100;
+
+/**
+ * Waits until a target that refused an update, because it was reset a moment ago, has read its earlier state. Temporal
+ * answers the id of that update with the same refusal again.
+ * @returns the state; `undefined` if the update failed for another reason, or the target cannot read its state.
+ */
+export async function stateAfterReset(
+  { client }: TemporalConnection,
+  workflowId: string,
+  error: unknown,
+): Promise<TargetState | undefined> {
+  if (refusal(error)?.code !== 'SLIPWAY_TARGET_UNREADABLE') return undefined;
+  const giveUpAt = Date.now() + READS_WITHIN_MS;
+  const look = () => client.workflow.getHandle(workflowId).query(viewQuery);
+  while (Date.now() < giveUpAt) {
+    const view = await client.withDeadline(giveUpAt, look).catch(() => undefined);
+    if (view !== undefined && view.recovering !== true) return view.state;
+    // One that cannot read its state is on hold until it can.
+    if (view === undefined || view.state.hold !== null) return undefined;
+    await pause(LOOK_MS, undefined);
+  }
+  return undefined;
 }
 
 const MAY_HAPPEN = 'what was asked for may still happen';

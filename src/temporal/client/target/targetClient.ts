@@ -35,7 +35,7 @@ import {
 } from '../../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { currentTrace } from '../../../traces/trace.ts';
-import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
+import { ask, ASK_TIMEOUT_MS, refusal, stateAfterReset } from '../ask.ts';
 import {
   callOrNone,
   describeWorkflow,
@@ -115,29 +115,37 @@ async function submitWhilePolled(
 ): Promise<ReleaseAnswer> {
   const { client, settings } = temporal;
   const { target, recordStore } = request;
+  const workflowId = targetWorkflowId(target);
+  const submit = (id: string, waitMs: number): Promise<ReleaseAnswer> =>
+    client.withDeadline(Date.now() + waitMs, async () => {
+      const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
+        startWorkflowOperation: new WithStartWorkflowOperation<TargetWorkflow>(
+          WORKFLOW_TYPES.target,
+          targetStart(target, recordStore, settings.taskQueue),
+        ),
+        waitForStage: WorkflowUpdateStage.ACCEPTED,
+        updateId: id,
+        args: [request],
+      });
+      return update.result();
+    });
   const giveUpAt = Date.now() + LONGEST_SUBMIT_MS;
   /** The newest poll, and when it was first seen. */
   let polled = { at: 0, seenAt: Date.now() };
   for (let waitMs = SUBMIT_TIMEOUT_MS; ; waitMs = SUBMIT_AGAIN_MS) {
     try {
-      return await client.withDeadline(Date.now() + waitMs, async () => {
-        const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
-          startWorkflowOperation: new WithStartWorkflowOperation<TargetWorkflow>(
-            WORKFLOW_TYPES.target,
-            targetStart(target, recordStore, settings.taskQueue),
-          ),
-          waitForStage: WorkflowUpdateStage.ACCEPTED,
-          updateId,
-          args: [request],
-        });
-        return update.result();
+      return await submit(updateId, waitMs).catch(async (error: unknown) => {
+        const state = await stateAfterReset(temporal, workflowId, error);
+        if (state === undefined) throw error;
+        // The target may have taken it before its reset. If not, its withdrawal counts for this id, too.
+        const taken = state.submissions.find(({ id }) => id === updateId)?.answer;
+        return taken ?? submit(`${updateId} ${randomUUID()}`, waitMs);
       });
     } catch (error) {
       if (!isUntaken(error) || Date.now() > giveUpAt) throw error;
       const at = await lastPoll(temporal).catch(() => 0);
       if (at > polled.at) polled = { at, seenAt: Date.now() };
       else if (Date.now() - polled.seenAt >= HANGS_AFTER_MS) throw error;
-      const workflowId = targetWorkflowId(target);
       const stuck = await findStuckTask(temporal, workflowId).catch(() => undefined);
       if (stuck !== undefined || (await whyNoAnswer(temporal, workflowId)) !== undefined) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

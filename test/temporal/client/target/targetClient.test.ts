@@ -2,9 +2,10 @@ import { status } from '@grpc/grpc-js';
 import {
   QueryNotRegisteredError,
   WorkflowFailedError,
+  WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { TerminatedFailure } from '@temporalio/common';
+import { ApplicationFailure, TerminatedFailure } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
@@ -15,6 +16,7 @@ import {
   viewTarget,
 } from '../../../../src/temporal/client/target/targetClient.ts';
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
+import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
 import { keyMissing } from '../../../../src/temporal/codec/payloadCipher.ts';
 import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
 
@@ -160,6 +162,65 @@ describe('a submission without an answer', () => {
       exitCode: 6,
       message: expect.stringContaining('may still start') as string,
     });
+  });
+});
+
+describe('a target that was reset a moment ago, and refuses what it gets until it has read its earlier state,', () => {
+  const answer = { releaseId: 'release-2', disposition: 'queued' };
+  /** Refuses the first update, and reads its state while it is queried twice. */
+  const temporalAt = (read: object) => {
+    const updates: string[] = [];
+    const update = (updateId: string): Promise<string> => {
+      updates.push(updateId);
+      if (updates.length > 1) return Promise.resolve('taken');
+      const failure = ApplicationFailure.nonRetryable('it was reset', 'SLIPWAY_TARGET_UNREADABLE');
+      return Promise.reject(new WorkflowUpdateFailedError('refused', failure));
+    };
+    const views: object[] = [{ state: EMPTY_TARGET, recovering: true }, read];
+    const query = () => Promise.resolve(views.length > 1 ? views.shift() : views[0]);
+    const temporal = answeringTemporal({
+      workflow: {
+        startUpdateWithStart: (_: unknown, { updateId }: { updateId: string }) =>
+          update(updateId).then((result) => ({ result: () => Promise.resolve(result) })),
+        getHandle: () => ({
+          query,
+          describe: () => Promise.resolve(NOT_STUCK),
+          executeUpdate: (_: unknown, { updateId }: { updateId: string }) => update(updateId),
+        }),
+      },
+    });
+    return { temporal, updates };
+  };
+
+  it('gets a release again, under an id that its withdrawal counts for, too', async () => {
+    const { temporal, updates } = temporalAt({ state: EMPTY_TARGET });
+    expect(await submitRelease(temporal, request('a'))).toBe('taken');
+    expect(updates).toHaveLength(2);
+    expect(updates[1]).toMatch(new RegExp(`^${updates[0]} .`, 'u'));
+  });
+
+  it('does not get a release again that it took before its reset', async () => {
+    const { temporal, updates } = temporalAt({
+      get state() {
+        return { ...EMPTY_TARGET, submissions: [{ id: updates[0], answer }] };
+      },
+    });
+    expect(await submitRelease(temporal, request('a'))).toEqual(answer);
+    expect(updates).toHaveLength(1);
+  });
+
+  it('gets a rollback again, under another id', async () => {
+    const { temporal, updates } = temporalAt({ state: EMPTY_TARGET });
+    expect(await rollBack(temporal, 'target:x:greeter', {})).toMatchObject({ via: 'update' });
+    expect(new Set(updates).size).toBe(2);
+  });
+
+  it('gets nothing again if it cannot read that state', async () => {
+    const hold = { since: '', by: { who: 'slipway', from: 'recovery' } };
+    const { temporal, updates } = temporalAt({ state: { ...EMPTY_TARGET, hold }, recovering: true });
+    const code = 'SLIPWAY_TARGET_UNREADABLE';
+    await expect(submitRelease(temporal, request('a'))).rejects.toMatchObject({ code });
+    expect(updates).toHaveLength(1);
   });
 });
 
