@@ -31,9 +31,11 @@ export interface MessageOptions extends FileOptions {
 
 /** @throws the system's error if the working folder no longer exists. */
 export function commandContext(options: CommonOptions): CommandContext {
-  const context = reportContext(options);
   const { home } = options;
-  return { ...context, home: home === undefined ? slipwayHome(context.environment) : resolve(home) };
+  const context = reportContext(options);
+  if (home === undefined) return { ...context, home: slipwayHome(context.environment) };
+  const named = resolve(home);
+  return { ...context, home: named, environment: { ...context.environment, SLIPWAY_HOME: named } };
 }
 
 export function reportContext(options: CommonOptions): ReportContext {

@@ -24,6 +24,8 @@ import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
   readonly target: TargetSpec;
+  /** The home that gets the target's hold. */
+  readonly home: string;
   /** A revision, the beginning of its id, or a release. Default: the newest good one before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
@@ -50,8 +52,8 @@ export async function breakGlass(
   order: BreakGlassOrder,
   signal: AbortSignal,
 ): Promise<number> {
-  const { output, home } = context;
-  const { target, requestedBy } = order;
+  const { output } = context;
+  const { target, home, requestedBy } = order;
   return withControlPlane(context, target, async (client) => {
     const retry: Retry = (call) => retryBusy(context, call, signal);
     const before = await retry(() => findDeployment(client, target));
@@ -67,7 +69,6 @@ export async function breakGlass(
     output.print(`Restoring revision ${to} without Temporal. The same by hand:`);
     output.print(`  ${command}`);
     if (typeof held === 'boolean') {
-      // In another folder, commands may use another home.
       output.print(
         `"${target.name}" is on hold on this machine, in ${home}, until: slipway unhold ${target.name}`,
       );

@@ -30,7 +30,11 @@ it('unhold ends no hold on this machine while Temporal does not answer: it would
   const { target } = request('any');
   const held = { ...target, controlPlane: 'http://127.0.0.1:1', deployment: 'greeter' };
   await writeLocalHold(home, held, { target: 'production', ...HOLD, to: 'revision-1' });
-  const context = { output: testOutput(), home, environment: { TEMPORAL_ADDRESS: '127.0.0.1:1' } };
+  const context = {
+    output: testOutput(),
+    home,
+    environment: { TEMPORAL_ADDRESS: '127.0.0.1:1', SLIPWAY_HOME: home },
+  };
   const ended = runHoldCommand(context, false, undefined, { config });
   await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   expect(await readLocalHold(home, held)).toBeDefined();

@@ -143,7 +143,7 @@ describe('a target that only the artifact store has', () => {
     await writeFile(join(folder(), 'holds', file), '');
     await remember();
     const output = testOutput();
-    const context = { output, home: folder(), environment: { KEY: 'key' } };
+    const context = { output, home: folder(), environment: { KEY: 'key', SLIPWAY_HOME: folder() } };
     const shown = printStatus(context, forgetful(), { config, folder: folder(), targets: [TARGET] }, 3);
     await expect(shown).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
     const text = output.said.join('\n');
