@@ -15,7 +15,7 @@ export type LogStage = 'build' | 'deploy';
 export interface LogLine {
   readonly stage: string;
   readonly message: string;
-  /** ISO 8601; `null` if the control plane sends none. */
+  /** ISO 8601; `null` if the control plane sends none, or one that cannot be read. */
   readonly timestamp: string | null;
 }
 
@@ -145,7 +145,7 @@ async function publicLines(
         ? await client.getBuildLogs(deploymentId, revisionId, body, call)
         : await client.getDeployLogs(deploymentId, revisionId, body, call);
     lines.push(
-      ...logs.map(({ message, timestamp = null }) => ({ stage: part, message, timestamp })).reverse(),
+      ...logs.map(({ message, timestamp = null }) => lineOf({ stage: part, message, timestamp })).reverse(),
     );
   }
   return lines.slice(-count);
@@ -153,7 +153,8 @@ async function publicLines(
 
 /** A line to print, without the control plane's other fields. */
 export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
-  return { stage, message, timestamp };
+  const isTime = timestamp !== null && !Number.isNaN(Date.parse(timestamp));
+  return { stage, message, timestamp: isTime ? timestamp : null };
 }
 
 function isNotFound(error: unknown): boolean {

@@ -21,11 +21,12 @@ import { testOutput } from '../../testOutput.ts';
 
 const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };
+const TIME = '2026-11-21T12:00:00.000Z';
 const LINES = Array.from({ length: 2_500 }, (_, index) => ({
   id: String(index + 1),
   stage: index < 2_000 ? 'build' : 'deploy',
   message: `line ${index + 1}`,
-  timestamp: '2026-11-21T12:00:00.000Z',
+  timestamp: TIME,
 }));
 
 function failure(code: 'SLIPWAY_NOT_FOUND' | 'SLIPWAY_NO_ANSWER', status?: number): ServiceError {
@@ -66,16 +67,32 @@ describe('the last lines of a log', () => {
       getRevisionLogs: () => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404)),
       getRevision: () => Promise.resolve({} as never),
       getBuildLogs: () => Promise.resolve({ logs: [{ message: 'second' }, { message: 'first' }] }),
-      getDeployLogs: () => Promise.resolve({ logs: [{ message: 'third', timestamp: 't' }] }),
+      getDeployLogs: () => Promise.resolve({ logs: [{ message: 'third', timestamp: TIME }] }),
     });
     expect(await logEnd(without, OF, undefined, 2)).toEqual({
       lines: [
         { stage: 'build', message: 'second', timestamp: null },
-        { stage: 'deploy', message: 'third', timestamp: 't' },
+        { stage: 'deploy', message: 'third', timestamp: TIME },
       ],
       after: undefined,
     });
   });
+
+  it.each(['2026-11-21 13:14:00,123', '1795266840.5', ''])(
+    'have no time if the control plane writes it as %j, which cannot be read',
+    async (timestamp) => {
+      const line = { id: '1', stage: 'deploy', message: 'first', timestamp };
+      const ours = client({ getRevisionLogs: () => Promise.resolve({ logs: [line], next_offset: null }) });
+      const others = client({
+        getRevisionLogs: () => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404)),
+        getRevision: () => Promise.resolve({} as never),
+        getDeployLogs: () => Promise.resolve({ logs: [line] }),
+      });
+      const untimed = [{ stage: 'deploy', message: 'first', timestamp: null }];
+      for (const each of [ours, others])
+        expect(await logEnd(each, OF, 'deploy', 1)).toMatchObject({ lines: untimed });
+    },
+  );
 
   it('report a missing revision, and missing logs', async () => {
     const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
@@ -135,7 +152,7 @@ it('following a log ends with an error of the control plane if an event is no li
 
 describe('the command', () => {
   /** A deployment whose newest revision failed: the previous one serves. */
-  async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
+  async function logs(options: Partial<LogsOptions>, output = testOutput(), timestamp = TIME) {
     const plane = await startService((request, response) => {
       const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
       if (/\/revisions(?:\?|$)/.test(request.url)) {
@@ -153,7 +170,7 @@ describe('the command', () => {
       } else {
         const message = `${revisionId === REVISION_ID ? 'good' : 'bad'} with sk-very-secret`;
         json(response, 200, {
-          logs: [{ id: '1', stage: 'deploy', message, timestamp: LINES[0]?.timestamp }],
+          logs: [{ id: '1', stage: 'deploy', message, timestamp }],
           next_offset: null,
         });
       }
@@ -175,6 +192,11 @@ describe('the command', () => {
       `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
     ]);
     expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
+  });
+
+  it('prints a line whose time cannot be read', async () => {
+    const { said } = await logs({}, testOutput(), '2026-11-21 13:14:00,123');
+    expect(said).toEqual(['deploy bad with [removed]']);
   });
 
   it('accepts a unique prefix of a revision’s id', async () => {
