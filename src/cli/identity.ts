@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
 import type { ArtifactStore } from '../artifact/artifactStore.ts';
+import { systemReason } from '../artifact/sourceFiles.ts';
 import type { Environment } from '../config/environment.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { Prove, Statement } from '../domain/identity/statement.ts';
@@ -118,8 +119,10 @@ async function readCredentials(environment: Environment): Promise<Credentials | 
     const text = await readFile(credentialsFile(environment), 'utf8');
     return (await Credentials.safeParseAsync(parsedJson(text))).data;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    // The user of a service may have no home, or one that is no folder.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || syscall === 'uv_os_homedir') return undefined;
+    throw missing(`your sign-in could not be read: ${systemReason(error)}`);
   }
 }
 

@@ -1,3 +1,6 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { memoryStore } from '../../src/artifact/memoryStore.ts';
@@ -7,6 +10,7 @@ import { type Proof, statementAudience } from '../../src/identity/proof.ts';
 import { GITLAB_AUDIENCE, Verifier } from '../../src/identity/verifier.ts';
 import { closedPort, type FaultyService, json, startService } from '../clients/faultyService.ts';
 import { type LocalIssuer, startLocalIssuer } from '../identity/localIssuer.ts';
+import { temporaryFolder } from '../support/temporaryFolder.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 /** It contains no credentials. */
@@ -85,6 +89,18 @@ it('in a job of GitLab the command sends the token that the job declares, which 
   const proof = await kept({ ...NO_HOME, SLIPWAY_ID_TOKEN: token });
   expect(proof.token).toBe(token);
   expect(await verify('gitlab', proof)).toMatchObject({ proved: { subject: '7', job: true } });
+});
+
+it.each([
+  ['whose configuration is no folder', '/dev/null', 'you are not signed in'],
+  ['whose sign-in cannot be read', undefined, 'your sign-in could not be read: EISDIR'],
+])('a person %s has no proof, and the error says why', async (_who, configured, why) => {
+  const folder = configured ?? (await temporaryFolder());
+  if (configured === undefined) await mkdir(join(folder, 'slipway', 'identity.json'), { recursive: true });
+  await expect(kept({ XDG_CONFIG_HOME: folder })).rejects.toMatchObject({
+    code: 'SLIPWAY_IDENTITY_UNPROVED',
+    message: expect.stringContaining(why) as string,
+  });
 });
 
 async function kept(environment: Readonly<Record<string, string>>): Promise<Proof> {

@@ -30,7 +30,7 @@ function internal(error: unknown): SlipwayError {
 /** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
-/** A full disk, a folder that is gone, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
+/** A full disk, a folder that is gone, a user without a home, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
@@ -48,9 +48,17 @@ function ofThisMachine(error: unknown): SlipwayError | undefined {
     const hint = 'change to another one: cd FOLDER';
     return new SlipwayError('SLIPWAY_USAGE', 'the working folder no longer exists', { hint });
   }
+  if (syscall === 'uv_os_homedir') {
+    const hint = 'set HOME to a folder that can be written';
+    return new SlipwayError('SLIPWAY_USAGE', `this user has no home folder: ${message}`, { hint });
+  }
   if (syscall === 'mkdtemp') {
     const hint = 'set TMPDIR to a folder that can be written';
     return new SlipwayError('SLIPWAY_USAGE', `no temporary folder could be made: ${message}`, { hint });
+  }
+  if (path !== undefined && code === 'ENOTDIR') {
+    const hint = 'check HOME and XDG_CONFIG_HOME; Slipway’s own folder is set by --home or SLIPWAY_HOME';
+    return new SlipwayError('SLIPWAY_USAGE', `a file cannot be used: ${message}`, { hint });
   }
   if (path !== undefined && (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')) {
     const hint = 'check its owner and permissions; Slipway’s own folder is set by --home or SLIPWAY_HOME';

@@ -116,6 +116,15 @@ describe('printing an error', () => {
     expect(output.noted.join('\n')).toMatch(/^error SLIPWAY_USAGE: .*platform\.lock'\n.*SLIPWAY_HOME/u);
   });
 
+  it.each([
+    ['a home that is no folder', { code: 'ENOTDIR', path: '/dev/null/slipway' }, 'a file cannot be used'],
+    ['a user without a home', { code: 'ERR_SYSTEM_ERROR', syscall: 'uv_os_homedir' }, 'set HOME'],
+  ])('reports %s, which is no fault of Slipway', (_what, fields, text) => {
+    const output = testOutput();
+    expect(printError(output, Object.assign(new Error('no'), fields))).toBe(1);
+    expect(output.noted.join('\n')).toContain(text);
+  });
+
   it('reports a missing file of Slipway itself, with the command to try', async () => {
     const file = fileURLToPath(new URL('../../../dist/missing.cjs', import.meta.url));
     const { resolve } = createRequire(import.meta.url);
