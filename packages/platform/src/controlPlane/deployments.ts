@@ -13,6 +13,7 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
+import { deleteTracingProject } from '../tracing/tracingStore.ts';
 import {
   deploymentView,
   type DeploymentWithConfig,
@@ -46,22 +47,18 @@ export function createDeployments(options: {
   const remove = async (
     caller: Caller,
     id: string,
-    { deleteTracingProject }: { deleteTracingProject: boolean },
+    { deleteTracingProject: withTracingProject }: { deleteTracingProject: boolean },
   ): Promise<void> => {
     await kysely.transaction().execute(async (trx) => {
       await recordAudit(trx, caller, { deployment_id: id });
-      if (deleteTracingProject) {
-        const left = trx.deleteFrom('tracing_projects').where(isLeftOf(caller.tenantId));
-        const { numDeletedRows } = await left.where('deployment_id', '=', id).executeTakeFirst();
-        if (numDeletedRows > 0n) return;
-      }
+      if (withTracingProject && (await deleteTracingProject(trx, id, isLeftOf(caller.tenantId)))) return;
       await findDeployment(trx, caller, id);
       await trx
         .updateTable('deployments')
         .set({
           status: 'AWAITING_DELETE',
           // An earlier request may have asked for it.
-          delete_tracing_project: deleteTracingProject ? true : undefined,
+          delete_tracing_project: withTracingProject ? true : undefined,
           updated_at: new Date(),
         })
         .where('id', '=', id)
@@ -220,9 +217,7 @@ export function createDeployments(options: {
     purge: async (id: string): Promise<void> => {
       await kysely.transaction().execute(async (trx) => {
         const row = await trx.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
-        if (row?.delete_tracing_project === true) {
-          await trx.deleteFrom('tracing_projects').where('deployment_id', '=', id).execute();
-        }
+        if (row?.delete_tracing_project === true) await deleteTracingProject(trx, id);
         await trx
           .deleteFrom('deployments')
           .where('id', '=', id)

@@ -10,7 +10,7 @@ import { type ColumnType, type Generated, type Kysely, type RawBuilder, type Sel
 
 import { HttpProblem } from '../http/problem.ts';
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
-import { migrate, type Migration } from '../store/migrate.ts';
+import { migrate, type Migration, tableExists } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** How long a feedback link is valid by default, in seconds: 30 days. */
@@ -279,4 +279,28 @@ export async function createTracingProject(
   const row = { id, tenant_id: tenantId, name, deployment_id: deploymentId, created_at: new Date() };
   await db.insertInto('tracing_projects').values(row).execute();
   return id;
+}
+
+/**
+ * Deletes the tracing project of a deployment, with its feedback and links. With `only`, if that SQL condition holds.
+ * Returns whether there was one.
+ */
+export async function deleteTracingProject(
+  db: Kysely<Schema>,
+  deploymentId: string,
+  only: RawBuilder<boolean> = sql`true`,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tracing_projects')
+    .where('deployment_id', '=', deploymentId)
+    .where(only)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  if (!(await tableExists(db, 'slipway_tracing.feedback'))) return true;
+  await sql`
+    with links as (delete from slipway_tracing.feedback_tokens where deployment_id = ${deploymentId} returning token_hash)
+    delete from slipway_tracing.feedback using links where feedback.token_hash = links.token_hash`.execute(
+    db,
+  );
+  return true;
 }

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
+import { openTracing } from '../../src/tracing/tracingStore.ts';
 import { createBody, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
@@ -120,4 +121,34 @@ describe('a deployment that is deleted', () => {
     const { rows } = await sql`select deployment_id from slipway_agent.threads`.execute(platform.kysely);
     expect(rows).toEqual([{ deployment_id: other }]);
   });
+
+  it.each([
+    ['with it', true],
+    ['later', false],
+  ])(
+    'removes its feedback if its tracing project is deleted %s, and no other feedback',
+    async (when, atOnce) => {
+      const tracing = await openTracing(platform.kysely);
+      const id = await platform.create(`with feedback, deleted ${when}`);
+      const other = await platform.create(`with other feedback than the one deleted ${when}`);
+      const runIds = { [id]: randomUUID(), [other]: randomUUID() };
+      for (const [deploymentId, runId] of Object.entries(runIds)) {
+        const given = { tracingUrl: '', runId, keys: ['used', 'unused'], deploymentId };
+        const { used } = await tracing.createFeedbackLinks(given);
+        await tracing.record(used?.split('/').at(-1) ?? '', { comment: 'from a person' });
+      }
+      if (!atOnce) {
+        await platform.call('DELETE', `/v2/deployments/${id}`);
+        await gone(id);
+        expect(await tracing.feedbackOf(runIds[id] ?? '', { deploymentId: id })).toHaveLength(1);
+      }
+      await remove(id);
+      const { rows } = await sql<{ run_id: string; links: string; feedback: string }>`
+      select t.run_id, count(t.*) as links, count(f.*) as feedback from slipway_tracing.feedback_tokens t
+      full join slipway_tracing.feedback f using (token_hash)
+      where t.run_id is null or t.run_id::text in (${sql.join(Object.values(runIds))})
+      group by t.run_id`.execute(platform.kysely);
+      expect(rows).toEqual([{ run_id: runIds[other], links: '2', feedback: '1' }]);
+    },
+  );
 });
