@@ -31,7 +31,8 @@ export function toValidationIssues(error: z.ZodError, prefix: ValidationPrefix):
   return first.flatMap((issue) => translateIssue(issue, [prefix])).slice(0, ISSUES_MAX);
 }
 
-const ISSUES_MAX = 100;
+/** How many mistakes an answer shows. */
+export const ISSUES_MAX = 100;
 
 /** Adds a broken rule to the issues of a schema. */
 export function refuse(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { FIELD_REQUIRED } from './httpErrors.ts';
+import { FIELD_REQUIRED, ISSUES_MAX } from './httpErrors.ts';
 import { parsedJson } from './json.ts';
-import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './limits.ts';
+import { DNS_LABEL_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './limits.ts';
 
 const STORABLE = /^[^\0\p{Surrogate}]*$/u;
 const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
@@ -139,6 +139,25 @@ export function openEnum<Known extends string>(
   known: z.ZodEnum<Readonly<Record<Known, Known>>>,
 ): z.ZodType<Known | (string & {})> {
   return z.string().describe(`One of ${known.options.join(', ')}; others may come`);
+}
+
+/**
+ * A list whose entries have lists: it is checked entry by entry, until there are as many mistakes as an answer shows. All
+ * of a million would take a minute.
+ */
+export function entryByEntry<Entry extends z.ZodType>(list: z.ZodArray<Entry>) {
+  return z.preprocess((value: unknown, context): unknown => {
+    if (!Array.isArray(value) || value.length > LIST_MAX) return value;
+    let mistakes = 0;
+    for (const [index, entry] of (value as unknown[]).entries()) {
+      for (const issue of list.element.safeParse(entry).error?.issues ?? []) {
+        context.addIssue({ ...issue, path: [index, ...issue.path] });
+        mistakes += 1;
+      }
+      if (mistakes >= ISSUES_MAX) break;
+    }
+    return value as unknown[];
+  }, list);
 }
 
 /** An integer in a query, where everything is text. */

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 
-import { INTEGER_MAX } from '../src/limits.ts';
+import { ResourceSpec } from '../src/controlPlane/resourceSpec.ts';
+import { INTEGER_MAX, LIST_MAX } from '../src/limits.ts';
+import { RUN_API_ENDPOINTS } from '../src/runApi/endpoints.ts';
+import { ThreadCreate } from '../src/runApi/thread.ts';
 import {
   DnsLabel,
+  entryByEntry,
   EnvironmentName,
   HttpUrl,
   Identifier,
@@ -16,6 +21,8 @@ import {
   Timestamp,
   Uuid,
 } from '../src/scalars.ts';
+
+const many = (entry: unknown): unknown[] => Array(LIST_MAX).fill(entry);
 
 const nested = (levels: number): object => {
   let value: object = {};
@@ -137,4 +144,38 @@ it('a timestamp without an offset is UTC, wherever it is read', () => {
     '2026-11-21',
     '2026-11-21T10:00-01:00',
   ]);
+});
+
+describe('A list of lists', () => {
+  const list = entryByEntry(z.array(z.object({ numbers: z.array(z.number()) })).max(LIST_MAX));
+
+  it('is parsed, and its mistakes are at their places', () => {
+    expect(list.parse([{ numbers: [1], more: 2 }])).toEqual([{ numbers: [1] }]);
+    expect(list.safeParse('[]').error?.issues).toMatchObject([{ code: 'invalid_type', path: [] }]);
+    const mistakes = list.safeParse([{ numbers: [] }, { numbers: [1, '2'] }, {}]).error?.issues;
+    expect(mistakes).toMatchObject([
+      { code: 'invalid_type', expected: 'number', path: [1, 'numbers', 1] },
+      { code: 'invalid_type', expected: 'array', path: [2, 'numbers'] },
+    ]);
+    const tooLong = list.safeParse(Array(LIST_MAX + 1).fill({ numbers: ['1'] })).error?.issues;
+    expect(tooLong).toMatchObject([{ code: 'too_big', path: [] }]);
+  });
+
+  it('is not searched for more mistakes than an answer shows', () => {
+    const entry = { numbers: Array(60).fill('1') };
+    expect(list.safeParse(Array(LIST_MAX).fill(entry)).error?.issues).toHaveLength(120);
+  });
+});
+
+it.each([
+  ['runs', RUN_API_ENDPOINTS.createRuns.request, { assistant_id: 'a', config: { tags: many(0) } }],
+  ['supersteps', z.preprocess((supersteps) => ({ supersteps }), ThreadCreate), { updates: many(0) }],
+  [
+    'init_containers',
+    z.preprocess((init_containers) => ({ init_containers }), ResourceSpec),
+    { args: many(0) },
+  ],
+  ['sidecars', z.preprocess((sidecars) => ({ sidecars }), ResourceSpec), { args: many(0) }],
+])('A wrong list of %s is not searched for all of its mistakes', (_, schema, entry) => {
+  expect(schema.safeParse(many(entry)).error?.issues.length).toBeLessThan(2 * LIST_MAX);
 });

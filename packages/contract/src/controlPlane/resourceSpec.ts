@@ -10,7 +10,16 @@ import {
   SECRET_VALUE_MAX_BYTES,
 } from '../limits.ts';
 import { refuse } from '../httpErrors.ts';
-import { DnsLabel, Identifier, integer, nonEmptyText, oneOf, StorableObject, text } from '../scalars.ts';
+import {
+  DnsLabel,
+  entryByEntry,
+  Identifier,
+  integer,
+  nonEmptyText,
+  oneOf,
+  StorableObject,
+  text,
+} from '../scalars.ts';
 
 /* Contract 000, "Nested types used by ResourceSpec". Optional fields are nullable too, as in the public API. */
 
@@ -136,8 +145,8 @@ export const ResourceSpec = z
     image_pull_secrets: z.array(LocalObjectReference).max(LIST_MAX).nullish(),
     volumes: z.array(Volume).max(LIST_MAX).nullish(),
     volume_mounts: z.array(VolumeMount).max(LIST_MAX).nullish(),
-    init_containers: z.array(Container).max(LIST_MAX).nullish(),
-    sidecars: z.array(Container).max(LIST_MAX).nullish(),
+    init_containers: entryByEntry(z.array(Container).max(LIST_MAX)).nullish(),
+    sidecars: entryByEntry(z.array(Container).max(LIST_MAX)).nullish(),
     db_cpu: unboundedCores(),
     db_cpu_limit: unboundedCores(),
     db_memory_mb: megabytes(),

@@ -6,6 +6,7 @@ import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SEC
 import {
   AssistantId,
   CheckpointId,
+  entryByEntry,
   HttpUrl,
   integer,
   JsonObject,
@@ -153,7 +154,7 @@ export type RunCreate = z.infer<typeof RunCreate>;
 export type RunRequest = z.input<typeof RunCreate>;
 
 /** The public client's `POST /runs/batch`: runs without threads. If one is invalid, none is created. */
-const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
+const RunBatch = entryByEntry(z.array(RunCreate).min(1).max(LIST_MAX));
 
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
 export const RunsQuery = z.object({

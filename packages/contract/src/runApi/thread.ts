@@ -5,6 +5,7 @@ import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
   CheckpointId,
   Count,
+  entryByEntry,
   integer,
   JsonObject,
   nonEmptyText,
@@ -93,7 +94,7 @@ export const ThreadCreate = z.object({
   thread_id: Uuid.nullish(),
   metadata: StorableObject.nullish(),
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),
-  supersteps: z.array(Superstep).max(LIST_MAX).nullish(),
+  supersteps: entryByEntry(z.array(Superstep).max(LIST_MAX)).nullish(),
 });
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
