@@ -76,11 +76,17 @@ const ThreadStates = z.array(ThreadState);
 
 /**
  * One step of a manually written state: what each node would have written. Decision: of the public client's forms,
- * `values` with `as_node` is accepted, but not `command`, which would execute the graph.
+ * `values` with `as_node` is accepted. `command` is refused, not ignored.
  */
 const Superstep = z.object({
   updates: z
-    .array(z.object({ values: z.unknown().optional(), as_node: nonEmptyText() }))
+    .array(
+      z.object({
+        values: z.unknown().optional(),
+        command: z.null({ error: 'Not supported: use values' }).optional(),
+        as_node: nonEmptyText(),
+      }),
+    )
     .min(1)
     .max(LIST_MAX),
 });

@@ -27,6 +27,14 @@ describe('the public client', () => {
     await expect(
       threads.create({ graphId: 'steps', supersteps: [{ updates: [{ values: {}, asNode: 'nobody' }] }] }),
     ).rejects.toThrow('422');
+    // Not supported, so it is refused instead of ignored.
+    const command = { update: { text: 'x' } };
+    await expect(
+      threads.create({
+        graphId: 'steps',
+        supersteps: [{ updates: [{ values: undefined, command, asNode: 'first' }] }],
+      }),
+    ).rejects.toThrow('command');
 
     expect((await threads.update(id, { metadata: { more: 1 } })).metadata).toMatchObject({ mark, more: 1 });
     await threads.update(id, { metadata: { more: 2 }, returnMinimal: true });
