@@ -204,12 +204,15 @@ function wireTask(task: StateSnapshot['tasks'][number]): Record<string, unknown>
   };
 }
 
-/** What each node wrote to make this state (contract 001, "Thread state"): stored in the parent state's tasks. */
+/**
+ * What each node wrote to make this state (contract 001, "Thread state"): stored in the parent state's tasks. Null for an
+ * input, a fork or an update: what the nodes after the parent state wrote may have made another state.
+ */
 function writesOf(
   snapshot: StateSnapshot,
   parent: StateSnapshot | undefined,
 ): Record<string, unknown> | null {
-  if (parent === undefined || snapshot.metadata?.['source'] === 'input') return null;
+  if (parent === undefined || snapshot.metadata?.['source'] !== 'loop') return null;
   const writes: Record<string, unknown> = {};
   for (const task of parent.tasks) {
     if (task.result === undefined) continue;

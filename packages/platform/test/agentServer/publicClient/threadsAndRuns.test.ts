@@ -84,6 +84,28 @@ describe('the public client', () => {
     await threads.delete(last.thread_id);
   });
 
+  it('gets no writes of nodes with a state that no node made, even if nodes went on from the one before', async () => {
+    const { threads, runs } = publicClient();
+    const { thread_id: id } = await threads.create();
+    await runs.wait(id, 'steps', { input: { text: '0' } });
+    const before = (await threads.getHistory(id)).find(({ next }) => next[0] === 'second');
+    const checkpointId = before?.checkpoint.checkpoint_id ?? '';
+    await runs.wait(id, 'steps', { checkpointId });
+    await threads.updateState(id, { values: { log: ['by hand'] }, checkpointId });
+    const made = (await threads.getHistory(id)).map(({ values, metadata }) => [
+      metadata?.['source'],
+      (values as { log: string[] }).log,
+      metadata?.['writes'],
+    ]);
+    const second = ['loop', ['first', 'second'], { second: { log: ['second'] } }];
+    expect(made.slice(0, 4)).toEqual([
+      ['update', ['first', 'by hand'], null],
+      second,
+      ['fork', ['first'], null],
+      second,
+    ]);
+  });
+
   it('creates, lists, streams, joins, cancels and deletes runs', async () => {
     const { threads, runs } = publicClient();
     const hold = gate();
