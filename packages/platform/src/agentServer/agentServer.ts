@@ -136,7 +136,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const items = new ItemStore(deployment);
     const stored = withStores(graphs, checkpoints, new GraphStore(items, lease));
     const assistants = new Assistants(stored, new AssistantStore(deployment));
-    const states = new ThreadStates(threads, assistants);
+    const states = new ThreadStates(threads, assistants, checkpoints);
     const outcomes = new RunOutcomes({ assistants, states, checkpoints, footprint, lease, log });
     let url = '';
     const service = new RunService({

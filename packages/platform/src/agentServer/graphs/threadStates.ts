@@ -2,7 +2,7 @@ import { START } from '@langchain/langgraph';
 
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
-import { CheckpointNotFound } from '../store/checkpointStore.ts';
+import { CheckpointNotFound, type CheckpointStore } from '../store/checkpointStore.ts';
 import { threadBusy } from '../store/threadProblems.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
@@ -19,10 +19,12 @@ export interface StateAddress {
 export class ThreadStates {
   readonly #threads: ThreadStore;
   readonly #assistants: Assistants;
+  readonly #checkpoints: CheckpointStore;
 
-  constructor(threads: ThreadStore, assistants: Assistants) {
+  constructor(threads: ThreadStore, assistants: Assistants, checkpoints: CheckpointStore) {
     this.#threads = threads;
     this.#assistants = assistants;
+    this.#checkpoints = checkpoints;
   }
 
   /**
@@ -71,7 +73,7 @@ export class ThreadStates {
   /**
    * Writes to a thread's state as the node `asNode` would. Returns the address of the new state.
    * @throws HttpProblem 404 (also for an unknown checkpoint, or a namespace without a subgraph), 409 while a run is
-   * active, 422 if the graph rejects the update.
+   * active, 422 if the graph rejects the update, 503 if the clock is behind.
    */
   async update(
     threadId: string,
@@ -87,9 +89,8 @@ export class ThreadStates {
       );
     }
     const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
-    const { checkpoint_id: id } = update;
-    const { createdAt, next } = await translateUpdateError(graph.getState(config));
-    if (id != null && id !== '' && createdAt === undefined) throw new CheckpointNotFound(threadId, id);
+    const { next } = await translateUpdateError(graph.getState(config));
+    await this.#checkpoints.requireCheckpoint(config.configurable ?? {});
     // Before the first node of a thread, LangGraph fails to infer one.
     const asNode = update.asNode ?? next.find((node) => node === START);
     const updated = await translateUpdateError(graph.updateState(config, update.values, asNode));

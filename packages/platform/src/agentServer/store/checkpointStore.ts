@@ -10,6 +10,7 @@ import {
   INTERRUPT,
   type PendingWrite,
   type SerializerProtocol,
+  uuid6,
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
@@ -63,13 +64,19 @@ export class CheckpointStore extends PostgresSaver {
     return failure;
   }
 
-  /** @throws CheckpointNotFound if a run's configuration names a checkpoint that its thread lacks. */
+  /**
+   * Checks the checkpoint that a run or an update begins from, if one is named. @throws CheckpointNotFound if its thread
+   * lacks it; ClockBehind if what is made from there would be older than the thread's newest one.
+   */
   async requireCheckpoint(configurable: Record<string, unknown>): Promise<void> {
     const { thread_id, checkpoint_ns, checkpoint_id: id } = configurable as unknown as Configurable;
     if (id == null || id === '') return;
     const address = { thread_id, checkpoint_ns: checkpoint_ns ?? '', checkpoint_id: id };
     if ((await this.getTuple({ configurable: address })) === undefined)
       throw new CheckpointNotFound(thread_id, id);
+    const newest = await this.getTuple({ configurable: { thread_id, checkpoint_ns: '' } });
+    if (newest !== undefined && timeIn(uuid6(0)) < timeIn(newest.checkpoint.id))
+      throw new ClockBehind(thread_id);
   }
 
   override getNextVersion(current: number | string | undefined): never {
