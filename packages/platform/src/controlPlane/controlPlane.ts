@@ -13,6 +13,7 @@ import type { AgentStorage } from '../store/agentStorage.ts';
 import { type MasterKey, secretsKeyOf } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
+import { removeExpiredLinks } from '../tracing/tracingStore.ts';
 import type { BuildRevision, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
 import { createStoredSecrets, selectRevisionsToWorkOn } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
@@ -245,6 +246,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await uploads.clean();
       await idempotency.clean(kysely);
       await pushes.clean();
+      await removeExpiredLinks(kysely);
       await removeOldAudit(kysely, options.auditKeptMs ?? AUDIT_KEPT_MS);
       await trashOrphanedBuilds(kysely, home);
       await trashOrphanedSources(kysely, home);

@@ -16,6 +16,9 @@ import type { Schema } from '../store/schema.ts';
 /** How long a feedback link is valid by default, in seconds: 30 days. */
 const FEEDBACK_LINK_SECONDS = 30 * 86_400;
 
+/** How long an expired link is kept, in seconds: 30 days. */
+const EXPIRED_KEPT_SECONDS = 30 * 86_400;
+
 type Time = ColumnType<Date, Date | undefined, Date>;
 
 interface FeedbackTokensTable {
@@ -303,4 +306,15 @@ export async function deleteTracingProject(
     db,
   );
   return true;
+}
+
+/** Removes links that expired long ago without feedback. Until then they answer 410, then 404. */
+export async function removeExpiredLinks(db: Kysely<Schema>): Promise<void> {
+  if (!(await tableExists(db, 'slipway_tracing.feedback'))) return;
+  await sql`
+    delete from slipway_tracing.feedback_tokens t
+    where expires_at < now() - ${EXPIRED_KEPT_SECONDS} * interval '1 second'
+      and not exists (select 1 from slipway_tracing.feedback f where f.token_hash = t.token_hash)`.execute(
+    db,
+  );
 }

@@ -7,7 +7,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { requireApiKey } from '../../src/agentServer/http/access.ts';
 import { respondWithProblem, unservedHandler } from '../../src/http/problem.ts';
 import { feedbackRoutes, projectRoutes } from '../../src/tracing/feedbackRoutes.ts';
-import { createTracingProject, openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
+import {
+  createTracingProject,
+  openTracing,
+  removeExpiredLinks,
+  type TracingStore,
+} from '../../src/tracing/tracingStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';
@@ -144,6 +149,24 @@ describe('feedback links', () => {
     const { runId, path } = await linkTo({ expiresInSeconds: -1 });
     expect((await post(path, { score: 1 })).status).toBe(410);
     expect(await recordedOn(runId)).toEqual([]);
+  });
+
+  it('are forgotten a month after they expired, unless there is feedback', async () => {
+    const month = 30 * 86_400;
+    const used = await linkTo();
+    await post(used.path, { score: 1 });
+    await sql`update slipway_tracing.feedback_tokens set expires_at = now() - interval '1 year'
+      where run_id::text = ${used.runId}`.execute(database.kysely);
+    const paths = [used, await linkTo(), await linkTo({ expiresInSeconds: 60 - month })].map(
+      ({ path }) => path,
+    );
+    const old = await linkTo({ expiresInSeconds: -60 - month });
+    const statuses = () =>
+      Promise.all([...paths, old.path].map(async (path) => (await post(path, {})).status));
+    expect(await statuses()).toEqual([410, 200, 410, 410]);
+    await removeExpiredLinks(database.kysely);
+    expect(await statuses()).toEqual([410, 200, 410, 404]);
+    expect(await recordedOn(used.runId)).toHaveLength(1);
   });
 
   it('can be called from any web page', async () => {
