@@ -99,7 +99,9 @@ const Goto = z.union([
 
 /** Instead of an input: resume from an interrupt, write state, or jump (public client: `command`). */
 const RunCommand = z.object({
-  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()])).max(LIST_MAX)]).nullish(),
+  update: z
+    .union([z.record(text(), z.unknown()), z.array(z.tuple([text(), z.unknown()])).max(LIST_MAX)])
+    .nullish(),
   resume: z.unknown().optional(),
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });

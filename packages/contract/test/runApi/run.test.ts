@@ -67,6 +67,8 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
     ['webhook', ['hook', 'file:///a', '']],
     ['after_seconds', [-1, '1']],
     ['timeout', [0, 86_401, '60']],
+    // No database can store a write under such a name.
+    ['command', [{ update: { 'a\0': 1 } }, { update: [['\uD800', 1]] }]],
   ])('%s is rejected if it is invalid', (field, wrong) => {
     for (const value of wrong) {
       expect(placesOf(RunCreate, { ...BODY, [field]: value })[0], JSON.stringify(value)).toMatch(
