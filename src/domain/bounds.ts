@@ -20,16 +20,23 @@ export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly
   return list.slice(first);
 }
 
-/** Shortens a list (oldest first) to JSON bytes: drops the oldest items that can be spared, then the oldest of all. */
-export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T) => boolean): readonly T[] {
+/** Shortens a list (oldest first) to a limit: drops the oldest items that can be spared, then the oldest of all. */
+export function fitting<T>(
+  list: readonly T[],
+  { items, bytes }: Bound,
+  canSpare: (item: T) => boolean,
+): readonly T[] {
   let excess = list.reduce((sum, item) => sum + itemBytes(item) + 1, -bytes);
-  if (excess <= 0) return list;
+  let tooMany = list.length - items;
+  const fits = (): boolean => excess <= 0 && tooMany <= 0;
+  if (fits()) return list;
   const kept = list.filter((item) => {
-    if (excess <= 0 || !canSpare(item)) return true;
+    if (fits() || !canSpare(item)) return true;
     excess -= itemBytes(item) + 1;
+    tooMany--;
     return false;
   });
-  return newest(kept, { items: kept.length, bytes });
+  return newest(kept, { items, bytes });
 }
 
 /** Cuts a text to a limit of JSON bytes, without its quotes, never inside a character. A cut text ends with "…". */

@@ -32,19 +32,24 @@ describe('a truncated text', () => {
   });
 });
 
-describe('a list with a size limit', () => {
-  const items = ['spare 1', 'keep 1', 'spare 2', 'keep 2', 'spare 3'];
+describe('a list with a limit', () => {
+  const list = ['spare 1', 'keep 1', 'spare 2', 'keep 2', 'spare 3'];
   const canSpare = (item: string): boolean => item.startsWith('spare');
-  const bytes = (list: readonly string[]): number => list.reduce((sum, item) => sum + jsonBytes(item) + 1, 0);
+  const room = (items: readonly string[]): number =>
+    items.reduce((sum, item) => sum + jsonBytes(item) + 1, 0);
+  const upTo = (bytes: number, items = Infinity): readonly string[] =>
+    fitting(list, { items, bytes }, canSpare);
 
   it('stays the same list if it fits', () => {
-    expect(fitting(items, bytes(items), canSpare)).toBe(items);
+    expect(upTo(room(list), list.length)).toBe(list);
   });
 
   it('loses its oldest removable items first, and then its oldest', () => {
-    expect(fitting(items, bytes(items) - 1, canSpare)).toEqual(items.slice(1));
-    expect(fitting(items, bytes(['keep 1', 'keep 2']), canSpare)).toEqual(['keep 1', 'keep 2']);
-    expect(fitting(items, bytes(['keep 2']), canSpare)).toEqual(['keep 2']);
+    expect(upTo(room(list) - 1)).toEqual(list.slice(1));
+    expect(upTo(room(['keep 1', 'keep 2']))).toEqual(['keep 1', 'keep 2']);
+    expect(upTo(room(['keep 2']))).toEqual(['keep 2']);
+    expect(upTo(Infinity, 4)).toEqual(list.slice(1));
+    expect(upTo(Infinity, 1)).toEqual(['keep 2']);
   });
 });
 

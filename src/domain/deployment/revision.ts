@@ -1,4 +1,4 @@
-import { type Bound, newest } from '../bounds.ts';
+import { type Bound, fitting } from '../bounds.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 
 /** The meaning of a revision's status for a release that waits for it. */
@@ -44,9 +44,21 @@ export function isAnother(deploymentId: string | null, knownIn: string | undefin
 
 const KNOWN: Bound = { items: 50, bytes: 150_000 };
 
-/** Keeps the newest revisions, up to a target's limit. */
+/** The newest revisions are kept, whatever they are: one of them serves, or was left a short time ago. */
+const KEPT_NEWEST = KNOWN.items / 2;
+
+/**
+ * Keeps a target's revisions up to its limit, oldest first. Those that no rollback chooses make room for those that one may
+ * choose, so that however many releases fail, a rollback finds the last verified revision.
+ */
 export function keepKnown(known: readonly KnownRevision[]): readonly KnownRevision[] {
-  return newest(known, KNOWN);
+  const newestCopies = new Map(known.map(({ revisionId, copyOf }) => [copyOf, revisionId]));
+  const newest = new Set(known.slice(-KEPT_NEWEST));
+  return fitting(known, KNOWN, (revision) => {
+    const { revisionId, copyOf, verified, quarantined } = revision;
+    const isCopiedAgain = copyOf !== undefined && newestCopies.get(copyOf) !== revisionId;
+    return !newest.has(revision) && (isCopiedAgain || !verified || quarantined === true);
+  });
 }
 
 /** The original of a copy that a redeploy made; for any other revision, the revision itself. */

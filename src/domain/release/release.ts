@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
-import { fitting } from '../bounds.ts';
+import { type Bound, fitting } from '../bounds.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import type { Check } from '../check/check.ts';
 import type { EvaluatorScores } from '../check/evaluator.ts';
@@ -326,21 +326,17 @@ export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'star
 }
 
 /** The limits for steps and verdicts in a release's result, as JSON. Temporal's limit for all is 2 MB. */
-const STEPS_MAX_BYTES = 500_000;
-const VERDICTS_MAX_BYTES = 500_000;
+const STEPS: Bound = { items: Infinity, bytes: 500_000 };
+const VERDICTS: Bound = { items: Infinity, bytes: 500_000 };
 
 /** Limits the steps of a release: if there are too many, the oldest passed checks are dropped. */
 export function boundedSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
-  return fitting(
-    [...steps],
-    STEPS_MAX_BYTES,
-    ({ step, status }) => CHECKING.has(step) && ENDED_WELL.has(status),
-  );
+  return fitting([...steps], STEPS, ({ step, status }) => CHECKING.has(step) && ENDED_WELL.has(status));
 }
 
 /** Limits the verdicts of a release: if there are too many, the oldest passed ones are dropped. */
 export function boundedVerdicts(verdicts: readonly CheckVerdict[]): readonly CheckVerdict[] {
-  return fitting(verdicts, VERDICTS_MAX_BYTES, ({ passed }) => passed);
+  return fitting(verdicts, VERDICTS, ({ passed }) => passed);
 }
 
 const CHECKING: ReadonlySet<string> = new Set(['baseline', 'check']);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import { keepSettings, recordResult } from '../../../src/domain/target/targetResult.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
@@ -223,5 +224,45 @@ describe('a revision that a person rolled back from', () => {
     const copy = { ...verified('b3'), copyOf: 'b' };
     expect(left({ servingRevisionId: 'b3', knownRevisions: [copy] }, rollback('id', 'b'))).toEqual([]);
     expect(left({ servingRevisionId: 'a' }, rollback('id', 'b'))).toEqual(['b', 'b2']);
+  });
+});
+
+describe('a rollback after a hundred setbacks', () => {
+  /** The revision that an unnamed rollback restores. */
+  const restores = (state: TargetState): string | undefined =>
+    requestRollback({ state, running: null, now: NOW, active: state.activeRevisionId }, rollback('last'))
+      .state.rollbacks[0]?.to;
+  const setbacks = (state: TargetState, ending: (each: number) => Ending): TargetState =>
+    Array.from({ length: 100 }).reduce<TargetState>((so, _, each) => after(so, ending(each)), state);
+  const start = seasoned({
+    known: [verified('a'), { ...verified('b'), replaced: 'a' }],
+    activeRevisionId: 'b',
+  });
+
+  it('finds the verified revision before, although each of them restored a copy of what serves', () => {
+    const state = setbacks(start, (each) => {
+      const copy = { ...verified(`b-${each}`), replaced: 'a', copyOf: 'b' };
+      return { outcome: 'rolled_back', servingRevisionId: copy.revisionId, knownRevisions: [copy] };
+    });
+    expect(restores(state)).toBe('a');
+  });
+
+  it('finds the last verified revision, although people have left that many since', () => {
+    const state = setbacks(start, (each) => {
+      const left = { ...verified(`left-${each}`), replaced: 'b', quarantined: true as const };
+      return { outcome: 'rolled_back', servingRevisionId: 'b', knownRevisions: [left] };
+    });
+    const known = [...state.known, { ...verified('new'), replaced: 'b' }];
+    expect(restores({ ...state, known, activeRevisionId: 'new' })).toBe('b');
+    expect(restores(state)).toBe('a');
+  });
+
+  it('still knows what serves, although it is not verified', () => {
+    const state = setbacks(start, () => ({}));
+    const known = [{ ...verified('new'), verified: false, skipped: true as const }];
+    const full = Array.from({ length: 100 }, (_, each) => verified(`v-${each}`));
+    const { known: kept } = after(state, { knownRevisions: [...full, ...known] });
+    expect(kept.at(-1)).toEqual(known[0]);
+    expect(kept).toHaveLength(50);
   });
 });
