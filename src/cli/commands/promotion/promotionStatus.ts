@@ -4,17 +4,20 @@ import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.
 import { formatDuration } from '../../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
-import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import { describeTimes } from '../../../domain/schedule/schedule.ts';
 import { describeJudgement } from '../../../domain/story.ts';
-import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { listRunning } from '../../../temporal/client/listRunning.ts';
 import { type PromotionView, viewPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { type ExistingSchedule, readSchedule } from '../../../temporal/client/schedule/schedules.ts';
 import { refuseStuck } from '../../../temporal/client/stuckTask.ts';
-import { isSealed } from '../../../temporal/client/temporalError.ts';
+import { ifSealed, isSealed } from '../../../temporal/client/temporalError.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
+import { fetchFirstInput } from '../../../temporal/history/fetchHistories.ts';
 import type { EventOf } from '../../events/index.ts';
 import { promotionWords } from '../../ui/endingText.ts';
 import { fitLine, MARKS, type Style } from '../../ui/text.ts';
@@ -36,7 +39,8 @@ interface Unreadable {
 }
 
 /**
- * Reads the status of all promotions to or from the given targets.
+ * Reads the status of all promotions to the given targets: those of the file, and others that run, because the file may have
+ * changed since they began.
  * @param answering - whether a worker answers. If not, no workflow is queried.
  */
 export async function promotionStatuses(
@@ -45,29 +49,61 @@ export async function promotionStatuses(
   specs: ReadonlyMap<string, TargetSpec>,
   answering: boolean,
 ): Promise<readonly PromotionStatus[]> {
-  const statuses: PromotionStatus[] = [];
-  for (const [name, { from, to, schedule: declared }] of Object.entries(config.promotions)) {
+  const declared = Object.entries(config.promotions).flatMap(([name, { from, to, schedule }]) => {
     const spec = specs.get(to);
-    if (spec === undefined) continue;
-    const workflowId = promotionWorkflowId({ name, to: spec });
-    const none = onSlipwayError(() => undefined, 'SLIPWAY_SCHEDULE_UNKNOWN');
-    const [view, schedule] = await Promise.all([
-      readView(temporal, workflowId, answering),
-      declared && readSchedule(temporal, workflowId).catch(none),
-    ]).catch(unreadable);
-    statuses.push({
-      name,
-      from,
-      to,
-      workflowId,
-      view,
-      workflowUrl: view.state === 'none' ? null : workflowPage(temporal.settings, workflowId),
-      dashboardUrl:
-        view.state === 'none' ? null : pageLink(temporal.settings.dashboard, promotionAddress(workflowId)),
-      schedule,
-    });
+    return spec === undefined
+      ? []
+      : { name, from, to, workflowId: promotionWorkflowId({ name, to: spec }), schedule };
+  });
+  const others = (await runningTo(temporal, specs)).filter(
+    ({ workflowId }) => !declared.some((each) => each.workflowId === workflowId),
+  );
+  const statuses: PromotionStatus[] = [];
+  for (const { schedule: isScheduled, ...promotion } of declared)
+    statuses.push(await readStatus(temporal, promotion, answering, isScheduled !== undefined));
+  for (const other of others) {
+    const started = await fetchFirstInput(temporal, other.workflowId).catch(ifSealed(() => undefined));
+    const { request } = (started?.input ?? {}) as Partial<PromotionInput>;
+    const from = request?.from.name ?? config.promotions[other.name]?.from ?? '?';
+    statuses.push(await readStatus(temporal, { ...other, from }, answering, false));
   }
   return statuses;
+}
+
+type Place = Pick<PromotionStatus, 'name' | 'to' | 'workflowId'>;
+
+/** The promotions that run to these targets. */
+function runningTo(
+  temporal: TemporalConnection,
+  specs: ReadonlyMap<string, TargetSpec>,
+): Promise<readonly Place[]> {
+  const targets = [...specs].map(([to, spec]) => ({ to, begins: promotionIdAt(targetWorkflowId(spec), '') }));
+  return listRunning(temporal, WORKFLOW_TYPES.promotion, ({ workflowId }) => {
+    const target = targets.find(({ begins }) => workflowId.startsWith(begins));
+    return target && { workflowId, name: workflowId.slice(target.begins.length), to: target.to };
+  });
+}
+
+async function readStatus(
+  temporal: TemporalConnection,
+  promotion: Place & Pick<PromotionStatus, 'from'>,
+  answering: boolean,
+  isScheduled: boolean,
+): Promise<PromotionStatus> {
+  const { workflowId } = promotion;
+  const none = onSlipwayError(() => undefined, 'SLIPWAY_SCHEDULE_UNKNOWN');
+  const [view, schedule] = await Promise.all([
+    readView(temporal, workflowId, answering),
+    isScheduled ? readSchedule(temporal, workflowId).catch(none) : undefined,
+  ]).catch(unreadable);
+  const isNone = view.state === 'none';
+  return {
+    ...promotion,
+    view,
+    workflowUrl: isNone ? null : workflowPage(temporal.settings, workflowId),
+    dashboardUrl: isNone ? null : pageLink(temporal.settings.dashboard, promotionAddress(workflowId)),
+    schedule,
+  };
 }
 
 async function readView(

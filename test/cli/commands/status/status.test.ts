@@ -26,10 +26,12 @@ const VIEWS: Readonly<Record<string, unknown>> = {
 };
 
 /** A Temporal with the targets "old", whose payloads' key is not here, "new", "busy" and "recovering". */
-function temporalWith({ silent = false } = {}) {
+function temporalWith({ silent = false, promoting = [] as readonly string[] } = {}) {
   const temporal = answeringTemporal({
+    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({}) },
     workflow: {
-      list: () => [],
+      list: ({ query }: { readonly query: string }) =>
+        query.includes('promotion') ? promoting.map((workflowId) => ({ workflowId })) : [],
       getHandle: (id: string) => {
         return {
           describe: () =>
@@ -106,6 +108,18 @@ describe('the status of several targets', () => {
     expect(error).toMatchObject({ code, exitCode });
     expect(text).toMatch(new RegExp(`\\n${name}: old → new\\n.*${problem}.*\\n`));
     expect(text).toMatch(/\nlater: old → new\n.*released.*: all is well/);
+  });
+
+  it('shows a promotion that still runs to it, although the file has changed since', async () => {
+    const at = 'promotion:http://127.0.0.1:1';
+    const promoting = [`${at}:new:moved`, `${at}:new:later`, `${at}:new:gone`, `${at}:elsewhere:moved`];
+    const promotions = { later: TO_NEW, moved: { from: 'old', to: 'busy' } };
+    const { text } = await statusOf(['new'], temporalWith({ promoting, silent: true }), promotions);
+    expect(text.match(/^\w+: .*\n.*/gm)).toEqual([
+      expect.stringMatching(/^later: old → new\n/),
+      'moved: old → new\n  running  no worker answers',
+      'gone: ? → new\n  running  no worker answers',
+    ]);
   });
 
   it('says why a release reports no progress, also in JSON', async () => {
