@@ -8,7 +8,7 @@ import {
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { promotionIdAt } from '../../../domain/promotion/promotion.ts';
-import { describeWorkflow } from '../../../temporal/client/connection.ts';
+import { describeWorkflow, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   intervene,
   type Intervened,
@@ -21,6 +21,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import type { Output } from '../../output.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
+import { placeOf } from '../promotion/placeOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
 import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 
@@ -83,10 +84,6 @@ function declared(config: Config, promotion: string): PromotionSettings | Slipwa
   }
 }
 
-/**
- * Controls a promotion. It runs where the file says, else at another of the file's targets, because the file may have changed
- * since it began. If the file does not say where, that target's policy decides who must prove their identity.
- */
 async function interveneInPromotion(
   context: CommandContext,
   kind: InterventionKind,
@@ -96,35 +93,11 @@ async function interveneInPromotion(
 ): Promise<number> {
   const { config, folder } = file;
   const settings = declared(config, options.promotion);
-  const { name, to } =
-    settings instanceof SlipwayError ? { name: options.promotion, to: undefined } : settings;
   const message = await readRequester(context, folder, options.reason);
   return withTemporal(context, async (temporal) => {
-    const isRunning = async ({ workflowId }: ChosenTarget): Promise<boolean> => {
-      const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
-      return found?.status.name === 'RUNNING';
-    };
-    const stated =
-      to !== undefined && (wanted ?? to) === to ? await chooseTargetSpec(context, config, to) : undefined;
-    let target = stated;
-    if (stated === undefined || !(await isRunning(stated))) {
-      const { targets } = await chooseTargetSpecs(context, config, wanted);
-      const running: ChosenTarget[] = [];
-      for (const each of targets) if (each.name !== to && (await isRunning(each))) running.push(each);
-      const [found, other] = running;
-      if (found !== undefined && other !== undefined) {
-        const hint = `name one of its targets: slipway ${kind} ${found.name} --promotion ${name}`;
-        throw new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
-      }
-      target = found ?? stated;
-    }
-    if (target === undefined) {
-      if (settings instanceof SlipwayError) throw settings;
-      const leads = `promotion "${name}" leads to "${settings.to}", and none runs to "${wanted ?? ''}"`;
-      throw new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted ?? ''}" out, or --promotion` });
-    }
-    const isStated = !(settings instanceof SlipwayError) && target === stated;
-    const { approval } = isStated ? settings : target.settings;
+    const name = settings instanceof SlipwayError ? options.promotion : settings.name;
+    const asked = { kind, name, settings, wanted };
+    const { target, approval } = await findPromotion(context, temporal, config, asked);
     const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
     const id = promotionIdAt(target.workflowId, name);
     const said = { ...skipped(options), ...message };
@@ -132,6 +105,56 @@ async function interveneInPromotion(
     printPromotionTaken(context.output, kind, { name, to: target.name }, taken);
     return 0;
   });
+}
+
+/**
+ * The target to which a promotion runs, and who must prove their identity there. If that is not the target that the file
+ * states, its own policy decides.
+ * @param asked - `settings`: of the promotion of this name, or why the file has none. `wanted`: the target that a person named.
+ */
+async function findPromotion(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  config: Config,
+  asked: {
+    readonly kind: InterventionKind;
+    readonly name: string;
+    readonly settings: PromotionSettings | SlipwayError;
+    readonly wanted: string | undefined;
+  },
+): Promise<{ readonly target: ChosenTarget } & Pick<PromotionSettings, 'approval'>> {
+  const { kind, name, settings, wanted } = asked;
+  const isRunning = async ({ workflowId }: ChosenTarget): Promise<boolean> => {
+    const found = await describeWorkflow(temporal, promotionIdAt(workflowId, name));
+    return found?.status.name === 'RUNNING';
+  };
+  const stated = await statedTarget(context, config, settings, wanted);
+  const runningElsewhere = async (): Promise<readonly ChosenTarget[]> => {
+    const { targets } = await chooseTargetSpecs(context, config, wanted);
+    const running: ChosenTarget[] = [];
+    for (const each of targets) if (await isRunning(each)) running.push(each);
+    return running;
+  };
+  const target = await placeOf(stated, isRunning, runningElsewhere, (found) => {
+    const hint = `name one of its targets: slipway ${kind} ${found.name} --promotion ${name}`;
+    return new SlipwayError('SLIPWAY_USAGE', `several promotions "${name}" run`, { hint });
+  });
+  const isStated = !(settings instanceof SlipwayError) && target === stated;
+  return { target, approval: (isStated ? settings : target.settings).approval };
+}
+
+/** The target to which a promotion leads by the file; the error if that is none, or another one than a person named. */
+async function statedTarget(
+  context: CommandContext,
+  config: Config,
+  settings: PromotionSettings | SlipwayError,
+  wanted: string | undefined,
+): Promise<ChosenTarget | SlipwayError> {
+  if (settings instanceof SlipwayError) return settings;
+  const { name, to } = settings;
+  if (wanted === undefined || wanted === to) return chooseTargetSpec(context, config, to);
+  const leads = `promotion "${name}" leads to "${to}", and none runs to "${wanted}"`;
+  return new SlipwayError('SLIPWAY_USAGE', leads, { hint: `leave "${wanted}" out, or --promotion` });
 }
 
 function printPromotionTaken(

@@ -18,6 +18,7 @@ import { ifSealed } from '../../../temporal/client/temporalError.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
+import { placeOf } from '../promotion/placeOf.ts';
 import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { type ChosenTarget, chooseTargetSpec, chooseTargetSpecs } from '../target/targetAccess.ts';
 
@@ -220,10 +221,7 @@ async function existingSchedules(
   };
 }
 
-/**
- * The schedule of a promotion: at the target that the file states, else at another of its targets, because the file may have
- * changed since it was applied.
- */
+/** The schedule of a promotion, by its name or that of its target. */
 async function scheduleIdOf(
   context: CommandContext,
   temporal: TemporalConnection,
@@ -233,25 +231,25 @@ async function scheduleIdOf(
   const declared = await declaredIdOf(context, config, wanted).catch(
     onSlipwayError((error) => error, 'SLIPWAY_PROMOTION_UNKNOWN'),
   );
-  if (!(declared instanceof SlipwayError)) {
-    const exists = readSchedule(temporal, declared.scheduleId).then(() => true);
-    const isThere = await exists
-      .catch(ifSealed(() => true))
+  const { name, scheduleId: stated } =
+    declared instanceof SlipwayError ? { name: wanted, scheduleId: declared } : declared;
+  const exists = (scheduleId: string): Promise<boolean> =>
+    readSchedule(temporal, scheduleId)
+      .then(
+        () => true,
+        ifSealed(() => true),
+      )
       .catch(onSlipwayError(() => false, 'SLIPWAY_SCHEDULE_UNKNOWN'));
-    if (isThere) return declared.scheduleId;
-  }
-  const name = declared instanceof SlipwayError ? wanted : declared.name;
-  const { targets } = await chooseTargetSpecs(context, config, undefined);
-  const { existing } = await existingSchedules(temporal, targets);
-  const [found, other] = existing.filter(({ request }) => request.name === name);
-  if (found !== undefined && other === undefined) return found.scheduleId;
-  if (found !== undefined) {
+  const elsewhere = async (): Promise<readonly string[]> => {
+    const { targets } = await chooseTargetSpecs(context, config, undefined);
+    const { existing } = await existingSchedules(temporal, targets);
+    return existing.flatMap(({ request, scheduleId }) => (request.name === name ? scheduleId : []));
+  };
+  return placeOf(stated, exists, elsewhere, () => {
     const hint =
       'see them: slipway schedule list; keep only those of slipway.yaml: slipway schedule apply --prune';
-    throw new SlipwayError('SLIPWAY_USAGE', `several schedules "${name}" exist`, { hint });
-  }
-  if (declared instanceof SlipwayError) throw declared;
-  return declared.scheduleId;
+    return new SlipwayError('SLIPWAY_USAGE', `several schedules "${name ?? ''}" exist`, { hint });
+  });
 }
 
 async function declaredIdOf(
