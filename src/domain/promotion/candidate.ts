@@ -2,7 +2,7 @@ import { pick } from '@slipway/contract/pick';
 
 import { type Actor, whoAndWhy } from '../actor.ts';
 import { isPinned, shortArtifact } from '../artifact/artifact.ts';
-import { type DeploymentSnapshot, isSameRevision } from '../deployment/revision.ts';
+import { type DeploymentSnapshot, isSameRevision, withCopies } from '../deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import { exactText, type Instant } from '../scalars.ts';
 import { EMPTY_TARGET, type Hold, type Running, type TargetState } from '../target/targetState.ts';
@@ -79,7 +79,8 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   const { activeRevisionId: known } = to;
   // What a running release makes serve is no change by hand, and may be undone.
   const serves = (to.running === null ? null : known) ?? to.servingRevisionId;
-  if (serves === before && (known === null || known === serves)) return { kind: 'stands' };
+  const isSame = serves === before || (to.running === null && servesAgain(to, before));
+  if (isSame && (known === null || known === serves)) return { kind: 'stands' };
   if (to.running !== null) return { kind: 'superseded', reason: `${to.running} runs on "${to.name}"` };
   if (serves !== null && known === serves)
     return { kind: 'superseded', reason: whySuperseded(to, `revision ${before ?? 'none'}`) };
@@ -90,13 +91,19 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 
 /** Why a candidate is not to be promoted any more, by what its target serves; `undefined` if it is. */
 export function whyGone({ revisionId }: Pick<Candidate, 'revisionId'>, from: TargetSeen): string | undefined {
-  if (from.servingRevisionId !== revisionId) return whySuperseded(from, 'the candidate');
+  if (from.servingRevisionId !== revisionId && !servesAgain(from, revisionId))
+    return whySuperseded(from, 'the candidate');
   if (from.leaving !== undefined)
     return `the candidate on "${from.name}" is being rolled back, by ${whoAndWhy(from.leaving.requestedBy)}`;
   if (from.verifiedAt !== null) return undefined;
   return from.servesQuarantined === true
     ? `the candidate is in quarantine on "${from.name}"`
     : `the candidate is not verified on "${from.name}" any more`;
+}
+
+/** Whether a copy of a revision serves, or its original: a release that failed has restored it. */
+function servesAgain({ sameAs = [] }: TargetSeen, revisionId: string | null): boolean {
+  return revisionId !== null && sameAs.includes(revisionId);
 }
 
 export function whySuperseded({ name, servingRevisionId, changedBy }: TargetSeen, revision: string): string {
@@ -129,6 +136,8 @@ export interface TargetSeen {
   readonly activeRevisionId: string | null;
   /** The revision that serves, according to the control plane; `null` if none. */
   readonly servingRevisionId: string | null;
+  /** The serving revision with its original and its copies, which redeploys made. */
+  readonly sameAs?: readonly string[];
   /** What runs, else what released or restored what serves, and who asked; or a change by hand. `null`: unknown. */
   readonly changedBy: string | null;
   readonly deploymentId: string | null;
@@ -182,6 +191,7 @@ export function seeTarget(
     running: running?.releaseId ?? null,
     activeRevisionId,
     servingRevisionId,
+    sameAs: servingRevisionId === null ? [] : withCopies(known, servingRevisionId),
     changedBy: changedBy(state, running, serves),
     deploymentId: deployment?.deploymentId ?? null,
     agentUrl: agentUrl ?? deployment?.agentUrl ?? null,

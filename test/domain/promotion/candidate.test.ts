@@ -1,5 +1,7 @@
+import { pick } from '@slipway/contract/pick';
 import { describe, expect, it } from 'vitest';
 
+import type { DeploymentSnapshot } from '../../../src/domain/deployment/revision.ts';
 import {
   type Candidate,
   chooseCandidate,
@@ -116,6 +118,31 @@ describe('a candidate after its soak', () => {
       kind: 'superseded',
       reason: 'revision c0 serves on "canary" instead of the candidate: rollback-3 by bo: incident',
     });
+  });
+});
+
+describe('a candidate after releases that failed and restored copies', () => {
+  const choice = chooseCandidate(line());
+  const candidate = choice.kind === 'candidate' ? choice.candidate : ({} as Candidate);
+  const known = ['canary-1', 'production-1'].flatMap((original) => [
+    verified(original),
+    { ...verified(`${original}-copy`), copyOf: original },
+  ]);
+  const restored = (target: TargetSeen, serves: string): TargetSeen => {
+    const state = { ...seasoned(), known, activeRevisionId: serves };
+    const deployment = { activeRevisionId: serves } as DeploymentSnapshot;
+    const seenNow = seeTarget(target.name, { state, running: null }, deployment, '');
+    return { ...target, ...pick(seenNow, 'sameAs', 'servingRevisionId', 'activeRevisionId') };
+  };
+
+  it.each([
+    ['canary-1-copy', 'production-1', 'stands'],
+    ['canary-1', 'production-1-copy', 'stands'],
+    ['production-1', 'production-1', 'superseded'],
+    ['canary-1', 'canary-1-copy', 'superseded'],
+  ])('if %s and %s serve, %s', (from, to, kind) => {
+    const now = { from: restored(CANARY, from), to: restored(PRODUCTION, to), downstream: [] };
+    expect(confirmCandidate(candidate, 'production-1', now).kind).toBe(kind);
   });
 });
 
