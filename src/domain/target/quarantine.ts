@@ -113,8 +113,9 @@ const DIGEST_START = /^[0-9a-f]{8,64}$/;
 
 /**
  * Counts a release whose checks failed. The second one quarantines its artifact. `errored` does not count, because
- * the restored revision failed too, so the checks say nothing about the artifact. Nor does a branch or an image's tag,
- * whose next release may ship something else, and whose earlier revisions must stay restorable.
+ * the restored revision failed too, so the checks say nothing about the artifact. Nor does a release after which a verified
+ * revision of the same artifact serves: its configuration or its checks failed, and that revision must stay restorable. Nor does
+ * a branch or an image's tag, whose next release may ship something else, and whose earlier revisions must stay restorable.
  */
 export function countFailedChecks(
   state: TargetState,
@@ -124,6 +125,8 @@ export function countFailedChecks(
 ): TargetState {
   const failed = result.kind === 'release' && result.code === 'SLIPWAY_CHECK_FAILED';
   if (!failed || result.outcome === 'errored' || result.artifactMayChange === true) return state;
+  const serving = state.known.find(({ revisionId }) => revisionId === result.servingRevisionId);
+  if (serving?.verified === true && serving.artifact === artifact) return state;
   const before = state.failedChecks.find((other) => other.artifact === artifact)?.releaseIds ?? [];
   const releaseIds = [...before, result.releaseId];
   const others = state.failedChecks.filter((other) => other.artifact !== artifact);

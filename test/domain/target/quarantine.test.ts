@@ -78,6 +78,19 @@ describe('a quarantine', () => {
     expect(countFailedChecks(shipped, everywhere, ONE, NOW)).toBe(shipped);
   });
 
+  it('does not begin because of a release after which a verified revision of the same artifact serves', () => {
+    const other = (serving: string) =>
+      result('release-1', {
+        code: 'SLIPWAY_CHECK_FAILED',
+        outcome: 'rolled_back',
+        servingRevisionId: serving,
+      });
+    expect(countFailedChecks(shipped, other('r1'), ONE, NOW)).toBe(shipped);
+    expect(countFailedChecks(shipped, other('r2'), ONE, NOW)).not.toBe(shipped);
+    const unverified = { ...shipped, known: shipped.known.map((each) => ({ ...each, verified: false })) };
+    expect(countFailedChecks(unverified, other('r1'), ONE, NOW)).not.toBe(unverified);
+  });
+
   it('does not count checks of a branch or a tag, which may mean something else the next time', () => {
     const failed = { outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED', artifactMayChange: true } as const;
     expect(countFailedChecks(shipped, result('release-1', failed), 'git:main', NOW)).toBe(shipped);
