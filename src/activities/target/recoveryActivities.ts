@@ -5,6 +5,7 @@ import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } fr
 
 import { type ArtifactStore, readTargetRecord, targetRecordName } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { takeReport } from '../../domain/guard/takeReport.ts';
 import { exactText } from '../../domain/scalars.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';
@@ -17,6 +18,7 @@ import {
 } from '../../domain/target/targetState.ts';
 import { workflowResult } from '../../domain/workflowResult.ts';
 import { type TargetView, viewQuery } from '../../messages/target.ts';
+import type { GuardInput, GuardResult } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal, ifThere } from '../askTemporal.ts';
 import { callingWorkflow } from '../callingWorkflow.ts';
@@ -56,7 +58,7 @@ export function recoveryActivities(
   return {
     recallTarget: async ({ recordStore, afresh }) => {
       const { workflowId, runId } = callingWorkflow();
-      return askTemporal(async (client): Promise<Left> => {
+      const recall = async (client: Client): Promise<Left> => {
         if (afresh) return leftInTemporal(client, workflowId, EMPTY_TARGET);
         const runs = await earlierRuns(client, workflowId, runId);
         const asked = await askRuns(client, workflowId, runs);
@@ -72,6 +74,10 @@ export function recoveryActivities(
         if (asked.problem === null) return { state: null, work: null };
         const where = store ?? 'which is not known';
         throw unreadable(`${asked.problem}, and the record store (${where}) has no state of it`);
+      };
+      return askTemporal(async (client): Promise<Left> => {
+        const { state, work } = await recall(client);
+        return { state: state && (await withReport(client, workflowId, state)), work };
       });
     },
 
@@ -148,6 +154,17 @@ async function leftInTemporal(client: Client, targetId: string, state: TargetSta
   const nextNumber = Math.max(state.nextNumber, ...numbers);
   const work = (await runningWork(client, targetId)) ?? null;
   return { state: ownsNothing({ ...state, nextNumber }), work };
+}
+
+/** The state with the report of a guard that ended while its target did not run, and so did not receive it. */
+async function withReport(client: Client, targetId: string, state: TargetState): Promise<TargetState> {
+  if (state.guard === undefined) return state;
+  const handle = client.workflow.getHandle(state.guard.workflowId);
+  const described = await ifThere(handle.describe());
+  if (described?.status.name !== 'COMPLETED') return state;
+  const { since } = (await startInput(handle)) as GuardInput;
+  const { report } = (await handle.result()) as GuardResult;
+  return takeReport(state, targetId, { ...report, since }, new Date().toISOString());
 }
 
 /** Another target may have taken over the deployment's lock meanwhile. */

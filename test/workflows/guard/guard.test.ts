@@ -2,6 +2,7 @@ import { pick } from '@slipway/contract/pick';
 import { Context } from '@temporalio/activity';
 import { describe, expect, test } from 'vitest';
 
+import type { GuardEnd } from '../../../src/domain/guard/guarding.ts';
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { GuardInput, GuardResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
@@ -109,6 +110,27 @@ describeWorkflows('a guard', (harness) => {
       const { state } = await target.viewOnce(({ state }) => state.history.at(-1)?.kind === 'rollback');
       expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', servingRevisionId: good });
       expect(state.guard?.ended?.verdict).toBe('worse');
+    });
+
+    test.each<[GuardEnd['verdict'], (target: TargetUnderTest) => void]>([
+      ['passed', () => undefined],
+      ['replaced', ({ world }) => world.bringUp(world.patchElsewhere())],
+    ])('that ended while its target was terminated is known there as %s', async (verdict, happens) => {
+      const { target } = harness.newServingTarget();
+      const round = target.world.gate('guardRevision');
+      const { releaseId } = await target.release('b', guardedBy({ forMs: 3_000 }));
+      await target.world.called('guardRevision');
+      await target.terminate();
+      target.startWith({});
+      happens(target);
+      round.open();
+      const { report } = await guardOf(target, releaseId);
+      expect(report.verdict).toBe(verdict);
+      await target.release('c');
+      const { state } = await target.idle();
+      const { at, note } = report;
+      expect(state.guard?.ended).toEqual({ at, verdict, note });
+      expect(state.said.map(({ message }) => message)).toEqual(['guard']);
     });
 
     test('does not hold the target if it is told so', async () => {
