@@ -14,8 +14,8 @@ import { perWorkflow } from '../perWorkflow.ts';
 /**
  * Whether a target accepts messages at this moment.
  *
- * `open`: it does. `reading`: messages wait until the target has read the state of its earlier runs. `reset`:
- * messages are refused, because after a reset Temporal delivers again what the earlier run has already handled.
+ * `open`: it does. `reading`: messages wait until the target has read the state of its earlier runs. `reset`: messages are
+ * refused, because together with a reset Temporal delivers again what the earlier run has already handled.
  * `unreadable`: only `unhold` is accepted, with which a person starts the target without its earlier state. Signals
  * wait.
  */
@@ -110,6 +110,9 @@ function noticeResets(): NonNullable<WorkflowInternalsInterceptor['activate']> {
       doorway().door = 'reset';
       // The earlier life has handled a cancellation.
       doorway().isCanceled = false;
+    } else if (doorway().door === 'reset') {
+      // What is delivered after the reset is new.
+      doorway().door = 'reading';
     }
     next(input);
   };

@@ -6,6 +6,7 @@ import { heldIn } from '../moments.ts';
 import { openOwnHarness } from '../projectHarness.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Fault } from '../world.ts';
 
 /** Longer than a worker may take to read the state after it has started. */
 const SLOW_MS = 13_000;
@@ -155,6 +156,29 @@ describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
     await target.viewOnce(({ running }) => running?.releaseId === 'release-2');
     await target.rollback({ to: good });
     expect(await target.result('release-2')).toMatchObject({ outcome: 'rolled_back' });
+  });
+
+  it('reset, keeps what is sent to it while it reads its earlier state', async () => {
+    const { target } = harness.newServingTarget();
+    await target.startOnly();
+    await target.signal('hold', BO);
+    await target.viewOnce(({ state }) => state.hold !== null);
+    await target.signal('unhold', BO);
+    await target.viewOnce(({ state }) => state.hold === null);
+    let goOn = (): void => undefined;
+    const reading = new Promise<void>((resolve) => (goOn = resolve));
+    // The try in the worker that runs the target, and the attempt after it.
+    const slowly: Fault = (perform) => reading.then(perform);
+    target.world.next('recallTarget', slowly, slowly);
+    await target.reset('first');
+    await target.viewOnce(({ recovering }) => recovering === true);
+    await target.signal('quarantine', { ...BO, artifact: identity('x') });
+    const submitted = target.submit('b');
+    goOn();
+    expect((await submitted).disposition).toBe('queued');
+    const { state } = await target.viewOnce(({ state }) => state.quarantined.length > 0);
+    expect(state.hold).toBeNull();
+    expect(state.said.map(({ message }) => message)).toEqual(['hold', 'unhold', 'quarantine']);
   });
 
   it.each([false, true])(
