@@ -14,6 +14,8 @@ import { readRollbackMessage } from './target.ts';
 
 /** Sent only by the target: stop and restore a revision, or go on but never restore one. */
 export const preemptSignal = defineSignal<[Preemption]>('preempt');
+/** Sent only by the target, when that changes: the ids of the known revisions that are in quarantine. */
+export const quarantinedSignal = defineSignal<[readonly string[]]>('quarantined');
 /** Interventions in a running release. A signal may also go to the target, which forwards it. */
 export const INTERVENTION_UPDATES = byKind((kind) =>
   defineUpdate<InterventionAnswer, [InterventionMessage]>(kind),

@@ -66,6 +66,12 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   run.forward.cancel();
 }
 
+/** Handles the target's signal that says which revisions are in quarantine now. */
+export function noteQuarantined(run: Run, message: unknown): void {
+  if (Array.isArray(message)) run.quarantined = message.filter((id) => typeof id === 'string');
+  else ignorePreemption(run, 'the quarantined revisions are not a list');
+}
+
 function ignorePreemption({ journal }: Run, note: string): void {
   const by = { who: 'unknown', from: 'signal' };
   journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });

@@ -9,7 +9,7 @@ import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../domain/release/release.ts';
-import { preemptSignal } from '../../messages/release.ts';
+import { preemptSignal, quarantinedSignal } from '../../messages/release.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { CheckedRevision, runCheck } from '../check/runCheck.ts';
 import { type Watch, watchServing } from '../check/watchServing.ts';
@@ -21,7 +21,7 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf } from '../steps.ts';
 import { recordBaseline } from './baseline.ts';
-import { preempt, reportChanging } from './preempted.ts';
+import { noteQuarantined, preempt, reportChanging } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 import { finish, Run, type Setback } from './run.ts';
 import { findDeployment, findExtraRevisions, findOrCreateDeployment, patch, upload } from './ship.ts';
@@ -38,6 +38,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   setHandler(preemptSignal, (message) => preempt(run, message), {
     unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON,
   });
+  setHandler(quarantinedSignal, (revisionIds) => noteQuarantined(run, revisionIds));
   let setback: Setback | null = null;
   try {
     await forward.run(() => goForward(run));

@@ -101,12 +101,13 @@ export async function restoreWhatServed(
 }
 
 function restoreOrder(
-  { request, revisionId, left, known, baseline, passed, objectPath }: Run,
+  run: Run,
   deploymentId: string,
   { preemptedBy }: Setback,
   settings: Settings,
   found: readonly Finding[],
 ): RestoreOrder {
+  const { request, revisionId, left, known, baseline, passed, objectPath } = run;
   const own = revisionId === null ? [] : [revisionId];
   return {
     settings,
@@ -118,9 +119,9 @@ function restoreOrder(
     known,
     passed,
     found,
-    // A person may ask to leave another one during the restore.
+    // A person may ask to leave another one during the restore, or quarantine it.
     get avoid() {
-      return [...own, ...left.flatMap((other) => withCopies(known, other))];
+      return [...own, ...run.quarantined, ...left.flatMap((other) => withCopies(known, other))];
     },
     shippedPath: objectPath,
   };

@@ -70,6 +70,8 @@ export class Run {
   checked: CheckedRevision | null = null;
   /** The revisions that people asked to leave: never restored automatically. */
   readonly left: string[] = [];
+  /** The revisions that are in quarantine since the release began: not restored automatically. */
+  quarantined: readonly string[] = [];
 
   /** @param onPersonAwaited - called when the release waits for an approval or a decision. It must not block. */
   constructor(input: ReleaseInput, onPersonAwaited: (waiting: Waiting) => void) {

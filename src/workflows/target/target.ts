@@ -32,7 +32,7 @@ import {
   type Running,
   type TargetState,
 } from '../../domain/target/targetState.ts';
-import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
+import { INTERVENTION_SIGNALS, preemptSignal, quarantinedSignal } from '../../messages/release.ts';
 import type { TargetInput, TargetWorkflow } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
@@ -131,6 +131,17 @@ export class Target implements TargetCore {
   /** Asks the running release to make way. */
   preempt(preemption: Preemption): Promise<void> {
     return this.#signal('preempt', preemptSignal, preemption);
+  }
+
+  /** Sends the running release the revisions that are in quarantine now, which it does not restore. */
+  async reportQuarantined(): Promise<void> {
+    if (this.runningRelease === undefined) return;
+    const quarantined = this.#state.known.filter((revision) => revision.quarantined === true);
+    await this.#signal(
+      'quarantine',
+      quarantinedSignal,
+      quarantined.map(({ revisionId }) => revisionId),
+    );
   }
 
   /** Asks the running release to abort, because all of its submissions were withdrawn. */

@@ -255,6 +255,11 @@ function handleQuarantine(target: Target): void {
     const found = findArtifact(target.state, message.artifact);
     return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
   };
+  /** The answer, once the running release knows of it, if it may restore a revision with the artifact. */
+  const reported = (artifact: string, taken: Taken<string>): Taken<string> | Promise<Taken<string>> =>
+    target.state.known.some((revision) => revision.artifact === artifact)
+      ? target.reportQuarantined().then(() => taken)
+      : taken;
   handleMessage(target, {
     update: quarantineUpdate,
     signal: quarantineSignal,
@@ -268,7 +273,8 @@ function handleQuarantine(target: Target): void {
         if (next === target.state) return { refused: 'too many artifacts are in quarantine: end one first' };
         say(target, rejectQuarantined(next, now()), 'quarantine', by, artifact);
       }
-      return { answer: artifact, unused: isIn ? `${artifact} is in quarantine already` : undefined };
+      const unused = isIn ? `${artifact} is in quarantine already` : undefined;
+      return reported(artifact, { answer: artifact, unused });
     },
   });
   handleMessage(target, {
@@ -280,7 +286,8 @@ function handleQuarantine(target: Target): void {
       const { state } = target;
       const isIn = findQuarantined(state, artifact) !== undefined || isHeldAgainst(state, artifact);
       if (isIn) say(target, unquarantineArtifact(state, artifact), 'unquarantine', by, artifact);
-      return { answer: artifact, unused: isIn ? undefined : `${artifact} is not in quarantine` };
+      const unused = isIn ? undefined : `${artifact} is not in quarantine`;
+      return reported(artifact, { answer: artifact, unused });
     },
   });
 }

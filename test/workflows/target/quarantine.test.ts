@@ -90,4 +90,20 @@ describeWorkflows('a quarantine', (harness) => {
     target.world.bad.add(identity('c'));
     expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
+
+  it.each([
+    ['is not restored by it', ['quarantine'], 'x'],
+    ['is restored by it if the quarantine has ended', ['quarantine', 'unquarantine'], 'b'],
+  ])('of what served before a running release %s', async (_, said, restored) => {
+    const [target, ...revisions] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    const { releaseId, gate } = await heldIn('runCheck', target, 'c');
+    for (const each of said)
+      await target.handle.executeUpdate(each, { args: [{ ...BO, artifact: identity('b') }] });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: revisions[restored === 'x' ? 0 : 1],
+    });
+  });
 });
