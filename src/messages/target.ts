@@ -51,6 +51,8 @@ export const guardEndedSignal = defineSignal<[GuardMessage]>('guardEnded');
 export const preemptGuardSignal = defineSignal('preemptGuard');
 /** Sent only by releases, with their id, if the target guards a revision: the release is about to change what serves. */
 export const changingSignal = defineSignal<[string]>('changing');
+/** Sent only by releases, with their id, after `changing`: it changes nothing for now, but waits for a person or a freeze. */
+export const waitsAgainSignal = defineSignal<[string]>('waitsAgain');
 /** Sent only by releases: the release is restoring, and tries this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');

@@ -157,6 +157,8 @@ export class TargetGuard {
   #started = Promise.resolve();
   /** The guard that was told that it is preempted, and has not reported since. */
   #unreported: Guarding | undefined;
+  /** The release that was about to change what serves, and waits again. */
+  #waiting: string | undefined;
 
   constructor(target: TargetCore) {
     this.#target = target;
@@ -183,15 +185,34 @@ export class TargetGuard {
         return;
       }
     }
-    const { state } = this.#target;
-    const { guard: guarding, guarded } = state;
-    const { servingRevisionId: revisionId, endedAt } = result;
-    if (guarding === undefined || guarded === undefined || revisionId === null) return;
     const rollback = work.kind === 'rollback' ? work.request : null;
-    const isDue = (): boolean => guardsAgain(this.#target.state, workflowInfo().workflowId, result, rollback);
-    if (!isDue()) return;
+    await this.#beginAgain(result, () =>
+      guardsAgain(this.#target.state, workflowInfo().workflowId, result, rollback),
+    );
+  }
+
+  /** Guards on while the release that was about to change what serves waits again, for a person or a freeze. */
+  async resume(releaseId: string): Promise<void> {
+    this.#waiting = releaseId;
+    await this.sent();
+    const { activeRevisionId: servingRevisionId } = this.#target.state;
+    const unchanged = { servingRevisionId, steps: [], preemptedBy: null, endedAt: now() };
+    await this.#beginAgain(unchanged, () => {
+      const { state, running } = this.#target;
+      if (this.#waiting !== releaseId || running?.releaseId !== releaseId) return false;
+      if (state.guard?.changedBy !== releaseId || state.rollbacks.length > 0) return false;
+      return guardsAgain(state, workflowInfo().workflowId, unchanged, null);
+    });
+  }
+
+  async #beginAgain(
+    { servingRevisionId: revisionId, endedAt }: Pick<ReleaseResult, 'servingRevisionId' | 'endedAt'>,
+    isDue: () => boolean,
+  ): Promise<void> {
+    if (revisionId === null || !isDue()) return;
     await this.#reported();
-    if (!isDue()) return;
+    const { guard: guarding, guarded } = this.#target.state;
+    if (guarding === undefined || guarded === undefined || !isDue()) return;
     this.#begin(guarding.releaseId, revisionId, { ...guarded, since: Date.parse(endedAt) }, true);
   }
 
@@ -230,6 +251,7 @@ export class TargetGuard {
 
   /** Ends the guard, because a release or a rollback may change what serves. */
   preempt(by: string): void {
+    this.#waiting = undefined;
     const { guard: guarding } = this.#target.state;
     if (guarding === undefined || !isInForce(guarding)) return;
     this.#target.change({ ...this.#target.state, guard: preemptGuard(guarding, by, now()) });

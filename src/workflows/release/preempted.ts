@@ -6,7 +6,7 @@ import type { KnownRevision, RollbackRequest } from '../../domain/release/releas
 import { isQuarantined, restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
 import { readPreemption } from '../../messages/release.ts';
-import { changingSignal, restoringSignal } from '../../messages/target.ts';
+import { changingSignal, restoringSignal, waitsAgainSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { readActive, type RestoreOrder } from '../restore/restore.ts';
@@ -15,6 +15,11 @@ import type { Run } from './run.ts';
 /** Signals to a target that guards a revision that its release is about to change what serves. */
 export async function reportChanging({ input, journal }: Run): Promise<void> {
   if (input.endsGuard === true) await signalTarget(journal, changingSignal, input.releaseId);
+}
+
+/** Signals to that target that its release waits instead, for a person or the end of a freeze. */
+export async function reportWaitingAgain({ input, journal }: Run): Promise<void> {
+  if (input.endsGuard === true) await signalTarget(journal, waitsAgainSignal, input.releaseId);
 }
 
 /**

@@ -6,6 +6,7 @@ import { artifactIdentity, describeArtifact, shortArtifact } from '../../domain/
 import type { Check } from '../../domain/check/check.ts';
 import { datasetDigests } from '../../domain/check/dataset.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
+import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../domain/release/release.ts';
@@ -21,7 +22,7 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf } from '../steps.ts';
 import { recordBaseline } from './baseline.ts';
-import { noteQuarantined, preempt, reportChanging } from './preempted.ts';
+import { noteQuarantined, preempt, reportChanging, reportWaitingAgain } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 import { finish, Run, type Setback } from './run.ts';
 import { findDeployment, findExtraRevisions, findOrCreateDeployment, patch, upload } from './ship.ts';
@@ -182,10 +183,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
   // A stop request may have arrived while the previous step ended: do not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
-  if (!sentBefore) {
-    run.latestBefore = await readLatest(run, deployment, created);
-    await reportChanging(run);
-  }
+  if (!sentBefore) run.latestBefore = await readLatest(run, deployment, created);
+  await reportChanging(run);
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
   try {
     const seen = { ...deployment, latestRevisionId: run.latestBefore };
@@ -194,7 +193,10 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot, create
     run.revisionId = revisionId;
     return revisionId;
   } catch (error) {
-    if (!sentBefore && !explain(error).mayHaveBeenTaken) run.undoPatch = null;
+    const { code, mayHaveBeenTaken } = explain(error);
+    if (!sentBefore && !mayHaveBeenTaken) run.undoPatch = null;
+    const asks = run.request.onError?.then === 'wait' && isOutcomeUnknown(code);
+    if ((asks || code === 'SLIPWAY_TARGET_FROZEN') && !run.stopped()) await reportWaitingAgain(run);
     throw error;
   }
 }

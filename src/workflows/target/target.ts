@@ -168,6 +168,12 @@ export class Target implements TargetCore {
     else this.ignore('changing', 'it names no release that runs');
   }
 
+  async noteWaitingAgain(releaseId: unknown): Promise<void> {
+    const running = this.#running?.releaseId;
+    if (running !== undefined && running === releaseId) await this.#guard.resume(running);
+    else this.ignore('waitsAgain', 'it names no release that runs');
+  }
+
   /** @returns whether the report says anything new. */
   takeGuardReport(report: GuardMessage): boolean {
     return this.#guard.take(report);

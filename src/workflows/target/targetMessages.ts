@@ -57,6 +57,7 @@ import {
   unquarantineSignal,
   unquarantineUpdate,
   viewQuery,
+  waitsAgainSignal,
   withdrawSignal,
   withdrawUpdate,
 } from '../../messages/target.ts';
@@ -314,6 +315,7 @@ function handleReports(target: Target): void {
     { description: 'Forget the revisions of a deployment that was deleted' },
   );
   setHandler(changingSignal, (releaseId) => target.noteChanging(releaseId));
+  setHandler(waitsAgainSignal, (releaseId) => target.noteWaitingAgain(releaseId));
   setHandler(restoringSignal, (message) => {
     const restoring = readRestoring(message);
     if (typeof restoring === 'string') target.ignore('restoring', restoring);

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
+import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
@@ -14,6 +15,12 @@ import type { Fault } from '../world.ts';
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ];
+const GUARD: GuardPolicy = {
+  ...{ forMs: 60_000, everyMs: 1_000, afterMs: 0, noData: 'continue' },
+  metrics: [
+    { name: 'errors', source: { kind: 'http', url: 'http://metrics.test/errors', path: 'value' }, max: 0.05 },
+  ],
+};
 const IMAGE: Partial<ReleaseRequest> = {
   artifact: { kind: 'image', uri: 'registry.test/agent:2' },
   graphConfigPath: null,
@@ -141,6 +148,32 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', servingVerified: true });
     expect(target.world.count('patchDeployment')).toBe(2);
+  });
+
+  it.each<[string, Fault, 'freeze' | 'decision']>([
+    ['a freeze', notTaken(), 'freeze'],
+    ['a freeze, after no answer', unansweredAndLost, 'freeze'],
+    ['a person', refused('SLIPWAY_UNAUTHORIZED', 401), 'decision'],
+  ])('is guarded while its next release waits for %s to send its PATCH again', async (_, fault, what) => {
+    const { target, good } = harness.newServingTarget();
+    // Longer than the signal takes that a release is about to change what serves.
+    target.world.unfrozenMs = 2_000;
+    await target.release('b', { guard: GUARD });
+    target.world.next('patchDeployment', async (perform, world) => {
+      world.frozen = frozen('wait', 60_000);
+      await setTimeout(world.unfrozenMs);
+      return fault(perform, world);
+    });
+    const onError = { then: 'wait', waitMs: 60_000 } as const;
+    const { releaseId } = await target.submit('c', { freezes: FREEZES, onError });
+    await target.waitsFor(releaseId, what);
+    target.world.measures = () => 0.12;
+    expect(await target.result(releaseId)).toMatchObject({
+      reason: expect.stringContaining('stopped by a rollback by guard') as unknown,
+      revisionId: null,
+    });
+    const { state } = await target.idle();
+    expect(state.activeRevisionId).toBe(good);
   });
 
   it('waits for a freeze that began before a deployment that deploys at once was created again', async () => {
