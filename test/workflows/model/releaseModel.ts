@@ -30,6 +30,8 @@ export class ReleaseModel {
   isChild = true;
   /** The revisions that people have asked to leave meanwhile. */
   readonly left: number[] = [];
+  /** The revisions in quarantine, if that has changed since it began. */
+  quarantined: readonly number[] = [];
   readonly #model: TargetModel;
   readonly #known: readonly (Known & { readonly shunned: boolean })[];
   readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
@@ -144,6 +146,7 @@ export class ReleaseModel {
       const { onError } = this.plan;
       if (failure === 'not told' && onError === 'wait' && !this.stopped) {
         this.stage = 'decision';
+        if (this.#step === 'patch') this.#model.guardOn(this.id);
         return;
       }
       this.#restore(failure);
@@ -355,7 +358,7 @@ export class ReleaseModel {
         found: [...this.#foundBefore, ...this.#found],
         asks: this.#question,
       };
-      const back = restore(model, known, { ...wish, avoid: [...own, ...left] });
+      const back = restore(model, known, { ...wish, avoid: [...own, ...left, ...this.quarantined] });
       const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =

@@ -14,6 +14,8 @@ export interface Guard {
   readonly isTerminated?: true;
   /** Absent: it goes on. */
   readonly ended?: 'worse' | 'replaced' | 'preempted' | 'passed' | 'canceled' | 'unknown';
+  /** The release that was about to change what serves. */
+  readonly preemptedBy?: string | undefined;
 }
 
 /** What the target knows about a revision. */
@@ -216,6 +218,15 @@ export class TargetModel {
   quarantine(artifact: ArtifactName): void {
     this.quarantined.add(artifact);
     this.reject(({ plan }) => plan.artifact === artifact);
+    this.#reportQuarantine(artifact);
+  }
+
+  /** The running release does not restore what is in quarantine now. */
+  #reportQuarantine(artifact: ArtifactName): void {
+    if (this.running === null || !this.known.some((known) => known.artifact === artifact)) return;
+    this.running.quarantined = this.known
+      .filter((known) => this.isShunned(known))
+      .map(({ revision }) => revision);
   }
 
   /** Whether an artifact has failed checks, is quarantined, or was left by a person. */
@@ -231,13 +242,23 @@ export class TargetModel {
     this.quarantined.delete(artifact);
     this.failedChecks.delete(artifact);
     this.known = this.known.map((known) => (known.artifact === artifact ? { ...known, left: false } : known));
+    this.#reportQuarantine(artifact);
   }
 
   /** A release or a rollback is about to change what serves. */
   preemptGuard(situation: Situation): void {
     if (this.guard === null || this.guard.ended !== undefined) return;
     this.met.add(situation);
-    this.guard = { ...this.guard, ended: this.guard.isTerminated === true ? 'unknown' : 'preempted' };
+    const ended = this.guard.isTerminated === true ? 'unknown' : 'preempted';
+    this.guard = { ...this.guard, ended, preemptedBy: this.running?.id };
+  }
+
+  /** The release that preempted the guard waits again, before it changes anything. */
+  guardOn(release: string): void {
+    const { guard, believed, known } = this;
+    if (guard?.ended !== 'preempted' || guard.preemptedBy !== release) return;
+    if (believed !== null && isSame(known, believed, guard.revision))
+      this.#begin(guard.release, believed, guard.how);
   }
 
   #begin(release: string, revision: number, how: Guarded): void {
@@ -299,7 +320,9 @@ export class TargetModel {
       revision,
       missed: isMissed(ending, all),
     });
-    if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored') {
+    const serves = this.known.find((one) => one.revision === serving);
+    const isProven = serves?.verified === true && serves.artifact === plan?.artifact;
+    if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored' && !isProven) {
       const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
       this.failedChecks.set(plan.artifact, times);
       if (times >= 2) {
