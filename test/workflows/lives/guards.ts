@@ -1,4 +1,5 @@
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
+import { refused } from '../faults.ts';
 import { waitingFor } from '../moments.ts';
 import type { Life } from './life.ts';
 
@@ -39,6 +40,18 @@ export const GUARDS: Readonly<Record<string, Life>> = {
     target.world.measures = () => 0.12;
     await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'worse');
     await target.viewOnce(({ state, running }) => state.hold !== null && running === null);
+    return target;
+  },
+  'guard-of-a-waiting-release': async (harness) => {
+    const { target } = harness.newServingTarget();
+    await target.release('b', { guard: GUARD });
+    await target.world.called('guardRevision');
+    target.world.next('patchDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+    const { releaseId } = await target.submit('c', { onError: { then: 'wait', waitMs: 60_000 } });
+    await target.waitsFor(releaseId, 'decision');
+    await target.viewOnce(({ state }) => state.guard?.ended === undefined);
+    await target.say(releaseId, 'retry', { who: 'bo' });
+    await target.result(releaseId);
     return target;
   },
 };

@@ -1,5 +1,6 @@
 import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import { notTaken } from '../faults.ts';
+import { heldIn } from '../moments.ts';
 import { identity } from '../requests.ts';
 import { BO, type Life, polls } from './life.ts';
 
@@ -70,6 +71,15 @@ export const MESSAGES: Readonly<Record<string, Life>> = {
     const stopped = await target.submit('g', {}, 'one');
     await target.handle.executeUpdate('withdraw', { args: [{ ...BO, submission: 'one' }] });
     await target.result(stopped.releaseId);
+    return target;
+  },
+  'quarantine-during-a-release': async (harness) => {
+    const [target] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    const { releaseId, gate } = await heldIn('runCheck', target, 'c');
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    gate.open();
+    await target.result(releaseId);
     return target;
   },
   renewed: async (harness) => {
