@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { setHold, submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
 import { temporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
 import { type Harness, openHarness } from '../harness.ts';
-import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { Fault } from '../world.ts';
 
 const taskQueue = `queue-${randomUUID()}`;
@@ -26,14 +25,7 @@ afterAll(async () => {
   await temporal.close();
 });
 
-/** How many updates a target has refused in its current run. */
-async function refusals({ handle }: TargetUnderTest): Promise<number> {
-  const { events } = await handle.fetchHistory();
-  const ended = (events ?? []).map((event) => event.workflowExecutionUpdateCompletedEventAttributes);
-  return ended.filter((update) => update?.outcome?.failure != null).length;
-}
-
-it('a command’s release and hold that a target refuses just after a reset are taken once it has read its state', async () => {
+it('a command’s release and hold that meet a target just after a reset are taken once it has read its state', async () => {
   const { target } = harness.newServingTarget();
   await target.startOnly();
   let goOn = (): void => undefined;
@@ -45,7 +37,6 @@ it('a command’s release and hold that a target refuses just after a reset are 
   const by = { who: 'ada', from: 'cli', reason: 'an incident' };
   const submitted = submitRelease(temporal, target.request('b'));
   const held = setHold(temporal, target.workflowId, true, by);
-  await vi.waitFor(async () => expect(await refusals(target)).toBe(2), { timeout: 10_000 });
   goOn();
   expect(await held).toEqual({ onHold: true, via: 'update' });
   expect(await submitted).toMatchObject({ releaseId: 'release-1' });
