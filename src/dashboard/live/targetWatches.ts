@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TargetView } from '../../messages/target.ts';
 import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/targetClient.ts';
+import type { Viewer } from '../access/session.ts';
 import { FirstReads } from './firstReads.ts';
 import { HookWatches } from './hookWatches.ts';
+import type { Fragments, LivePage } from './liveRooms.ts';
 import { type ReadContext, type TargetSnapshot, TargetWatch } from './targetWatch.ts';
 
 /** How long a target is watched after its last page was closed, in milliseconds, so that the next page is fast. */
@@ -166,4 +168,47 @@ export class TargetWatches {
       });
     });
   }
+}
+
+const NEW_EVERY_MS = 5_000;
+
+/**
+ * A page that is rendered again from its targets' snapshots whenever one of them changes.
+ * @param list - lists the present targets, for a page that shows all. Absent: the page shows only these.
+ */
+export async function liveTargets(
+  watches: TargetWatches,
+  targets: readonly ListedTarget[],
+  render: (snapshots: readonly TargetSnapshot[], viewer: Viewer) => Fragments | Promise<Fragments>,
+  list?: () => Promise<readonly ListedTarget[]>,
+): Promise<LivePage> {
+  await watches.snapshots(targets);
+  let shown = targets;
+  return {
+    fragments: (viewer) => render(watches.current(shown), viewer),
+    subscribe: (changed) => {
+      const ends = new Map<string, () => void>();
+      const follow = (): void => {
+        for (const target of shown) {
+          if (!ends.has(target.workflowId)) ends.set(target.workflowId, watches.subscribe(target, changed));
+        }
+      };
+      const lookForNew = async (): Promise<void> => {
+        const listed = (await list?.()) ?? shown;
+        if (listed.every(({ workflowId }) => ends.has(workflowId))) return;
+        shown = listed;
+        follow();
+        changed();
+      };
+      follow();
+      // If Temporal does not answer, the targets' snapshots show it.
+      const timer = setInterval(() => void lookForNew().catch(() => undefined), NEW_EVERY_MS);
+      timer.unref();
+      return () => {
+        clearInterval(timer);
+        for (const end of ends.values()) end();
+        ends.clear();
+      };
+    },
+  };
 }

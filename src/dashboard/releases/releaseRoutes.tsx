@@ -7,8 +7,8 @@ import { releaseDifference } from '../../inspection/release/releaseDifference.ts
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { PageEnv } from '../access/session.ts';
 import { ActionResult } from '../actions/actionPage.tsx';
-import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
+import { liveTargets } from '../live/targetWatches.ts';
 import type { PageContext } from '../pageContext.ts';
 import { Changes } from './changesPage.tsx';
 import { Story } from './releasePage.tsx';

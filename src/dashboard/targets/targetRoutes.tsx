@@ -8,9 +8,8 @@ import type { PageEnv, Viewer } from '../access/session.ts';
 import { ActionResult } from '../actions/actionPage.tsx';
 import { EventApprovals } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
-import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
-import { LIST_SHOWN_MS } from '../live/targetWatches.ts';
+import { LIST_SHOWN_MS, liveTargets } from '../live/targetWatches.ts';
 import { Chip } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
@@ -22,12 +21,11 @@ export function targetRoutes({ temporal, watches, rooms, hooksOfFile }: PageCont
 
   routes.get('/', async (c) => {
     const snapshots = await watches.snapshots(await watches.targets(LIST_SHOWN_MS));
-    const isWhole = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
     return c.render(<Targets snapshots={snapshots} viewer={c.get('viewer')} now={Date.now()} />, {
       title: 'Targets',
       part: 'Targets',
       live: '/live/targets',
-      isWhole,
+      isWhole: areRead(snapshots),
     });
   });
   routes.get('/live/targets', (c) =>
@@ -113,13 +111,12 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
   const urgent = all.filter(({ headline: { tone } }) => tone === 'bad');
   const waiting = all.filter(({ headline: { tone } }) => tone === 'warn');
   const moving = all.filter(({ headline: { tone } }) => tone === 'active');
-  const isRead = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
   return (
     <p id="summary" class={urgent.length > 0 ? 'summary bad' : 'summary'}>
       {urgent.length + waiting.length + moving.length === 0
         ? snapshots.length === 0
           ? ''
-          : isRead
+          : areRead(snapshots)
             ? 'No release runs or waits.'
             : 'Reading the targets.'
         : [...urgent, ...waiting, ...moving].map(({ snapshot: { name, workflowId }, headline }, index) => (
@@ -133,6 +130,10 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
           ))}
     </p>
   );
+}
+
+function areRead(snapshots: readonly TargetSnapshot[]): boolean {
+  return snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
 }
 
 interface TargetCardProps {
