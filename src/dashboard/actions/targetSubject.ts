@@ -2,7 +2,6 @@ import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import { readWhatServes } from '../../inspection/deployment/deploymentAccess.ts';
-import type { Sender } from '../../messages/fields.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import { KEPT, setQuarantine } from '../../temporal/client/intervention/interventionClient.ts';
@@ -65,8 +64,14 @@ export async function targetSubject(
               : `${name} ${onHold ? 'is on hold: it rejects' : 'accepts'} releases.`,
           );
         case 'quarantine':
-        case 'unquarantine':
-          return blockOrUnblock(context, { workflowId, name, action, message, artifact: fields['artifact'] });
+        case 'unquarantine': {
+          const blocks = action === 'quarantine';
+          const quarantine = { ...message, artifact: fields['artifact'] };
+          const identity = await setQuarantine(temporal, workflowId, blocks, quarantine);
+          return identity === undefined
+            ? `${KEPT}.`
+            : `${shortArtifact(identity)} is ${blocks ? '' : 'not '}in quarantine on ${name}${blocks ? '' : ' any more'}.`;
+        }
       }
     },
   };
@@ -106,20 +111,3 @@ const DISPOSITIONS: Readonly<Record<RollbackTaken['disposition'], string>> = {
   done: 'Nothing had to be rolled back',
   ignored: 'Nothing was rolled back',
 };
-
-async function blockOrUnblock(
-  { temporal }: PageContext,
-  order: {
-    readonly workflowId: string;
-    readonly name: string;
-    readonly action: 'quarantine' | 'unquarantine';
-    readonly message: Required<Sender>;
-    readonly artifact: string | undefined;
-  },
-): Promise<string> {
-  const { workflowId, name, action, message, artifact } = order;
-  const blocks = action === 'quarantine';
-  const identity = await setQuarantine(temporal, workflowId, blocks, { ...message, artifact });
-  if (identity === undefined) return `${KEPT}.`;
-  return `${shortArtifact(identity)} is ${blocks ? '' : 'not '}in quarantine on ${name}${blocks ? '' : ' any more'}.`;
-}
