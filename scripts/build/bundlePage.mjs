@@ -1,5 +1,4 @@
 // The dashboard's files for browsers: style sheets and scripts.
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { build } from 'esbuild';
@@ -15,8 +14,12 @@ const DASHBOARD = join(ROOT, 'src/dashboard');
 export async function bundlePage(folder) {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [...entriesIn('browser/entries'), ...entriesIn('style/entries')],
-    entryNames: '[name]',
+    entryPoints: [
+      { out: 'page', in: join(DASHBOARD, 'browser/entries/page.ts') },
+      { out: 'page', in: join(DASHBOARD, 'style/page.css') },
+      { out: 'charts', in: join(DASHBOARD, 'browser/entries/charts.ts') },
+      { out: 'charts', in: 'uplot/dist/uPlot.min.css' },
+    ],
     outdir: folder,
     bundle: true,
     minify: true,
@@ -29,8 +32,4 @@ export async function bundlePage(folder) {
   });
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
   return `${Math.round(bytes / 1024)} KiB`;
-}
-
-function entriesIn(folder) {
-  return readdirSync(join(DASHBOARD, folder)).map((name) => join(DASHBOARD, folder, name));
 }
