@@ -53,17 +53,15 @@ function otlpEndpoint(environment: Environment): { url: string; http: boolean } 
   return { url: http ? `${base.replace(/\/+$/, '')}/v1/metrics` : base, http };
 }
 
-interface MetricsAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
 /**
  * Reads `host:port`, as in `--metrics`.
  * @param example - a command with a valid address, for the error.
  * @throws SlipwayError SLIPWAY_USAGE.
  */
-export function readMetricsAddress(address: string, example: string): MetricsAddress {
+export function readMetricsAddress(
+  address: string,
+  example: string,
+): { readonly host: string; readonly port: number } {
   const match = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<host>[^\s:/[\]]+)):(?<port>\d{1,5})$/i.exec(address);
   const { v6, host = v6 ?? '', port = '' } = match?.groups ?? {};
   if (match !== null && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) };

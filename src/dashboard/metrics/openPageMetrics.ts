@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
@@ -7,13 +7,7 @@ import { boundLabels } from '../../domain/metrics/metrics.ts';
 import type { LiveRooms } from '../live/liveRooms.ts';
 import { PAGE_METRICS, type RecordOnPage } from './pageMetrics.ts';
 
-export interface OpenPageMetrics {
-  readonly record: RecordOnPage;
-  /** Answers `GET /metrics` in Prometheus' text format. */
-  readonly listener: RequestListener;
-}
-
-export function openPageMetrics(rooms: Pick<LiveRooms, 'counts'>): OpenPageMetrics {
+export function openPageMetrics(rooms: Pick<LiveRooms, 'counts'>) {
   const exporter = new PrometheusExporter({
     preventServerStart: true,
     withoutScopeInfo: true,
@@ -38,13 +32,15 @@ export function openPageMetrics(rooms: Pick<LiveRooms, 'counts'>): OpenPageMetri
     advice: { explicitBucketBoundaries: [...requests.buckets] },
   });
   const counter = meter.createCounter('slipway_dashboard_actions', { description: actions.help });
+  const record: RecordOnPage = (name, value, labels) => {
+    const allowed = bounded(PAGE_METRICS[name].labels, labels);
+    if (name === 'slipway_dashboard_actions') counter.add(value, allowed);
+    else durations.record(value, allowed);
+  };
   return {
-    record: (name, value, labels) => {
-      const allowed = bounded(PAGE_METRICS[name].labels, labels);
-      if (name === 'slipway_dashboard_actions') counter.add(value, allowed);
-      else durations.record(value, allowed);
-    },
-    listener: (request, response) => {
+    record,
+    /** Answers `GET /metrics` in Prometheus' text format. */
+    listener: (request: IncomingMessage, response: ServerResponse) => {
       if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
         response.writeHead(404, { 'content-type': 'text/plain' });
         response.end('Not Found\n');

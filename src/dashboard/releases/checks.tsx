@@ -122,9 +122,7 @@ function shown(input: Check['input']): string {
 }
 
 function expectationText(expect: Expectation): string {
-  return ['the run ends in ' + (expect.status ?? 'success'), ...parts({ ...expect, status: undefined })].join(
-    '; ',
-  );
+  return parts({ ...expect, status: expect.status ?? 'success' }).join('; ');
 }
 
 function parts(expect: Expectation): readonly string[] {

@@ -6,6 +6,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
+import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import type { Viewer } from '../access/session.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
 import type { TargetSnapshot } from '../live/targetWatch.ts';
@@ -143,11 +144,10 @@ function ServedBefore({
   readonly snapshot: TargetSnapshot;
 }) {
   if (revisionId === null) return <>nothing</>;
-  const seen = { known: snapshot.view?.state.known ?? [], history: snapshot.view?.state.history ?? [] };
   return (
     <>
-      {wordsOf(seen, revisionId).release ?? 'revision'} <RevisionId id={revisionId} />{' '}
-      <Verified verified={verified} />
+      {wordsOf(snapshot.view?.state ?? EMPTY_TARGET, revisionId).release ?? 'revision'}{' '}
+      <RevisionId id={revisionId} /> <Verified verified={verified} />
     </>
   );
 }
@@ -161,8 +161,8 @@ function Restored({
 }) {
   const restored = restoredRevisions(result);
   if (restored.length === 0) return null;
-  const known = [...(snapshot.view?.state.known ?? []), ...result.knownRevisions];
-  const seen = { known, history: snapshot.view?.state.history ?? [] };
+  const { known, history } = snapshot.view?.state ?? EMPTY_TARGET;
+  const seen = { known: [...known, ...result.knownRevisions], history };
   return (
     <section>
       <h2>What was restored</h2>
