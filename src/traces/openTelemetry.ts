@@ -53,8 +53,6 @@ export function openTracer(service: string): Tracer {
       };
       return new OpenSpan(ids.choose({ traceId, spanId }, () => tracer.startSpan(name, options, within)));
     },
-    within: (span, work) =>
-      span instanceof OpenSpan ? context.with(trace.setSpan(context.active(), span.recorded), work) : work(),
     current: () => {
       const span = trace.getActiveSpan();
       return span === undefined ? undefined : new OpenSpan(span);
@@ -79,31 +77,35 @@ function contextOf(traceparent: string): Context {
 }
 
 class OpenSpan implements Span {
-  readonly recorded: OtelSpan;
+  readonly #recorded: OtelSpan;
 
   constructor(recorded: OtelSpan) {
-    this.recorded = recorded;
+    this.#recorded = recorded;
   }
 
   get traceparent(): string | undefined {
-    const { traceId, spanId, traceFlags } = this.recorded.spanContext();
-    if (!isSpanContextValid(this.recorded.spanContext())) return undefined;
+    const { traceId, spanId, traceFlags } = this.#recorded.spanContext();
+    if (!isSpanContextValid(this.#recorded.spanContext())) return undefined;
     return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   }
 
+  around<T>(work: () => T): T {
+    return context.with(trace.setSpan(context.active(), this.#recorded), work);
+  }
+
   set(attributes: SpanAttributes): void {
-    this.recorded.setAttributes(given(attributes));
+    this.#recorded.setAttributes(given(attributes));
   }
 
   fail(type: string, message?: string): void {
     this.set({ 'error.type': type });
     const cut = message?.slice(0, VALUE_MAX_CHARACTERS);
-    this.recorded.setStatus({ code: SpanStatusCode.ERROR, message: cut });
+    this.#recorded.setStatus({ code: SpanStatusCode.ERROR, message: cut });
   }
 
   end(endedAt?: string): void {
-    if (!this.recorded.isRecording()) return;
-    this.recorded.end(endedAt === undefined ? undefined : new Date(endedAt));
+    if (!this.#recorded.isRecording()) return;
+    this.#recorded.end(endedAt === undefined ? undefined : new Date(endedAt));
   }
 }
 

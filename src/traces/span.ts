@@ -22,6 +22,8 @@ export interface SpanStart {
 export interface Span {
   /** `undefined` if it is not recorded. */
   readonly traceparent: string | undefined;
+  /** Does work whose spans are below this one. */
+  around<T>(work: () => T): T;
   set(attributes: SpanAttributes): void;
   /**
    * Marks the span as failed.
@@ -36,7 +38,6 @@ export interface Span {
 /** Creates spans (`openTelemetry.ts`). */
 export interface Tracer {
   start(span: SpanStart): Span;
-  within<T>(span: Span, work: () => T): T;
   current(): Span | undefined;
   /** Sends the ended spans and stops. Never throws. */
   close(): Promise<void>;

@@ -51,10 +51,9 @@ export function startSpan(span: SpanStart): Span {
 
 /** Runs work in a span. The work reports its own failures to the span. */
 export async function inSpan<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T> {
-  if (tracer === undefined) return work(NONE);
-  const span = tracer.start(start);
+  const span = startSpan(start);
   try {
-    return await tracer.within(span, () => work(span));
+    return await span.around(() => work(span));
   } finally {
     span.end();
   }
@@ -72,6 +71,7 @@ export function describeSpan(attributes: SpanAttributes): void {
 
 const NONE: Span = {
   traceparent: undefined,
+  around: (work) => work(),
   set: () => undefined,
   fail: () => undefined,
   end: () => undefined,
