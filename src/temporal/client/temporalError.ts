@@ -77,7 +77,7 @@ export function temporalError(error: unknown, place: Place): unknown {
     const hint = 'check TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml';
     return notReached(place, `Temporal at ${place.address} refused the credentials`, hint, error);
   }
-  if (error instanceof NamespaceNotFoundError || (status === GRPC.NOT_FOUND && isAboutNamespace(error))) {
+  if (error instanceof NamespaceNotFoundError || (status === GRPC.NOT_FOUND && says(error, /namespace/i))) {
     const hint = `set TEMPORAL_NAMESPACE, or run: temporal operator namespace create --namespace ${place.namespace}`;
     return notReached(
       place,
@@ -86,7 +86,7 @@ export function temporalError(error: unknown, place: Place): unknown {
       error,
     );
   }
-  if (status === GRPC.INVALID_ARGUMENT && isAboutSearchAttribute(error)) {
+  if (status === GRPC.INVALID_ARGUMENT && says(error, /no mapping defined for search attribute/i)) {
     const what = `namespace "${place.namespace}" lacks search attributes of Slipway`;
     const hint = 'register them: slipway doctor --fix';
     return new SlipwayError('SLIPWAY_SEARCH_ATTRIBUTES_MISSING', what, { hint, cause: error });
@@ -133,15 +133,9 @@ export function unansweredRequest(error: unknown, place: Place, outcome: string)
   return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
 }
 
-function isAboutNamespace(error: unknown): boolean {
-  return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
-}
-
-function isAboutSearchAttribute(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    /no mapping defined for search attribute/i.test(`${error.message} ${String(error.cause)}`)
-  );
+/** Whether an error or its cause contains such words. */
+function says(error: unknown, words: RegExp): boolean {
+  return error instanceof Error && words.test(`${error.message} ${String(error.cause)}`);
 }
 
 /** The SDK's messages for a connection that could not be opened in time. */

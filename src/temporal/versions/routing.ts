@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { isGrpcServiceError } from '@temporalio/client';
+import { optionalTsToMs, type Timestamp } from '@temporalio/common/lib/time.js';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { activityQueues } from '../../domain/taskQueues.ts';
@@ -101,14 +102,9 @@ export async function routeTo(
   }
 }
 
-interface Timestamp {
-  readonly seconds?: unknown;
-  readonly nanos?: number | null;
-}
-
+/** Since 1970; `undefined` if Temporal has no time, or an empty one. */
 function milliseconds(time: Timestamp | null | undefined): number | undefined {
-  const seconds = Number(time?.seconds ?? 0);
-  return seconds <= 0 ? undefined : seconds * 1_000 + Math.floor((time?.nanos ?? 0) / 1_000_000);
+  return optionalTsToMs(time) || undefined;
 }
 
 /** How Temporal routes the work of a task queue to versions of its workers. */

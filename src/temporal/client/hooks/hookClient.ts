@@ -182,11 +182,8 @@ export interface ListedHook {
 export function listHooks(temporal: TemporalConnection): Promise<readonly ListedHook[]> {
   return listRunning(temporal, WORKFLOW_TYPES.hook, ({ workflowId, memo }) => {
     const targets = memo?.['targets'];
-    return Array.isArray(targets) ? { name: hookNameOf(workflowId), workflowId, targets } : undefined;
+    // `hook:NAME:DIGEST`
+    const [, name = workflowId] = workflowId.split(':');
+    return Array.isArray(targets) ? { name, workflowId, targets } : undefined;
   });
-}
-
-/** `hook:NAME:DIGEST` */
-function hookNameOf(workflowId: string): string {
-  return workflowId.split(':')[1] ?? workflowId;
 }
