@@ -52,10 +52,8 @@ export async function intervene(
   releaseId?: string,
   prove?: Prove,
 ): Promise<Intervened> {
-  const requestId = message.requestId ?? randomUUID();
-  const identified = { ...message, requestId };
   const sayToOne = (meant: { releaseId: string; workflowId: string }, gone: string) =>
-    sayTo(temporal, meant, kind, identified, wrongMoment(gone), prove);
+    sayTo(temporal, meant, kind, message, wrongMoment(gone), prove);
   let running;
   try {
     running = await runningRelease(temporal, workflowId, releaseId);
@@ -67,7 +65,7 @@ export async function intervene(
     }
     // A proof names one release, and the running one is unknown.
     if (kind === 'approve' && prove !== undefined) throw error;
-    await leave(temporal, workflowId, kind, identified);
+    await leave(temporal, workflowId, kind, { ...message, requestId: message.requestId ?? randomUUID() });
     return kept(null);
   }
   return sayToOne(running, `${running.releaseId} has just ended`);
@@ -100,11 +98,10 @@ export async function stopRelease(
   message: InterventionMessage,
   prove?: Prove,
 ): Promise<Intervened> {
-  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
   const notRunning = wrongMoment(`${releaseId} does not run`);
   try {
     const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
-    return await sayTo(temporal, release, 'abort', identified, notRunning, prove);
+    return await sayTo(temporal, release, 'abort', message, notRunning, prove);
   } catch (error) {
     if (error !== notRunning) throw error;
   }
@@ -124,15 +121,14 @@ export async function sayTo(
   temporal: TemporalConnection,
   { releaseId, workflowId }: { readonly releaseId: string | null; readonly workflowId: string },
   kind: InterventionKind,
-  said: InterventionMessage & { readonly requestId: string },
+  { requestId = randomUUID(), ...said }: InterventionMessage,
   gone: SlipwayError,
   prove?: Prove,
 ): Promise<Intervened> {
-  const { requestId } = said;
   const answer = await ask(temporal, workflowId, {
     update: INTERVENTION_UPDATES[kind],
     signal: INTERVENTION_SIGNALS[kind],
-    message: { ...said, identity: await prove?.({ action: kind, workflowId, requestId }) },
+    message: { ...said, requestId, identity: await prove?.({ action: kind, workflowId, requestId }) },
     gone: () => gone,
   });
   if (answer === undefined) return kept(releaseId);

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
@@ -67,10 +65,9 @@ export async function intervenePromotion(
   message: InterventionMessage,
   prove?: Prove,
 ): Promise<Intervened> {
-  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
   const gone = wrongMoment('no promotion of this name is running');
   try {
-    return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone, prove);
+    return await sayTo(temporal, { releaseId: null, workflowId }, kind, message, gone, prove);
   } catch (error) {
     if (error !== gone) throw error;
     const ended = await lastResult(temporal, workflowId);
