@@ -60,7 +60,7 @@ export class Attention {
         const { pendingActivities } = (await handle.describe()).raw;
         isPending = pendingActivities?.some((pending) => pending.activityId === activityId) ?? false;
       }
-      const progress = await askAgain(this.#client, () => handle.query(progressQuery));
+      const progress = await untilAnswered(this.#client, () => handle.query(progressQuery));
       if (progress.steps.every(({ status }) => status !== 'running')) {
         await this.#onStop(execution, progress);
       }
@@ -74,7 +74,7 @@ export class Attention {
 const PATIENCE_MS = 1_000;
 
 /** Repeats a query without an answer, which the test server (1.38.0) sometimes loses. */
-export async function askAgain<T>(client: Client, query: () => Promise<T>): Promise<T> {
+export async function untilAnswered<T>(client: Client, query: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await client.withDeadline(Date.now() + PATIENCE_MS, query);

@@ -24,7 +24,7 @@ import { INTERVENTION_SIGNALS, progressQuery } from '../messages/release.ts';
 import { lookupQuery, submitReleaseUpdate, targetStart } from '../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/server/testServer.ts';
-import { askAgain, type WorkflowExecution } from './attention.ts';
+import { untilAnswered, type WorkflowExecution } from './attention.ts';
 import type { Outcomes } from './outcomes.ts';
 
 export interface Rehearsal {
@@ -225,7 +225,8 @@ export class Play {
     if (result.outcome !== 'released') return;
     // The target reports what serves once it has handled the result.
     const ofTarget = client.workflow.getHandle(targetWorkflowId(request.target));
-    const ended = async () => (await askAgain(client, () => ofTarget.query(lookupQuery, releaseId)))?.state;
+    const ended = async () =>
+      (await untilAnswered(client, () => ofTarget.query(lookupQuery, releaseId)))?.state;
     while ((await ended()) !== 'ended') await setTimeout(LOOK_MS);
     await this.#askOnwards(target, Date.parse(result.endedAt));
   }
@@ -262,7 +263,7 @@ export class Play {
     const { client } = this.#options;
     const handle = client.workflow.getHandle(workflowId);
     try {
-      return await askAgain(client, () => handle.query(progressQuery));
+      return await untilAnswered(client, () => handle.query(progressQuery));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;

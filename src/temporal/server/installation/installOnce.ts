@@ -6,7 +6,7 @@ import { errorText } from '@slipway/contract/codedError';
 
 import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import { moveIntoPlace, type Program, findProgram } from './executable.ts';
-import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
+import { type InstallAttempt, type InstallTask, type OnProgress, repeatWhile } from './installTask.ts';
 
 export interface Found<Origin extends string> {
   readonly path: string;
@@ -15,7 +15,7 @@ export interface Found<Origin extends string> {
 
 export interface InstallOptions {
   /** Called with one line of progress, without a line end, at least every 15 s during long work. */
-  readonly onProgress?: Progress;
+  readonly onProgress?: OnProgress;
   readonly signal?: AbortSignal;
   /** Default: the process's environment. */
   readonly env?: NodeJS.ProcessEnv;
@@ -143,7 +143,7 @@ const LOOK_EVERY_MS = 500;
 interface InstallLockOptions {
   readonly name: string;
   readonly directory: string;
-  readonly onProgress: Progress;
+  readonly onProgress: OnProgress;
   readonly signal?: AbortSignal;
 }
 

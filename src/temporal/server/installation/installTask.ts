@@ -3,14 +3,14 @@ import { createInterface } from 'node:readline';
 
 import { formatDuration } from '../../../domain/duration.ts';
 
-export type Progress = (line: string) => void;
+export type OnProgress = (line: string) => void;
 
 export interface InstallTask {
   /** An empty directory for this task. It is removed afterwards, with its content. */
   readonly workspace: string;
   /** The directory for the executable and the files that it needs. */
   readonly cacheDirectory: string;
-  readonly onProgress: Progress;
+  readonly onProgress: OnProgress;
   readonly env: NodeJS.ProcessEnv;
   /** How long a download may receive nothing, in milliseconds. */
   readonly stallMs: number;
@@ -29,7 +29,7 @@ const TELL_EVERY_MS = 15_000;
  * @param describe - creates the line each time.
  */
 export async function repeatWhile<T>(
-  onProgress: Progress,
+  onProgress: OnProgress,
   describe: () => string,
   work: () => Promise<T>,
 ): Promise<T> {
