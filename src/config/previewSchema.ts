@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { deploymentOf, patternProblem, pullRequestOf } from '../domain/preview/preview.ts';
+import { deploymentOf, deploymentPatternProblem, pullRequestOf } from '../domain/preview/previewName.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
@@ -28,7 +28,7 @@ const Comment = z.strictObject({
 const Preview = z.strictObject({
   from: Text.describe('The target whose settings a preview copies: control plane, keys, secrets, source'),
   deployment: Text.max(100)
-    .superRefine(unless(patternProblem))
+    .superRefine(unless(deploymentPatternProblem))
     .describe('The deployment of a pull request, with its number as {pr}: greeter-pr-{pr}'),
   ttl: Duration.default(3 * DAY_MS)
     .refine((ttl) => ttl >= SHORTEST_MS, { message: 'expected at least 1s' })

@@ -1,9 +1,5 @@
-import {
-  deploymentOf,
-  type PreviewTerms,
-  pullRequestOf,
-  SMALLEST_RESOURCES,
-} from '../domain/preview/preview.ts';
+import { type PreviewTerms, SMALLEST_RESOURCES } from '../domain/preview/preview.ts';
+import { deploymentOf, pullRequestOf } from '../domain/preview/previewName.ts';
 import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
 import { chooseEntry } from './chooseEntry.ts';
 import type { Config } from './configSchema.ts';

@@ -1,16 +1,16 @@
 import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
 import { DURATION_MAX_MS } from '../domain/duration.ts';
-import {
-  type CommentSpec,
-  type PreviewAnswer,
-  type PreviewJudge,
-  type PreviewPush,
-  type PreviewSpec,
-  type PreviewState,
-  type PreviewTerms,
-  previewWorkflowId,
+import type {
+  CommentSpec,
+  PreviewAnswer,
+  PreviewJudge,
+  PreviewPush,
+  PreviewSpec,
+  PreviewState,
+  PreviewTerms,
 } from '../domain/preview/preview.ts';
+import { previewWorkflowId } from '../domain/preview/previewName.ts';
 import { REFERENCE, releaseRequestProblem, TARGET } from '../domain/release/requestProblem.ts';
 import { choice, object, optional, record, text, textLike, textWhere, whole } from '../domain/shape.ts';
 import { isRecord } from '../domain/scalars.ts';

@@ -7,12 +7,8 @@ import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision, TargetFacts } from '../../domain/audit/facts.ts';
 import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import { exactText } from '../../domain/scalars.ts';
-import {
-  deploymentOf,
-  overduePreviews,
-  pullRequestOf,
-  type UnheldPreview,
-} from '../../domain/preview/preview.ts';
+import { overduePreviews, type UnheldPreview } from '../../domain/preview/preview.ts';
+import { deploymentOf, pullRequestOf } from '../../domain/preview/previewName.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';

@@ -5,12 +5,7 @@ import type { JudgeVerdict } from '../judge/verdict.ts';
 import type { Outcome } from '../release/outcome.ts';
 import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
-import {
-  type SecretReference,
-  TARGET_NAME,
-  type TargetSpec,
-  targetWorkflowId,
-} from '../target/targetSpec.ts';
+import type { SecretReference, TargetSpec } from '../target/targetSpec.ts';
 import type { ReleaseAnswer } from '../target/targetState.ts';
 
 export interface CommentSpec {
@@ -218,55 +213,9 @@ export function summarize({ name, pr, target }: PreviewSpec, state: PreviewState
   };
 }
 
-/** The id of a preview's workflow, `preview:…`: that of its target without `target:`. */
-export function previewWorkflowId(target: TargetSpec): string {
-  return targetWorkflowId({ ...target, preview: true }).slice('target:'.length);
-}
-
-const PLACE = '{pr}';
-
-/** The problem of a pattern of deployments' names; `undefined` if it is valid. */
-export function patternProblem(pattern: string): string | undefined {
-  const parts = pattern.split(PLACE);
-  if (parts.length !== 2) return `expected a name with ${PLACE} once, such as greeter-pr-${PLACE}`;
-  return TARGET_NAME.test(deploymentOf(pattern, 1))
-    ? undefined
-    : `expected letters, digits, dots and dashes around ${PLACE}`;
-}
-
-export function deploymentOf(pattern: string, pr: number): string {
-  return pattern.replace(PLACE, String(pr));
-}
-
-/** The pull request of a deployment's name; `undefined`: the name does not match the pattern. */
-export function pullRequestOf(pattern: string, deployment: string): number | undefined {
-  const [before = '', after = ''] = pattern.split(PLACE);
-  if (!deployment.startsWith(before) || !deployment.endsWith(after)) return undefined;
-  const digits = deployment.slice(before.length, deployment.length - after.length);
-  return /^[1-9]\d{0,8}$/u.test(digits) && deploymentOf(pattern, Number(digits)) === deployment
-    ? Number(digits)
-    : undefined;
-}
-
 /** The pause after a failed removal, in milliseconds: 1 s, doubled up to 10 min. */
 export function removalPauseMs(attempts: number): number {
   return Math.min(1_000 * 2 ** Math.max(attempts - 1, 0), 600_000);
-}
-
-/**
- * Those of a list that a preview of `slipway.yaml` makes: another file's may have the same name.
- * @param target - the target of one of them.
- * @param pattern - of their deployments' names.
- */
-export function previewsOf<P extends Pick<PreviewSummary, 'pr'> & { readonly workflowId: string }>(
-  previews: readonly P[],
-  target: TargetSpec,
-  pattern: string,
-): readonly P[] {
-  return previews.filter(
-    ({ pr, workflowId }) =>
-      workflowId === previewWorkflowId({ ...target, deployment: deploymentOf(pattern, pr) }),
-  );
 }
 
 /** The previews to remove to make room for one more. */

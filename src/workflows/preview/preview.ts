@@ -20,12 +20,12 @@ import {
   type PreviewResult,
   type PreviewSpec,
   type PreviewState,
-  previewWorkflowId,
   removalPauseMs,
   renewed,
   specOf,
   summarize,
 } from '../../domain/preview/preview.ts';
+import { previewWorkflowId } from '../../domain/preview/previewName.ts';
 import { readSender } from '../../messages/fields.ts';
 import { previewQuery, pushPreviewUpdate, readPush, removePreviewSignal } from '../../messages/preview.ts';
 import type { PreviewInput, PreviewWorkflow } from '../../messages/workflowTypes.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { makeRoom, type PreviewPhase, previewsOf } from '../../../src/domain/preview/preview.ts';
+import { makeRoom, type PreviewPhase } from '../../../src/domain/preview/preview.ts';
+import { previewsOf } from '../../../src/domain/preview/previewName.ts';
 import { request } from '../target/targets.ts';
 
 /** A preview that was pushed to on a day of January. */

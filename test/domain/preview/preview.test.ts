@@ -1,30 +1,32 @@
 import { describe, expect, it } from 'vitest';
 
 import {
-  deploymentOf,
   newPreview,
   overduePreviews,
-  patternProblem,
   previewPhase,
   type PreviewSpec,
-  previewWorkflowId,
-  pullRequestOf,
   removalPauseMs,
   renewed,
   summarize,
 } from '../../../src/domain/preview/preview.ts';
+import {
+  deploymentOf,
+  deploymentPatternProblem,
+  previewWorkflowId,
+  pullRequestOf,
+} from '../../../src/domain/preview/previewName.ts';
 import { releaseRequest } from '../../workflows/requests.ts';
 
 describe('the pattern of deployments', () => {
   it.each([['greeter-pr-{pr}'], ['{pr}.preview'], ['a{pr}b']])('%s is valid', (pattern) => {
-    expect(patternProblem(pattern)).toBeUndefined();
+    expect(deploymentPatternProblem(pattern)).toBeUndefined();
     expect(pullRequestOf(pattern, deploymentOf(pattern, 123))).toBe(123);
   });
 
   it.each([['greeter'], ['{pr}-{pr}'], ['greeter/{pr}'], ['-{pr}'], ['greeter pr {pr}']])(
     '%s is invalid',
     (pattern) => {
-      expect(patternProblem(pattern)).toMatch(/^expected/);
+      expect(deploymentPatternProblem(pattern)).toMatch(/^expected/);
     },
   );
 

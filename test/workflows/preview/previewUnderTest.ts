@@ -1,15 +1,15 @@
 import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
 
-import {
-  type PreviewAnswer,
-  type PreviewJudge,
-  type PreviewResult,
-  type PreviewSpec,
-  type PreviewState,
-  type PreviewSummary,
-  type PreviewTerms,
-  previewWorkflowId,
+import type {
+  PreviewAnswer,
+  PreviewJudge,
+  PreviewResult,
+  PreviewSpec,
+  PreviewState,
+  PreviewSummary,
+  PreviewTerms,
 } from '../../../src/domain/preview/preview.ts';
+import { previewWorkflowId } from '../../../src/domain/preview/previewName.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import {
   previewQuery,

@@ -13,14 +13,12 @@ import { formatDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import {
-  deploymentOf,
   makeRoom,
   type PreviewAnswer,
   type PreviewJudge,
-  previewsOf,
   type PreviewTerms,
-  previewWorkflowId,
 } from '../../../domain/preview/preview.ts';
+import { deploymentOf, previewsOf, previewWorkflowId } from '../../../domain/preview/previewName.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {

@@ -4,15 +4,15 @@ import { WithStartWorkflowOperation, WorkflowUpdateStage } from '@temporalio/cli
 
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import {
-  type PreviewAnswer,
-  type PreviewResult,
-  type PreviewSpec,
-  type PreviewState,
-  type PreviewSummary,
-  type PreviewTerms,
-  previewWorkflowId,
+import type {
+  PreviewAnswer,
+  PreviewResult,
+  PreviewSpec,
+  PreviewState,
+  PreviewSummary,
+  PreviewTerms,
 } from '../../../domain/preview/preview.ts';
+import { previewWorkflowId } from '../../../domain/preview/previewName.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
