@@ -7,10 +7,10 @@ import { Connection } from '@temporalio/client';
 
 import { startDashboard } from '../src/dashboard/server.ts';
 import { callInterceptors, createClient } from '../src/temporal/client/connection.ts';
+import { startedTemporal } from '../src/temporal/client/temporalSettings.ts';
 import { bundlePageFiles } from '../test/dashboard/testDashboard.ts';
 import { settingsOf } from './peers/processes.ts';
 
-/** The settings of the dashboard's process. */
 export interface DashboardProcessSettings {
   readonly address: string;
   readonly namespace: string;
@@ -44,15 +44,7 @@ await mkdir(folder, { recursive: true });
 await bundlePageFiles(folder);
 const dashboard = await startDashboard({
   temporal: {
-    settings: {
-      address,
-      namespace,
-      taskQueue,
-      origin: 'dev',
-      connectionOptions: { address },
-      ui: null,
-      dashboard: null,
-    },
+    settings: startedTemporal({ address, namespace, taskQueue }),
     connection,
     client: createClient(connection, namespace),
     close: () => connection.close(),

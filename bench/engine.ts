@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 
 import { connectTemporal, type TemporalConnection } from '../src/temporal/client/connection.ts';
+import { startedTemporal } from '../src/temporal/client/temporalSettings.ts';
 import { startDevServer } from '../src/temporal/server/devServer.ts';
 import { installTemporal } from '../src/temporal/server/installation/installation.ts';
 import { runWorker } from '../src/worker.ts';
@@ -34,16 +35,8 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
     const databaseFile = join(folder, 'temporal.db');
     const server = await startDevServer({ executable, databaseFile, port, uiPort });
     undo.push(() => server.stop());
-    const { address, namespace, ui } = server;
-    const temporal = await connectTemporal({
-      address,
-      namespace,
-      taskQueue: TASK_QUEUE,
-      origin: 'dev',
-      connectionOptions: { address },
-      ui,
-      dashboard: null,
-    });
+    const { address, namespace } = server;
+    const temporal = await connectTemporal(startedTemporal({ address, namespace, taskQueue: TASK_QUEUE }));
     undo.push(() => temporal.close());
     return { temporal, folder };
   });

@@ -3,6 +3,7 @@ import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } f
 
 import { makeHome } from '../../../src/config/home.ts';
 import { connectTemporal } from '../../../src/temporal/client/connection.ts';
+import { startedTemporal } from '../../../src/temporal/client/temporalSettings.ts';
 import { takeOver } from '../../../src/temporal/server/predecessors/takeOver.ts';
 import { joinWorkers } from '../../../src/temporal/server/predecessors/workerRegistry.ts';
 import { runWorker } from '../../../src/worker.ts';
@@ -22,15 +23,7 @@ const { address, namespace, taskQueue, bundlePath, home } = settingsOf() as Slip
 const logging = { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) };
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging } });
 await makeHome(home);
-const settings = {
-  address,
-  namespace,
-  taskQueue,
-  origin: 'dev',
-  connectionOptions: { address },
-  ui: null,
-  dashboard: null,
-} as const;
+const settings = startedTemporal({ address, namespace, taskQueue });
 const temporal = await connectTemporal(settings);
 const registry = await joinWorkers(home, settings);
 void takeOver(temporal, registry, { signal: new AbortController().signal, onEvent: () => undefined });

@@ -72,6 +72,14 @@ export async function temporalSettings(home: string, environment: Environment): 
   };
 }
 
+/** The settings for a Temporal that this process has started, which asks for no credentials. */
+export function startedTemporal(
+  place: Pick<TemporalSettings, 'address' | 'namespace' | 'taskQueue'>,
+): TemporalSettings {
+  const { address } = place;
+  return { ...place, origin: 'dev', connectionOptions: { address }, ui: null, dashboard: null };
+}
+
 export function workflowPage(
   settings: Pick<TemporalSettings, 'ui' | 'namespace'>,
   workflowId: string,

@@ -6,7 +6,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { connectTemporal } from '../client/connection.ts';
 import { registerSearchAttributes } from '../client/searchAttributes.ts';
-import type { TemporalSettings } from '../client/temporalSettings.ts';
+import { startedTemporal, type TemporalSettings } from '../client/temporalSettings.ts';
 import { type GuardedServer, startGuardedServer } from './guardedServer.ts';
 
 export interface DevServerOptions {
@@ -62,15 +62,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   const folder = dirname(options.databaseFile);
   await mkdir(folder, { recursive: true });
   const address = `${HOST}:${port}`;
-  const settings: TemporalSettings = {
-    address,
-    namespace,
-    taskQueue: '',
-    origin: 'dev',
-    connectionOptions: { address },
-    ui: null,
-    dashboard: null,
-  };
+  const settings = startedTemporal({ address, namespace, taskQueue: '' });
   const server = await startGuardedServer({
     executable: options.executable,
     cwd: folder,

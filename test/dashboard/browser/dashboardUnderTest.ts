@@ -9,6 +9,7 @@ import { expect } from 'vitest';
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import type { Listening } from '../../../src/dashboard/listen.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { startedTemporal } from '../../../src/temporal/client/temporalSettings.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
 
@@ -51,15 +52,8 @@ export class DashboardUnderTest {
   static async open(address: string, taskQueue: string, signIn: SignIn = GRACE): Promise<DashboardUnderTest> {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
     await bundlePageFiles(folder);
-    const temporal = await connectTemporal({
-      address,
-      namespace: 'default',
-      taskQueue,
-      origin: 'environment',
-      connectionOptions: { address },
-      ui: 'http://127.0.0.1:8233',
-      dashboard: null,
-    });
+    const settings = startedTemporal({ address, namespace: 'default', taskQueue });
+    const temporal = await connectTemporal({ ...settings, ui: 'http://127.0.0.1:8233' });
     const options = { temporal, access: { signIn } };
     const dashboard = await startTestDashboard(folder, options);
     return new DashboardUnderTest(await launchChromium(), folder, options, dashboard);
