@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import type { WorkflowHandle } from '@temporalio/client';
+import pLimit from 'p-limit';
 
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
@@ -60,7 +61,7 @@ try {
   for (let turn = 0; turn < count; turn++) released.push(await releasedTwice(artifact));
   const alone = await measured(count, () => releaseAlone(artifact));
   const parkedFrom = performance.now();
-  const parked = await inLanes(waiting, () => park(artifact));
+  const parked = await pLimit(lanes).map(Array(waiting).fill(artifact), park);
   const parkedMs = performance.now() - parkedFrom;
   // By then the shared poller handles each of them.
   await delay(15_000);
@@ -223,14 +224,4 @@ async function measured(times: number, once: (turn: number) => Promise<number>):
   const milliseconds: number[] = [];
   for (let turn = 0; turn < times; turn++) milliseconds.push(await once(turn));
   return summarize(milliseconds);
-}
-
-async function inLanes<T>(times: number, once: () => Promise<T>): Promise<T[]> {
-  const made: T[] = [];
-  let left = times;
-  const lane = async (): Promise<void> => {
-    while (left-- > 0) made.push(await once());
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-  return made;
 }

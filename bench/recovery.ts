@@ -18,6 +18,7 @@ import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startTemporal } from './engine.ts';
+import { kill } from './peers/processes.ts';
 import { say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from './release.ts';
 import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
@@ -39,7 +40,6 @@ interface Step {
   readonly passing?: number;
 }
 
-/** The results of one step. */
 interface Result {
   readonly step: StepName;
   readonly uninterrupted: Summary;
@@ -109,7 +109,6 @@ try {
   await services.close();
 }
 
-/** The allowed delay, in milliseconds. */
 function aimOf({ name }: Step): number {
   if (!values.elsewhere) return AIM_MS;
   const { heartbeatMs, startToCloseMs } = STEP_TABLE[name];
@@ -168,12 +167,6 @@ async function recordBegun(artifact: TarballArtifact, target: string): Promise<v
 /** In the killed worker's home, its successor finds its steps; a worker on another machine has its own home. */
 function nextWorker(): Promise<ChildProcess> {
   return startWorker(engine, values.elsewhere ? `home-${++machines}` : 'home');
-}
-
-async function kill(running: ChildProcess): Promise<void> {
-  const exited = once(running, 'exit');
-  running.kill('SIGKILL');
-  await exited;
 }
 
 function report(results: readonly Result[]): void {

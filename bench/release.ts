@@ -55,7 +55,6 @@ export function releaseRequest(
   };
 }
 
-/** Puts an artifact into a store in that folder. */
 export async function putArtifact(folder: string): Promise<TarballArtifact> {
   const file = join(folder, 'source.tar.gz');
   const content = 'no one unpacks this';
@@ -66,19 +65,22 @@ export async function putArtifact(folder: string): Promise<TarballArtifact> {
   return { kind: 'tarball', digest, sizeBytes: content.length, store: store.url };
 }
 
-const LOOK_EVERY_MS = 5;
+/** The pause between two looks for a workflow that has not started yet. It grows, because each look costs the server time. */
+const FIRST_PAUSE_MS = 5;
+const PAUSE_GROWTH = 1.5;
+const LONGEST_PAUSE_MS = 250;
 
 /** The result of a release. Its workflow starts a moment after the request was accepted. */
 export async function releaseResult(
   { client }: Pick<TemporalConnection, 'client'>,
   workflowId: string,
 ): Promise<ReleaseResult> {
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
     try {
       return await workflowResult<ReleaseResult>(client.workflow.getHandle(workflowId));
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      await delay(LOOK_EVERY_MS);
+      await delay(pauseMs);
     }
   }
 }

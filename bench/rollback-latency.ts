@@ -7,21 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
-import type { ReleaseResult } from '../src/domain/release/release.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
-import { workflowResult } from '../src/domain/workflowResult.ts';
 import { rollbackSignal } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
-import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from './release.ts';
 import { type Behavior, type StandIn, type StandInDeployment, startStandIn } from './standIn.ts';
 
 const AIM_MS = 1_000;
 /** The first releases open connections and warm up the JIT compiler. */
 const WARM_UP = 2;
 
-/** One series of measurements. */
 interface Series {
   readonly name: string;
   readonly behavior: Behavior;
@@ -106,9 +103,7 @@ async function takenBack(
   const beginning = begins(deployment, rollBack, turn);
   const { releaseId } = await submitRelease(temporal, request);
   const latencyMs = -(await beginning) + (await redeployed);
-  const result = await workflowResult<ReleaseResult>(
-    temporal.client.workflow.getHandle(`${target.workflowId}/${releaseId}`),
-  );
+  const result = await releaseResult(temporal, `${target.workflowId}/${releaseId}`);
   if (result.outcome !== 'rolled_back' || result.servingRevisionId !== deployment.good) {
     throw new Error(`the release ended ${result.outcome}: ${result.reason}`);
   }

@@ -1,26 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-
-import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
-import type { ReleaseRequest, ReleaseResult } from '../../../src/domain/release/release.ts';
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
-import { workflowResult } from '../../../src/domain/workflowResult.ts';
 import { rollbackSignal } from '../../../src/messages/target.ts';
 import { submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
 import { bundleWorkflows, type Engine, startTemporal } from '../../engine.ts';
-import { KEY_VARIABLE, putArtifact, releaseRequest } from '../../release.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest, releaseResult } from '../../release.ts';
 import type { Order, Outcome, Peer } from '../peer.ts';
 import { kill, startScript } from '../processes.ts';
 import type { SlipwayWorkerSettings } from './worker.ts';
-
-/** The pause between two looks for a workflow that has not started yet. It grows, because each look costs the server time. */
-const FIRST_PAUSE_MS = 5;
-const PAUSE_GROWTH = 1.5;
-const LONGEST_PAUSE_MS = 250;
 
 /** The events of a workflow task, before those of its commands. */
 const EVENTS_OF_TASK = 3;
@@ -87,18 +78,8 @@ function requestOf({ url, name, deploymentId }: Order, artifact: TarballArtifact
   return releaseRequest(url, { name, id: deploymentId }, artifact);
 }
 
-/** How a release ended. Its workflow starts a moment after the request was accepted. */
 async function outcomeOf({ temporal }: Engine, workflowId: string): Promise<Outcome> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
-    try {
-      const { outcome, reason } = await workflowResult<ReleaseResult>(
-        temporal.client.workflow.getHandle(workflowId),
-      );
-      if (outcome === 'released' || outcome === 'rolled_back') return outcome;
-      throw new Error(`the release ended ${outcome}: ${reason}`);
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      await delay(pauseMs);
-    }
-  }
+  const { outcome, reason } = await releaseResult(temporal, workflowId);
+  if (outcome === 'released' || outcome === 'rolled_back') return outcome;
+  throw new Error(`the release ended ${outcome}: ${reason}`);
 }
