@@ -78,7 +78,6 @@ const { releases, targets, pages, count } = numbersOf({
   count: 10,
 });
 
-/** A target of the stand-in. */
 interface Target {
   readonly workflowId: string;
   readonly deployment: StandInDeployment;

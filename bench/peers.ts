@@ -36,7 +36,6 @@ const SCENARIOS: readonly Scenario[] = [
 const SCENARIO_MS = 20 * 60_000;
 const RESULTS = fileURLToPath(new URL('./results/peers.json', import.meta.url));
 
-/** A measurement that failed, and why. */
 interface LeftOut {
   readonly system: string;
   readonly scenario: string;

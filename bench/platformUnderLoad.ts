@@ -25,7 +25,6 @@ export interface PlatformUnderLoad {
   close(): Promise<void>;
 }
 
-/** The methods that benchmarks use. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** The fields of a deployment that benchmarks read. */

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { Agent, request } from 'undici';
 
-/** A run and its thread. */
 export interface MadeRun {
   readonly run_id: string;
   readonly thread_id: string;

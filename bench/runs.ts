@@ -101,7 +101,6 @@ const counts = {
   events: Number(options.events),
 };
 
-/** The measurements of one server. */
 type Measured = Awaited<ReturnType<typeof shortRuns>> & Awaited<ReturnType<typeof longRuns>>;
 
 const ours = options.url === undefined ? await measureOwn() : await measureAt(options.url);

@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The behavior of a release's revision. */
 export type Behavior = 'answers rightly' | 'answers wrongly' | 'never ready' | 'never answers';
 
 /** Moments of a deployment that a benchmark can wait for. */
@@ -58,7 +57,6 @@ export class StandInDeployment {
     await this.next('held');
   }
 
-  /** Whether to hold this request. */
   holds(method: string, path: string): boolean {
     if (this.#held?.(method, path) !== true) return false;
     this.#held = undefined;
@@ -78,7 +76,6 @@ export class StandInDeployment {
     return () => this.#moments.off(moment, callback);
   }
 
-  /** Reports a moment. */
   happens(moment: Moment): void {
     this.#moments.emit(moment, performance.now());
   }
@@ -160,7 +157,6 @@ export interface StandIn {
   close(): Promise<void>;
 }
 
-/** Starts the stand-in on a free loopback port. */
 export async function startStandIn(): Promise<StandIn> {
   const deployments = new Map<string, StandInDeployment>();
   const requests = new Map<string, number>();
@@ -198,7 +194,6 @@ export async function startStandIn(): Promise<StandIn> {
   return standIn;
 }
 
-/** Answers a list of deployments by id. */
 async function answerList(
   url: string,
   deployments: ReadonlyMap<string, StandInDeployment>,

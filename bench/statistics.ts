@@ -53,7 +53,6 @@ interface Machine {
   readonly loadAverage: number;
 }
 
-/** This machine, now. */
 export function machine(): Machine {
   const [loadAverage = Number.NaN] = loadavg();
   return { node: process.version, processors: cpus().length, loadAverage };
@@ -76,7 +75,6 @@ export function numbersOf<Name extends string>(
   return Object.fromEntries(numbers) as Record<Name, number>;
 }
 
-/** Prints a line. */
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }

@@ -69,7 +69,6 @@ export async function awaitDeployed(
   }
 }
 
-/** Confirms that the revision serves. */
 export async function confirm(order: Order, revisionId: string): Promise<void> {
   const status = await statusOf(order, revisionId);
   if (status !== 'DEPLOYED') throw new Error(`revision ${revisionId} is ${status}`);

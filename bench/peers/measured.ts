@@ -53,7 +53,6 @@ export interface Parked {
   readonly late: number;
 }
 
-/** The results of kills. */
 export interface Killed {
   readonly uninterrupted: Summary;
   /** Repeated requests that changed something. */

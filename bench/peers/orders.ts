@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Behavior, StandIn, StandInDeployment } from '../standIn.ts';
 import type { Order } from './peer.ts';
 
-/** An order and its deployment. */
 export interface Placed {
   readonly order: Order;
   readonly deployment: StandInDeployment;

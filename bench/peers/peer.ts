@@ -4,7 +4,6 @@ export interface Order {
   readonly id: string;
   /** The stand-in's address. */
   readonly url: string;
-  /** The deployment's name. */
   readonly name: string;
   readonly deploymentId: string;
   /** The revision that serves before, and that a rollback restores. */
@@ -13,7 +12,6 @@ export interface Order {
   readonly isVerified: boolean;
 }
 
-/** How a release ended. */
 export type Outcome = 'released' | 'rolled_back';
 
 /** One system that runs releases. It has its own process; its worker and its servers are children. */
@@ -29,7 +27,6 @@ export interface Peer {
   rollBack(order: Order): Promise<void>;
   /** Kills the worker with SIGKILL and starts another one at once. Resolves when the new one works. */
   restartWorker(): Promise<void>;
-  /** The process id of the worker. */
   workerPid(): Promise<number>;
   /** How many events, rows or journal entries the release has left in the system's store. */
   events(order: Order): Promise<number>;

@@ -1,4 +1,3 @@
-/** A system that can be compared. */
 export interface System {
   readonly name: string;
   /** The folder with its `peer.ts`. */

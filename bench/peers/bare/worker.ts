@@ -4,7 +4,6 @@ import type { Order, Outcome } from '../peer.ts';
 import { ready } from '../processes.ts';
 import { serve } from '../remote.ts';
 
-/** The operations of the bare script. */
 export interface BareScript {
   release(order: Order): Promise<Outcome>;
   rollBack(order: Order): Promise<void>;

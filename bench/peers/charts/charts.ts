@@ -18,7 +18,6 @@ interface Bar {
   readonly value: number;
 }
 
-/** One chart. */
 interface Chart {
   readonly file: string;
   readonly scenario: string;

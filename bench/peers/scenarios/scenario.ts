@@ -2,7 +2,6 @@ import type { StandIn } from '../../standIn.ts';
 import type { HostedPeer } from '../hosted.ts';
 import type { Measured } from '../measured.ts';
 
-/** The inputs of a scenario. */
 export interface Stage {
   /** The measured system, started for this scenario only. */
   readonly system: HostedPeer;
@@ -12,7 +11,6 @@ export interface Stage {
   readonly count: number;
 }
 
-/** The results of a scenario. */
 export type Findings = Omit<Measured, 'system' | 'scenario'>;
 
 /** One experiment, done with each system. */
