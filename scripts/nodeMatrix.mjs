@@ -4,9 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+import { ROOT } from './build/freshness.mjs';
+
 const VERSIONS = ['20', '22', '24', '26'];
 const PARTS = {
   demo: ['demo'],

@@ -1,11 +1,11 @@
 // `src/` of each package to its `dist/`, file by file: it only removes the types. Type checking is separate.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
 import ts from 'typescript';
 
-import { ROOT } from './freshness.mjs';
+import { filesIn, ROOT } from './freshness.mjs';
 
 /** Folders of a `dist/` without source files. The scripts that create them also remove them. */
 const BUNDLES = new Set(['command', 'bundle', 'swagger-ui', 'page']);
@@ -92,10 +92,4 @@ function compilerOptions() {
 /** An unchanged file keeps its mtime, because later build steps depend on it. */
 function writeChanged(path, text) {
   if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
-}
-
-function filesIn(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
 }

@@ -42,7 +42,6 @@ export function whyBuild(root = ROOT) {
   return changed === undefined ? undefined : `${relative(root, changed)} changed`;
 }
 
-/** Marks the build as finished. */
 export function stampBuild(startedAt) {
   const stamp = join(ROOT, STAMP);
   writeFileSync(stamp, '');
@@ -74,6 +73,13 @@ function packagesOf(lockFile) {
 
 function foldersOf(folder) {
   return { src: join(ROOT, folder, 'src'), dist: join(ROOT, folder, 'dist') };
+}
+
+/** The paths of all files below a folder. */
+export function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 /** A path and everything below it; directories count, because removing a file changes only its directory. */

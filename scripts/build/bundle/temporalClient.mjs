@@ -1,12 +1,12 @@
 // Temporal's client in the command's bundle. From node_modules it is 220 files and the description of every call to
 // Temporal and its cloud. Loading them would be most of a command's work before its first call.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runInNewContext } from 'node:vm';
 
 import protobuf from 'protobufjs/light.js';
 
-import { PACKAGES, ROOT } from '../freshness.mjs';
+import { filesIn, PACKAGES, ROOT } from '../freshness.mjs';
 import { loadedByRequire } from './plugins.mjs';
 
 const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig|proto)(\/.*)?|@grpc\/grpc-js)$/;
@@ -57,7 +57,7 @@ function dropUnused(described, client, dist) {
   const api = described.temporal.nested.api.nested;
   delete api.cloud;
   const ours = filesIn(dist).filter((path) => MODULES.test(relative(dist, path)));
-  const used = filesIn(client).filter((path) => !UNUSED_CLIENTS.test(path));
+  const used = filesIn(client).filter((path) => path.endsWith('.js') && !UNUSED_CLIENTS.test(path));
   const code = [...used, ...ours].map((path) => readFileSync(path, 'utf8')).join('\n');
   const { methods } = api.workflowservice.nested.v1.nested.WorkflowService;
   for (const name of Object.keys(methods)) {
@@ -89,10 +89,4 @@ function dropUnnamed(types, descriptions, code) {
   );
   for (const name of unnamed) delete types[name];
   return unnamed.length > 0;
-}
-
-function filesIn(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
