@@ -1,9 +1,9 @@
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../support/temporaryFolder.ts';
 
 interface Freshness {
   readonly whyInstall: (root: string) => string | undefined;
@@ -13,11 +13,7 @@ const { whyInstall, whyBuild } = (await import(
   new URL('../../scripts/build/freshness.mjs', import.meta.url).href
 )) as Freshness;
 
-let root: string;
-
-beforeEach(async () => {
-  root = await temporaryFolder();
-});
+const root = useFolders();
 
 describe('dependencies', () => {
   const LOCKED = {
@@ -28,25 +24,25 @@ describe('dependencies', () => {
 
   it('are installed if there are none', async () => {
     await lock('package-lock.json', LOCKED);
-    expect(whyInstall(root)).toBe('node_modules is missing');
+    expect(whyInstall(root())).toBe('node_modules is missing');
   });
 
   it('are unchanged if they match the lock file, with any file times; optional ones may be missing', async () => {
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.0' } });
     await lock('package-lock.json', LOCKED);
-    expect(whyInstall(root)).toBeUndefined();
+    expect(whyInstall(root())).toBeUndefined();
   });
 
   it('are installed if one is missing or has another version', async () => {
     await lock('package-lock.json', LOCKED);
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.1' } });
-    expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
+    expect(whyInstall(root())).toBe('node_modules/a is not the locked 1.0.0');
     await lock('node_modules/.package-lock.json', {});
-    expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
+    expect(whyInstall(root())).toBe('node_modules/a is not the locked 1.0.0');
   });
 
   async function lock(name: string, packages: object): Promise<void> {
-    await write(name, JSON.stringify({ packages }));
+    await writeFiles(root(), { [name]: JSON.stringify({ packages }) });
   }
 });
 
@@ -67,38 +63,33 @@ describe('the build', () => {
   ];
 
   beforeEach(async () => {
-    for (const name of INPUTS) await write(name, '');
+    await writeFiles(root(), Object.fromEntries(INPUTS.map((name) => [name, ''])));
     for (const name of [...INPUTS, 'src', 'src/cli', 'scripts/build']) {
-      await utimes(join(root, name), YESTERDAY, YESTERDAY);
+      await utimes(join(root(), name), YESTERDAY, YESTERDAY);
     }
   });
 
   it('is made if there is none', () => {
-    expect(whyBuild(root)).toBe('there is no finished build');
+    expect(whyBuild(root())).toBe('there is no finished build');
   });
 
   it('is kept if nothing has changed', async () => {
-    await write('dist/.built', '');
-    expect(whyBuild(root)).toBeUndefined();
+    await writeFiles(root(), { 'dist/.built': '' });
+    expect(whyBuild(root())).toBeUndefined();
   });
 
   it('is repeated if a source has changed', async () => {
-    await write('dist/.built', '');
+    await writeFiles(root(), { 'dist/.built': '' });
     const later = new Date(Date.now() + 60_000);
-    await utimes(join(root, 'src/cli/main.ts'), later, later);
-    expect(whyBuild(root)).toBe('src/cli/main.ts changed');
+    await utimes(join(root(), 'src/cli/main.ts'), later, later);
+    expect(whyBuild(root())).toBe('src/cli/main.ts changed');
   });
 
   it('is repeated if a source was removed', async () => {
-    await write('dist/.built', '');
+    await writeFiles(root(), { 'dist/.built': '' });
     const earlier = new Date(Date.now() - 60_000);
-    await utimes(join(root, 'dist/.built'), earlier, earlier);
-    await rm(join(root, 'src/cli/main.ts'));
-    expect(whyBuild(root)).toBe('src/cli changed');
+    await utimes(join(root(), 'dist/.built'), earlier, earlier);
+    await rm(join(root(), 'src/cli/main.ts'));
+    expect(whyBuild(root())).toBe('src/cli changed');
   });
 });
-
-async function write(name: string, content: string): Promise<void> {
-  await mkdir(dirname(join(root, name)), { recursive: true });
-  await writeFile(join(root, name), content);
-}

@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 type Files = readonly { readonly name: string; readonly contents: Uint8Array }[];
 const { writeBuild } = (await import(
@@ -16,11 +16,7 @@ const { writeBuild } = (await import(
   ) => void;
 };
 
-let folder: string;
-
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
+const folder = useFolders();
 
 it('the entry names a complete build, without files of the previous build', async () => {
   write({ 'main.js': 'one', 'old-part.js': '' });
@@ -45,18 +41,18 @@ it('the previous build stays for processes that have not loaded all of it; older
 });
 
 it('the entry of a CommonJS build can be required', () => {
-  writeBuild(folder, {
+  writeBuild(folder(), {
     files: [{ name: 'main.cjs', contents: Buffer.from("module.exports = 'made';") }],
     entries: ['main.cjs'],
     keepEarlier: false,
   });
-  expect(createRequire(import.meta.url)(join(folder, 'main.cjs'))).toBe('made');
+  expect(createRequire(import.meta.url)(join(folder(), 'main.cjs'))).toBe('made');
 });
 
 it('a build for publishing keeps no earlier one', async () => {
   write({ 'main.js': 'one' });
   write({ 'main.js': 'two' }, false);
-  expect((await readdir(folder)).length).toBe(2);
+  expect((await readdir(folder())).length).toBe(2);
 });
 
 it('a build with the digest of an earlier one becomes the newest again', async () => {
@@ -72,21 +68,21 @@ it('a build with the digest of an earlier one becomes the newest again', async (
 });
 
 it('the files of an interrupted build do not count as a build', async () => {
-  await mkdir(join(folder, 'unfinished'));
-  await writeFile(join(folder, 'unfinished/part.js'), 'half of');
+  await mkdir(join(folder(), 'unfinished'));
+  await writeFile(join(folder(), 'unfinished/part.js'), 'half of');
   write({ 'main.js': 'one' });
   expect(await readdir(await builtNow())).toEqual(['main.js']);
-  expect(await readdir(folder)).not.toContain('unfinished');
+  expect(await readdir(folder())).not.toContain('unfinished');
 });
 
 function write(contents: Readonly<Record<string, string>>, keepEarlier = true): void {
   const files = Object.entries(contents).map(([name, text]) => ({ name, contents: Buffer.from(text) }));
-  writeBuild(folder, { files, entries: ['main.js'], keepEarlier });
+  writeBuild(folder(), { files, entries: ['main.js'], keepEarlier });
 }
 
 async function builtNow(): Promise<string> {
-  const named = /^export \* from '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
-  return join(folder, dirname(named ?? 'none'));
+  const named = /^export \* from '(.*)';\n$/.exec(await readFile(join(folder(), 'main.js'), 'utf8'))?.[1];
+  return join(folder(), dirname(named ?? 'none'));
 }
 
 async function age(path: string, seconds: number): Promise<void> {

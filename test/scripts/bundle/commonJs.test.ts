@@ -1,11 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { expect, it } from 'vitest';
 
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../../support/temporaryFolder.ts';
 
 interface File {
   readonly name: string;
@@ -32,15 +32,13 @@ it('a part as CommonJS has its exports, its own address, the packages that it fi
     for (const file of await asCommonJs({ name, contents: Buffer.from(text) }))
       await writeFile(join(folder, file.name), file.contents);
   }
-  const installed = join(folder, 'node_modules/its-package/index.js');
-  await mkdir(dirname(installed), { recursive: true });
-  await writeFile(installed, '');
+  await writeFiles(folder, { 'node_modules/its-package/index.js': '' });
   const requireIn = createRequire(join(folder, 'here.cjs'));
   const main = requireIn('./main.cjs') as Record<'load' | 'loadOther', () => Promise<unknown>>;
   expect(main).toMatchObject({
     name: 'part',
     own: pathToFileURL(join(folder, 'main.cjs')).href,
-    found: pathToFileURL(installed).href,
+    found: pathToFileURL(join(folder, 'node_modules/its-package/index.js')).href,
   });
   expect(await main.load()).toBe(requireIn('./part.cjs'));
   expect(await main.loadOther()).toMatchObject({ join });

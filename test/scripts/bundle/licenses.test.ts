@@ -1,19 +1,14 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../../support/temporaryFolder.ts';
 
 const { licensesOf } = (await import(
   new URL('../../../scripts/build/bundle/licenses.mjs', import.meta.url).href
 )) as { readonly licensesOf: (root: string, files: readonly string[]) => string };
 
-let root: string;
-
-beforeEach(async () => {
-  root = await temporaryFolder();
-});
+const root = useFolders();
 
 it('lists the license of each bundled package once, with its text', async () => {
   await installed('one', { license: 'MIT' }, { 'LICENSE.md': 'The text of one.\n' });
@@ -25,7 +20,7 @@ it('lists the license of each bundled package once, with its text', async () => 
   await installed('one/node_modules/inner', { license: 'ISC' }, {});
   await installed('unused', {}, {});
   expect(
-    licensesOf(root, [
+    licensesOf(root(), [
       'dist/cli/main.js',
       'node_modules/one/a.js',
       'node_modules/one/lib/b.js',
@@ -42,7 +37,7 @@ it('lists the license of each bundled package once, with its text', async () => 
 
 it('rejects a package without a license', async () => {
   await installed('secretive', {}, {});
-  expect(() => licensesOf(root, ['node_modules/secretive/index.js'])).toThrow('does not say its license');
+  expect(() => licensesOf(root(), ['node_modules/secretive/index.js'])).toThrow('does not say its license');
 });
 
 async function installed(
@@ -50,10 +45,6 @@ async function installed(
   described: object,
   files: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const all = { ...files, 'package.json': JSON.stringify({ name, version: '1.2.3', ...described }) };
-  for (const [file, content] of Object.entries(all)) {
-    const path = join(root, 'node_modules', name, file);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, content);
-  }
+  const description = JSON.stringify({ name, version: '1.2.3', ...described });
+  await writeFiles(join(root(), 'node_modules', name), { ...files, 'package.json': description });
 }

@@ -1,11 +1,11 @@
-import { cp, mkdir, realpath, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders, writeFiles } from '../../support/temporaryFolder.ts';
 
 const BUNDLE = new URL('../../../scripts/build/bundle/', import.meta.url).href;
 const { loadedByRequire, placesOfModules } = (await import(`${BUNDLE}plugins.mjs`)) as {
@@ -13,24 +13,16 @@ const { loadedByRequire, placesOfModules } = (await import(`${BUNDLE}plugins.mjs
   readonly placesOfModules: (root: string, fromBundle: string) => Plugin;
 };
 
-let root: string;
-
-beforeEach(async () => {
-  root = await realpath(await temporaryFolder());
-});
+const root = useFolders();
 
 it('each module keeps its own address in the bundle, also after the folder is moved', async () => {
-  await write(
-    'dist/cli/main.js',
-    "export { place } from '../temporal/guard.js'; export const own = import.meta.url;",
-  );
-  await write(
-    'dist/temporal/guard.js',
-    "export const place = new URL('./program.js', import.meta.url).href;",
-  );
-  await bundle(placesOfModules(join(root, 'dist'), '../../'));
-  await cp(join(root, 'dist'), join(root, 'moved/dist'), { recursive: true });
-  const moved = join(root, 'moved/dist');
+  await writeFiles(root(), {
+    'dist/cli/main.js': "export { place } from '../temporal/guard.js'; export const own = import.meta.url;",
+    'dist/temporal/guard.js': "export const place = new URL('./program.js', import.meta.url).href;",
+  });
+  await bundle(placesOfModules(join(root(), 'dist'), '../../'));
+  await cp(join(root(), 'dist'), join(root(), 'moved/dist'), { recursive: true });
+  const moved = join(root(), 'moved/dist');
   expect(await load('moved/dist/command/build/main.js')).toMatchObject({
     own: pathToFileURL(join(moved, 'cli/main.js')).href,
     place: pathToFileURL(join(moved, 'temporal/program.js')).href,
@@ -38,24 +30,26 @@ it('each module keeps its own address in the bundle, also after the folder is mo
 });
 
 it('an external CommonJS package is loaded once, for the bundle and for others', async () => {
-  await write('node_modules/shared/package.json', JSON.stringify({ name: 'shared', main: 'index.js' }));
-  await write('node_modules/shared/index.js', 'exports.Shared = class {}; exports.file = __filename;');
-  await write('package.json', '{ "type": "module" }');
-  await write('dist/cli/main.js', "export { Shared, file } from 'shared';");
-  await write('dist/user.js', "export { Shared } from 'shared';");
+  await writeFiles(root(), {
+    'node_modules/shared/package.json': JSON.stringify({ name: 'shared', main: 'index.js' }),
+    'node_modules/shared/index.js': 'exports.Shared = class {}; exports.file = __filename;',
+    'package.json': '{ "type": "module" }',
+    'dist/cli/main.js': "export { Shared, file } from 'shared';",
+    'dist/user.js': "export { Shared } from 'shared';",
+  });
   await bundle(loadedByRequire(/^shared$/));
   const bundled = await load('dist/command/build/main.js');
-  expect(bundled['file']).toBe(join(root, 'node_modules/shared/index.js'));
+  expect(bundled['file']).toBe(join(root(), 'node_modules/shared/index.js'));
   expect(bundled['Shared']).toBe((await load('dist/user.js'))['Shared']);
 });
 
 async function bundle(plugin: Plugin): Promise<void> {
   await build({
-    entryPoints: [join(root, 'dist/cli/main.js')],
+    entryPoints: [join(root(), 'dist/cli/main.js')],
     bundle: true,
     format: 'esm',
     platform: 'node',
-    outfile: join(root, 'dist/command/build/main.js'),
+    outfile: join(root(), 'dist/command/build/main.js'),
     banner: {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },
@@ -64,10 +58,5 @@ async function bundle(plugin: Plugin): Promise<void> {
 }
 
 async function load(path: string): Promise<Record<string, unknown>> {
-  return (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as Record<string, unknown>;
-}
-
-async function write(path: string, content: string): Promise<void> {
-  await mkdir(dirname(join(root, path)), { recursive: true });
-  await writeFile(join(root, path), content);
+  return (await import(/* @vite-ignore */ pathToFileURL(join(root(), path)).href)) as Record<string, unknown>;
 }
