@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import { afterAll, beforeEach } from 'vitest';
 
@@ -43,4 +43,10 @@ export async function writeFiles(
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), content);
   }
+}
+
+/** Writes a program that this user can run. */
+export async function writeExecutable(path: string, content: string): Promise<void> {
+  await writeFiles(dirname(path), { [basename(path)]: content });
+  await chmod(path, 0o755);
 }

@@ -1,17 +1,15 @@
-import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
 import { startDevServer } from '../../../src/temporal/server/devServer.ts';
 import { freePort } from '../../support/listen.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { temporaryFolder, writeExecutable } from '../../support/temporaryFolder.ts';
 
 it('gives Temporal the name of its database in its folder, because Temporal reads # and % in a path', async () => {
   const folder = await temporaryFolder();
   const executable = join(folder, 'temporal');
-  await writeFile(executable, '#!/bin/sh\npwd\necho "$@"\nexit 1\n');
-  await chmod(executable, 0o755);
+  await writeExecutable(executable, '#!/bin/sh\npwd\necho "$@"\nexit 1\n');
   const home = join(folder, 'agent #1 %20');
   const port = await freePort();
   const databaseFile = join(home, 'temporal.db');

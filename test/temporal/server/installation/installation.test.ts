@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { cachedTemporalPath, isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
 import { findTemporal, installTemporal } from '../../../../src/temporal/server/installation/installation.ts';
-import { useFolders } from '../../../support/temporaryFolder.ts';
+import { useFolders, writeExecutable } from '../../../support/temporaryFolder.ts';
 import { listen } from '../../../support/listen.ts';
 
 /** A `temporal` that only answers `--version`. */
@@ -29,19 +29,19 @@ beforeEach(async () => {
 
 describe('finding Temporal', () => {
   it('prefers the one on the PATH to the cached one', async () => {
-    await executable(join(bin, 'temporal'), STAND_IN);
-    await executable(cachedTemporalPath(env), STAND_IN);
+    await writeExecutable(join(bin, 'temporal'), STAND_IN);
+    await writeExecutable(cachedTemporalPath(env), STAND_IN);
     expect(await findTemporal(env)).toEqual({ path: join(bin, 'temporal'), origin: 'path' });
   });
 
   it('uses the cached one if the one on the PATH does not run', async () => {
-    await executable(join(bin, 'temporal'), '#!/bin/sh\nexit 1\n');
-    await executable(cachedTemporalPath(env), STAND_IN);
+    await writeExecutable(join(bin, 'temporal'), '#!/bin/sh\nexit 1\n');
+    await writeExecutable(cachedTemporalPath(env), STAND_IN);
     expect(await findTemporal(env)).toEqual({ path: cachedTemporalPath(env), origin: 'cache' });
   });
 
   it('finds nothing if the only file of that name is another program', async () => {
-    await executable(join(bin, 'temporal'), '#!/bin/sh\necho "temporal fever"\n');
+    await writeExecutable(join(bin, 'temporal'), '#!/bin/sh\necho "temporal fever"\n');
     expect(await findTemporal(env)).toBeUndefined();
   });
 
@@ -100,10 +100,7 @@ describe('installing Temporal', () => {
   });
 
   it('lists each attempt and why it failed', async () => {
-    await executable(
-      join(bin, 'go'),
-      '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "dial tcp: no route" >&2\nexit 1\n',
-    );
+    await goThat('echo "dial tcp: no route" >&2\nexit 1');
     const failure = installTemporal({ env });
     await expect(failure).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED', exitCode: 6 });
     await expect(failure).rejects.toThrow(
@@ -123,10 +120,7 @@ describe('installing Temporal', () => {
 
   it('ends when its signal aborts, and leaves no partial files', async () => {
     const stop = new AbortController();
-    await executable(
-      join(bin, 'go'),
-      '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "go: downloading something"\nexec sleep 600\n',
-    );
+    await goThat('echo "go: downloading something"\nexec sleep 600');
     const installing = installTemporal({
       env,
       signal: stop.signal,
@@ -157,15 +151,11 @@ describe('installing Temporal', () => {
 });
 
 async function goThatBuilds(content: string): Promise<void> {
-  await writeFile(join(root(), 'made'), content);
-  await executable(
-    join(bin, 'go'),
-    `#!/bin/sh\n[ "$1" = version ] && exit 0\ncp '${join(root(), 'made')}' "$GOBIN/temporal" && chmod 755 "$GOBIN/temporal"\n`,
-  );
+  const made = join(root(), 'made');
+  await writeExecutable(made, content);
+  await goThat(`cp '${made}' "$GOBIN/temporal"`);
 }
 
-async function executable(path: string, content: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
-  await chmod(path, 0o755);
+function goThat(script: string): Promise<void> {
+  return writeExecutable(join(bin, 'go'), `#!/bin/sh\n[ "$1" = version ] && exit 0\n${script}\n`);
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import {
   TEST_SERVER_VERSION,
 } from '../../../../src/temporal/server/installation/testServerInstallation.ts';
 import { cachedTestServerPath } from '../../../../src/temporal/server/installation/executable.ts';
-import { useFolders } from '../../../support/temporaryFolder.ts';
+import { useFolders, writeExecutable } from '../../../support/temporaryFolder.ts';
 
 const root = useFolders();
 let bin: string;
@@ -29,14 +29,14 @@ beforeEach(async () => {
 describe('the test server', () => {
   it('is taken from the PATH', async () => {
     const mine = join(bin, 'temporal-test-server');
-    await executable(mine, '#!/bin/sh\n');
+    await writeExecutable(mine, '#!/bin/sh\n');
     expect(await installTestServer({ env })).toEqual({ path: mine, origin: 'path' });
   });
 
   it('is assembled once from its Java archives if the download cannot be reached', async () => {
-    await executable(join(bin, 'java'), '#!/bin/sh\n');
+    await writeExecutable(join(bin, 'java'), '#!/bin/sh\n');
     const fetches = '[ "$1" = --version ] || { /bin/mkdir lib && echo archive > lib/server.jar; }';
-    await executable(join(bin, 'mvn'), `#!/bin/sh\n${fetches}\n`);
+    await writeExecutable(join(bin, 'mvn'), `#!/bin/sh\n${fetches}\n`);
     const lines: string[] = [];
     const { path, origin } = await installTestServer({ env, onProgress: (line) => lines.push(line) });
     expect(origin).toBe('maven');
@@ -56,8 +56,3 @@ describe('the test server', () => {
     );
   });
 });
-
-async function executable(path: string, content: string): Promise<void> {
-  await writeFile(path, content);
-  await chmod(path, 0o755);
-}
