@@ -1,6 +1,8 @@
 import type { PageContext } from '../../../src/dashboard/pageContext.ts';
 import { startingProgress } from '../../../src/domain/release/release.ts';
 import { NOW, request } from '../../domain/target/targets.ts';
+import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
+import { payloads } from '../../temporal/history/events.ts';
 
 const { target, requestedBy } = request('a');
 const PROMOTION = {
@@ -22,14 +24,10 @@ export function waitingPromotion(
   update: (...update: unknown[]) => Promise<unknown>,
   read: () => void = () => undefined,
 ): PageContext {
-  const payload = {
-    metadata: { encoding: Buffer.from('json/plain') },
-    data: Buffer.from(JSON.stringify({ request: { ...PROMOTION, requestedBy } })),
-  };
-  const attributes = { originalExecutionRunId: runId, input: { payloads: [payload] } };
+  const input = payloads({ request: { ...PROMOTION, requestedBy } });
   const started = {
     eventTime: { seconds: 1, nanos: 0 },
-    workflowExecutionStartedEventAttributes: attributes,
+    workflowExecutionStartedEventAttributes: { originalExecutionRunId: runId, input },
   };
   const progress = startingProgress({ releaseId: 'nightly', kind: 'promotion', startedAt: NOW });
   const answer = async <T>(value: T): Promise<T> => {
@@ -42,11 +40,9 @@ export function waitingPromotion(
     query: () => answer({ ...progress, waiting: WAITING }),
     executeUpdate: update,
   };
-  const client = {
+  const temporal = answeringTemporal({
     workflow: { getHandle: () => handle },
     workflowService: { getWorkflowExecutionHistory: () => answer({ history: { events: [started] } }) },
-    withDeadline: (_: number, ask: () => unknown) => ask(),
-  };
-  const temporal = { client, settings: { namespace: 'default' } };
+  });
   return { temporal } as unknown as PageContext;
 }

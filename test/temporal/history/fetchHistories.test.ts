@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { fetchAudited } from '../../../src/temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { answeringTemporal } from '../client/answeringTemporal.ts';
+import { payloads } from './events.ts';
 
 it('the audit reads the runs of a release that a reset began, apart from the one that the target started', async () => {
   const child = (workflowId: string, runId: string) => ({
     childWorkflowExecutionStartedEventAttributes: { workflowExecution: { workflowId, runId } },
   });
-  const data = Buffer.from(JSON.stringify({ request: { requestedBy: {} }, known: [] }));
-  const input = { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data }] };
+  const input = payloads({ request: { requestedBy: {} }, known: [] });
   const run = [{ workflowExecutionStartedEventAttributes: { workflowType: { name: 'release' }, input } }];
   const histories: Readonly<Record<string, readonly object[]>> = {
     target: [child('t/release-1', 'first')],

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { keptMessages } from '../../../src/temporal/history/keptTarget.ts';
 import type { AuditedHistory } from '../../../src/temporal/history/readFacts.ts';
+import { signal } from './events.ts';
 
 const AT = 1_763_726_400;
 
@@ -27,19 +28,9 @@ it('nothing waits after a worker has processed it', () => {
 });
 
 function messagesOf(events: readonly object[]): readonly unknown[] {
-  const history = { events } as unknown as AuditedHistory['history'];
+  const timed = events.map((event) => ({ eventTime: { seconds: AT, nanos: 0 }, ...event }));
+  const history = { events: timed } as unknown as AuditedHistory['history'];
   return keptMessages({ workflowId: 'target:t', history });
-}
-
-function signal(signalName: string, message: unknown): object {
-  const payload = {
-    metadata: { encoding: Buffer.from('json/plain') },
-    data: Buffer.from(JSON.stringify(message)),
-  };
-  return {
-    eventTime: { seconds: AT, nanos: 0 },
-    workflowExecutionSignaledEventAttributes: { signalName, input: { payloads: [payload] } },
-  };
 }
 
 function said(message: string): object {

@@ -7,6 +7,7 @@ import { spellings } from '../../../src/clients/removeSecrets.ts';
 import { audit } from '../../../src/domain/audit/audit.ts';
 import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
+import { payloads, signal } from './events.ts';
 
 const CHILD_STARTED = [
   { workflowTaskScheduledEventAttributes: {} },
@@ -27,9 +28,7 @@ it('a target is idle after it has processed the end of its child, and not before
 
 it('the audit finds a secret that JSON writes differently in a payload', () => {
   const secret = 'a "quoted" line\nand another';
-  const data = Buffer.from(JSON.stringify({ reason: `failed with ${secret}` }));
-  const input = { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data }] };
-  const history = { events: [{ workflowExecutionSignaledEventAttributes: { signalName: 'x', input } }] };
+  const history = { events: [signal('x', { reason: `failed with ${secret}` })] };
   const target = readTargetFacts('target', [{ workflowId: 'target', runId: 'run', history }] as never);
   const found = (secrets: readonly string[]) => audit({ target, observed: null, secrets });
   expect(found(spellings(secret))).toMatchObject([{ rule: 7 }]);
@@ -77,22 +76,17 @@ it('an activity that its workflow cancelled counts as abandoned, with any result
 });
 
 it('an activity within a workflow task is read from its marker', () => {
-  const json = (value: unknown): object => ({
-    payloads: [
-      { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) },
-    ],
-  });
   const marker = (name: string, seconds: number | null, more: object): object => ({
     eventTime: { seconds: 9 },
     markerRecordedEventAttributes: {
       markerName: 'core_local_activity',
       details: {
-        data: json({
+        data: payloads({
           activity_type: name,
           complete_time: seconds === null ? null : { seconds, nanos: 500_000_000 },
         }),
-        input: json({ revisionId: 'r' }),
-        ...('failure' in more ? {} : { result: json({ attempt: 1 }) }),
+        input: payloads({ revisionId: 'r' }),
+        ...('failure' in more ? {} : { result: payloads({ attempt: 1 }) }),
       },
       ...more,
     },
@@ -100,7 +94,7 @@ it('an activity within a workflow task is read from its marker', () => {
   const events = [
     { eventTime: { seconds: 1 }, workflowTaskStartedEventAttributes: {} },
     marker('readRevision', 1, {}),
-    marker('awaitDeployed', 2, { failure: { applicationFailureInfo: { details: json({}) } } }),
+    marker('awaitDeployed', 2, { failure: { applicationFailureInfo: { details: payloads({}) } } }),
     marker('confirmServing', 3, { failure: { timeoutFailureInfo: {} } }),
     marker('confirmServing', null, {
       failure: { cause: { canceledFailureInfo: {} }, activityFailureInfo: {} },

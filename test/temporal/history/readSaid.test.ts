@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { History } from '../../../src/temporal/history/payloads.ts';
 import { readMessages } from '../../../src/temporal/history/readMessages.ts';
+import { payloads, signal } from './events.ts';
 
 const AT = 1_763_726_400;
 const TARBALL = { kind: 'tarball', digest: 'sha256:x', sizeBytes: 1, store: 'file:///a' };
@@ -77,10 +78,6 @@ function kindsOf(...runs: readonly (readonly object[])[]): string[] {
   return readMessages(histories as unknown as History[]).map(({ kind }) => kind);
 }
 
-function signal(signalName: string, message: unknown): object {
-  return { workflowExecutionSignaledEventAttributes: { signalName, input: payloads(message) } };
-}
-
 function update(name: string, id: string, message: unknown, answer: unknown): object[] {
   const input = { name, args: payloads(message) };
   const completed = { meta: { updateId: id }, outcome: { success: payloads(answer) } };
@@ -90,9 +87,4 @@ function update(name: string, id: string, message: unknown, answer: unknown): ob
     },
     { workflowExecutionUpdateCompletedEventAttributes: completed },
   ];
-}
-
-function payloads(value: unknown): object {
-  const data = Buffer.from(JSON.stringify(value));
-  return { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data }] };
 }

@@ -5,6 +5,7 @@ import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
 import { artifactUses } from '../../../../src/temporal/client/artifact/artifactUses.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
+import { payloads } from '../../history/events.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
 const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, ORDERED, SCHEDULED, ROWS] = [
@@ -22,11 +23,6 @@ const TARGET = 'target:x:agent';
 const PROMOTION = 'promotion:x:agent:nightly';
 const PREVIEW = 'preview:x:agent-7';
 const HOOK = 'hook:alerts:0123456789ab';
-
-function payloads(...values: readonly unknown[]) {
-  const metadata = { encoding: Buffer.from('json/plain') };
-  return { payloads: values.map((value) => ({ metadata, data: Buffer.from(JSON.stringify(value)) })) };
-}
 
 function started(type: string, input: unknown) {
   const workflowExecutionStartedEventAttributes = { workflowType: { name: type }, input: payloads(input) };
