@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 
 import { type GuardOnPage, guardWatch } from '../../../src/dashboard/live/guardWatch.ts';
 import type { Guarding } from '../../../src/domain/guard/guarding.ts';
-import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 
 let pauses = 0;
 let endPause = (): void => undefined;
@@ -14,7 +14,9 @@ vi.mock('../../../src/temporal/client/pause.ts', () => ({
 }));
 
 const GUARDING: Guarding = {
-  ...{ workflowId: 'guard:t/release-3', releaseId: 'release-3', revisionId: 'r3' },
+  workflowId: 'guard:t/release-3',
+  releaseId: 'release-3',
+  revisionId: 'r3',
   until: '2026-11-25T10:00:00.000Z',
 };
 const ENDED = { at: '2026-11-25T09:30:00.000Z', verdict: 'preempted', note: '' } as const;
@@ -25,13 +27,11 @@ it('a guard that begins again is read again, and also while Temporal still shows
     describe: () => Promise.resolve({ status: { name: 'COMPLETED' }, raw: {} }),
     result: () => Promise.resolve(result),
   };
-  const client = {
-    withDeadline: (_: number, read: () => unknown) => read(),
+  const temporal = answeringTemporal({
     workflow: { getHandle: () => handle },
     workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({}) },
-  };
+  });
   const reads: GuardOnPage[] = [];
-  const temporal = { client, settings: {} } as unknown as TemporalConnection;
   const see = guardWatch(temporal, (read) => reads.push(read), new AbortController().signal);
   see({ ...GUARDING, ended: ENDED });
   await vi.waitFor(() => expect(reads).toHaveLength(1));

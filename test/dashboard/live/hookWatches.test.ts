@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { HookWatches } from '../../../src/dashboard/live/hookWatches.ts';
-import type { ReadContext } from '../../../src/dashboard/live/targetWatch.ts';
 import type { HookDecision, HookEvents } from '../../../src/domain/hooks/hookState.ts';
 import type { TargetHook } from '../../../src/temporal/client/hooks/targetHooks.ts';
+import { answeringTemporal } from '../../temporal/client/answeringTemporal.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -28,9 +28,7 @@ function watching({ hasEnded = false } = {}) {
   let queries = 0;
   let lists = 0;
   let grow = (): void => undefined;
-  const client = {
-    withDeadline: (_: number, read: () => unknown) => read(),
-    withAbortSignal: (_: unknown, read: () => unknown) => read(),
+  const temporal = answeringTemporal({
     workflow: {
       getHandle: () => ({ query: () => Promise.resolve(eventsOf(`event-${(queries += 1)}`)) }),
       async *list() {
@@ -45,8 +43,7 @@ function watching({ hasEnded = false } = {}) {
           grow = () => resolve({ nextPageToken: new Uint8Array([1]) });
         }),
     },
-  };
-  const temporal = { client, settings: {} } as unknown as ReadContext['temporal'];
+  });
   return {
     watches: new HookWatches(temporal),
     counts: () => ({ queries, lists }),

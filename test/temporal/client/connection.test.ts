@@ -6,19 +6,11 @@ import { Connection } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
 import { callInterceptors, connectTemporal } from '../../../src/temporal/client/connection.ts';
-import type { TemporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
+import { startedTemporal } from '../../../src/temporal/client/temporalSettings.ts';
 import { freePort, listen } from '../../support/listen.ts';
 
-function settingsFor(address: string): TemporalSettings {
-  return {
-    address,
-    namespace: 'default',
-    taskQueue: 'slipway',
-    origin: 'environment',
-    connectionOptions: { address },
-    ui: null,
-    dashboard: null,
-  };
+function settingsFor(address: string) {
+  return startedTemporal({ address, namespace: 'default', taskQueue: 'slipway' });
 }
 
 describe('connecting to Temporal', () => {

@@ -1,8 +1,8 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 
-import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { seeGuard } from '../../../../src/temporal/client/guard/guardClient.ts';
+import { answeringTemporal } from '../answeringTemporal.ts';
 
 const workflowId = 'guard:target:x:agent/release-7';
 const closeTime = new Date('2026-11-25T12:00:00.000Z');
@@ -18,11 +18,8 @@ it.each([
       describe,
       result: () => Promise.reject(new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE')),
     };
-    const client = {
-      workflow: { getHandle: () => handle },
-      withDeadline: (_deadline: number, call: () => unknown) => call(),
-    };
-    const seen = await seeGuard({ client, settings: {} } as unknown as TemporalConnection, workflowId);
+    const temporal = answeringTemporal({ workflow: { getHandle: () => handle } });
+    const seen = await seeGuard(temporal, workflowId);
     expect(seen).toEqual({
       measured: null,
       report: {

@@ -20,7 +20,7 @@ function temporalWithOldKeys() {
     args: [{ request: { name: 'new', to }, schedule: { cron: '0 3 * * *' } }],
   };
   const info = { nextActionTimes: [], recentActions: [] };
-  const temporal = answeringTemporal({
+  return answeringTemporal({
     workflow: {
       list: () => [{ workflowId: idOf('old') }],
       getHandle: (workflowId: string) =>
@@ -37,10 +37,7 @@ function temporalWithOldKeys() {
             : Promise.resolve({ scheduleId, action, state: { paused: false }, info }),
       }),
     },
-  });
-  const getWorkflowExecutionHistory = () => Promise.resolve({});
-  return Object.assign(temporal, {
-    client: Object.assign(temporal.client, { workflowService: { getWorkflowExecutionHistory } }),
+    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({}) },
   });
 }
 

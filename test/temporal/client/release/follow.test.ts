@@ -11,7 +11,7 @@ import {
   type FollowEvent,
   type FollowOptions,
 } from '../../../../src/temporal/client/release/follow.ts';
-import { grpcError } from '../answeringTemporal.ts';
+import { answeringTemporal, grpcError } from '../answeringTemporal.ts';
 
 const TARGET = 'target:x:greeter';
 
@@ -52,16 +52,14 @@ function scripted(script: Script): TemporalConnection {
     },
   });
   const start = () => Promise.resolve(void lookups.splice(0, 1, script.startedAgain ?? null));
-  const client = {
+  return answeringTemporal({
     workflow: { getHandle, start },
     // Each read is answered at once; with no position after the last event.
     workflowService: {
       getWorkflowExecutionHistory: ({ execution }: { execution: { workflowId: string } }) =>
         Promise.resolve({ nextPageToken: progresses.get(execution.workflowId)?.length ? [1] : [] }),
     },
-    withDeadline: (_deadline: number, call: () => unknown) => call(),
-  };
-  return { client, settings: { address: 'x', namespace: 'default' } } as unknown as TemporalConnection;
+  });
 }
 
 async function collect(script: Script, options: Partial<FollowOptions> = {}): Promise<FollowEvent[]> {

@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { HistoryNews } from '../../../../src/temporal/client/release/historyNews.ts';
+import { answeringTemporal } from '../answeringTemporal.ts';
 
 interface Asked {
   /** Whether only the workflow's last event is asked for. */
@@ -25,9 +26,11 @@ function held(): { readonly temporal: TemporalConnection; readonly asked: readon
         timeOut: () => reject(new Error('deadline exceeded')),
       });
     });
-  const withDeadline = <T>(_until: number, call: () => T): T => call();
-  const client = { withDeadline, workflowService: { getWorkflowExecutionHistory } };
-  return { temporal: { client, settings: { namespace: 'default' } } as unknown as TemporalConnection, asked };
+  return { temporal: temporalWith(getWorkflowExecutionHistory), asked };
+}
+
+function temporalWith(getWorkflowExecutionHistory: unknown): TemporalConnection {
+  return answeringTemporal({ workflow: {}, workflowService: { getWorkflowExecutionHistory } });
 }
 
 it('asks within the spacing only for the end, however many events come', async () => {
@@ -76,10 +79,6 @@ it('reads the whole histories of two workflows at a time, and then waits for the
 });
 
 it('ends soon if the call fails, so that the caller finds out why', async () => {
-  const client = {
-    withDeadline: <T>(_until: number, call: () => T): T => call(),
-    workflowService: { getWorkflowExecutionHistory: () => Promise.reject(new Error('unavailable')) },
-  };
-  const temporal = { client, settings: { namespace: 'default' } } as unknown as TemporalConnection;
+  const temporal = temporalWith(() => Promise.reject(new Error('unavailable')));
   await new HistoryNews(temporal, 'a', 0).wait(60_000, undefined);
 });

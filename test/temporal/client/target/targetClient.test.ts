@@ -53,12 +53,9 @@ describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name) =
 });
 
 it('the error names the version that a target without workers was pinned to by hand', async () => {
-  const versioningOverride = { pinned: { version: { buildId: 'y' } } };
-  const raw = { workflowExecutionInfo: { versioningInfo: { versioningOverride } } };
-  const describe = () => Promise.resolve({ ...NOT_STUCK, raw });
   const query = () => Promise.reject(grpcError('DEADLINE_EXCEEDED'));
   const asked = viewTarget(
-    answeringTemporal({ workflow: { getHandle: () => ({ describe, query }) } }),
+    targetThat(query, () => Promise.resolve(pinnedTo('y'))),
     'target:x:greeter',
   );
   const message = 'no worker of version y polls the task queue "slipway"';
@@ -252,6 +249,9 @@ function submitting(
   });
 }
 
-function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve(NOT_STUCK)) {
-  return answeringTemporal({ workflow: { getHandle: () => ({ describe: describeIt, query }) } });
+function targetThat(
+  query: () => Promise<unknown>,
+  describe = (): Promise<object> => Promise.resolve(NOT_STUCK),
+) {
+  return answeringTemporal({ workflow: { getHandle: () => ({ describe, query }) } });
 }
