@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import { observeTargets, targetFigures } from '../../src/metrics/targets.ts';
+import { answeringTemporal } from '../temporal/client/answeringTemporal.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 const HALF_PAST = '2026-01-01T00:30:00Z';
@@ -59,12 +60,15 @@ describe('the gauges of a target', () => {
   });
 });
 
-function temporalWith(target: { historyLength: number; hold: unknown; queries: number; silent?: boolean }) {
+/** Observes a target of which a test can change what it answers. */
+function observing() {
+  const target = { historyLength: 10, hold: {} as unknown, isSilent: false };
+  let queries = 0;
   const handle = {
     describe: () => Promise.resolve({ runId: 'run', historyLength: target.historyLength }),
     query: () => {
-      target.queries += 1;
-      if (target.silent === true) return Promise.reject(new Error('no answer'));
+      queries += 1;
+      if (target.isSilent) return Promise.reject(new Error('no answer'));
       return Promise.resolve({ state: { ...state, hold: target.hold }, running: null });
     },
   };
@@ -74,65 +78,54 @@ function temporalWith(target: { historyLength: number; hold: unknown; queries: n
     },
     getHandle: () => handle,
   };
-  const connection = {
-    withDeadline: (_: number, work: () => unknown) => work(),
-    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [] }) },
+  const looks: (() => void)[] = [];
+  const kept: Record<string, number[]> = {};
+  const ending = new AbortController();
+  const observed = observeTargets(
+    answeringTemporal({ workflow }),
+    (name, value) => {
+      (kept[name] ??= []).push(value);
+      if (name === 'slipway_workers') looks.shift()?.();
+    },
+    { signal: ending.signal, everyMs: 5 },
+  );
+  return {
+    target,
+    kept,
+    queries: () => queries,
+    look: () => new Promise<void>((resolve) => looks.push(resolve)),
+    end: () => (ending.abort(), observed),
   };
-  const client = { workflow, withDeadline: connection.withDeadline };
-  return { client, connection, settings: { taskQueue: 'slipway', namespace: 'default' } } as never;
 }
 
 describe('the reader of targets', () => {
   it('queries a target again only if its history has grown, and clears finished values', async () => {
-    const target = { historyLength: 10, hold: {} as unknown, queries: 0 };
-    const looks: (() => void)[] = [];
-    const holds: number[] = [];
-    const ending = new AbortController();
-    const observed = observeTargets(
-      temporalWith(target),
-      (name, value) => {
-        if (name === 'slipway_target_on_hold') holds.push(value);
-        if (name === 'slipway_workers') looks.shift()?.();
-      },
-      { signal: ending.signal, everyMs: 5 },
-    );
-    const look = () => new Promise<void>((resolve) => looks.push(resolve));
+    const { target, kept, queries, look, end } = observing();
     await look();
     await look();
     await look();
-    expect(target.queries).toBe(1);
-    expect(new Set(holds)).toEqual(new Set([1]));
-    target.historyLength = 12;
-    target.hold = null;
+    expect(queries()).toBe(1);
+    expect(new Set(kept['slipway_target_on_hold'])).toEqual(new Set([1]));
+    Object.assign(target, { historyLength: 12, hold: null });
     await look();
     await look();
-    expect(target.queries).toBe(2);
-    expect(holds.at(-1)).toBe(0);
-    ending.abort();
-    await observed;
+    expect(queries()).toBe(2);
+    expect(kept['slipway_target_on_hold']?.at(-1)).toBe(0);
+    await end();
   });
 
   it('keeps the values of a target that does not answer', async () => {
-    const target = { historyLength: 10, hold: {}, queries: 0, silent: false };
-    const looks: (() => void)[] = [];
-    const seen: Record<string, number> = {};
-    const ending = new AbortController();
-    const observed = observeTargets(
-      temporalWith(target),
-      (name, value) => {
-        seen[name] = value;
-        if (name === 'slipway_workers') looks.shift()?.();
-      },
-      { signal: ending.signal, everyMs: 5 },
-    );
-    const look = () => new Promise<void>((resolve) => looks.push(resolve));
+    const { target, kept, look, end } = observing();
+    const last = () => ({
+      holds: kept['slipway_target_on_hold']?.at(-1),
+      unanswered: kept['slipway_unanswered_targets']?.at(-1),
+    });
     await look();
-    expect(seen).toMatchObject({ slipway_target_on_hold: 1, slipway_unanswered_targets: 0 });
-    Object.assign(target, { historyLength: 12, silent: true });
+    expect(last()).toEqual({ holds: 1, unanswered: 0 });
+    Object.assign(target, { historyLength: 12, isSilent: true });
     await look();
     await look();
-    expect(seen).toMatchObject({ slipway_target_on_hold: 1, slipway_unanswered_targets: 1 });
-    ending.abort();
-    await observed;
+    expect(last()).toEqual({ holds: 1, unanswered: 1 });
+    await end();
   });
 });
