@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
 import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles, startTestDashboard } from '../testDashboard.ts';
-import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startService } from '../../clients/faultyService.ts';
 import { useFolder } from '../../support/temporaryFolder.ts';
 import { violations } from '../browser/dashboardUnderTest.ts';
@@ -92,11 +92,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     });
 
     it('a person signs in at the issuer, returns to the same page, and signs out at both', async () => {
-      await start({
-        SLIPWAY_OIDC_ISSUER: issuer.url,
-        SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
-        SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
-      });
+      await start(issuer.environment);
       issuer.register(`${dashboard.url}/sign-in/callback`);
       await page.goto(`${dashboard.url}/you`);
       await page.locator('[name=login]').fill('ada');

@@ -5,18 +5,17 @@ import { exportJWK, generateKeyPair } from 'jose';
 import type { Configuration } from 'oidc-provider';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { TestBrowser } from './testBrowser.ts';
-import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { signedIn, TestBrowser } from './testBrowser.ts';
+import { startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startPage, type TestPage, tokenIn } from './testPage.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 let issuer: TestIssuer;
 let page: TestPage;
-let folder: string;
+const folder = useFolders();
 
 beforeEach(async () => {
   issuer = await startIssuer();
-  folder = await temporaryFolder();
 });
 
 afterEach(async () => {
@@ -96,7 +95,7 @@ describe('signing in with OIDC', () => {
   });
 
   it('reports an issuer that does not answer, and works when it does', async () => {
-    page = await startPage(environment());
+    page = await startPage(issuer.environment);
     const browser = new TestBrowser();
     issuer.register(`${page.url}/sign-in/callback`);
     await issuer.close();
@@ -112,16 +111,16 @@ describe('signing in with OIDC', () => {
 
   it('accepts a key that the issuer has only had since the last sign-in', async () => {
     await start();
-    await signedIn('ada');
+    await signedIn(page, 'ada');
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     const key = { ...(await exportJWK(privateKey)), kid: 'new', alg: 'RS256', use: 'sig' };
     issuer.register(`${page.url}/sign-in/callback`, { jwks: { keys: [key] } });
-    expect(await who(await signedIn('ben'))).toMatchObject({ name: 'ben@example.com' });
+    expect(await who(await signedIn(page, 'ben'))).toMatchObject({ name: 'ben@example.com' });
   });
 
   it('ends the session with the ID token', async () => {
     await start({}, { ttl: { IdToken: 60 } });
-    const browser = await signedIn('ada');
+    const browser = await signedIn(page, 'ada');
     expect((await browser.open(`${page.url}/who`)).status).toBe(200);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
     const seen = await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
@@ -130,14 +129,14 @@ describe('signing in with OIDC', () => {
 
   it('ends a live stream with the session', async () => {
     await start({}, { ttl: { IdToken: 1 } });
-    const browser = await signedIn('ada');
+    const browser = await signedIn(page, 'ada');
     const { status, text } = await browser.open(`${page.url}/live`);
     expect([status, text]).toEqual([200, expect.stringMatching(/^retry: 1000\n/u)]);
   });
 
   it('ends the session after 12 hours if the ID token is valid for longer', async () => {
     await start({}, { ttl: { IdToken: 7 * 24 * 3_600 } });
-    const browser = await signedIn('ada');
+    const browser = await signedIn(page, 'ada');
     const begin = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: begin + 11.9 * 3_600_000 });
     expect((await browser.open(`${page.url}/who`)).status).toBe(200);
@@ -162,7 +161,7 @@ describe('signing in with OIDC', () => {
 
   it('keeps no readable code or token in the cookies', async () => {
     await start();
-    const browser = await signedIn('ada');
+    const browser = await signedIn(page, 'ada');
     const [, value] = sessionCookie(browser)!;
     const bytes = Buffer.from(value, 'base64url').toString('latin1');
     for (const part of ['ada', 'admin', 'csrf']) expect(bytes).not.toContain(part);
@@ -170,7 +169,7 @@ describe('signing in with OIDC', () => {
 
   it('signs out here and offers to sign out at the issuer', async () => {
     await start();
-    const browser = await signedIn('ada');
+    const browser = await signedIn(page, 'ada');
     const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
     const seen = await browser.submit(`${page.url}/sign-out`, { csrf });
     expect(seen.url.pathname).toBe('/signed-out');
@@ -185,24 +184,24 @@ describe('signing in with OIDC', () => {
 describe('roles', () => {
   it('come from the claim', async () => {
     await start({ SLIPWAY_OIDC_ROLE_CLAIM: 'roles' });
-    expect((await who(await signedIn('ben'))).role).toBe('release');
+    expect((await who(await signedIn(page, 'ben'))).role).toBe('release');
   });
 
   it('are "view" for people without a claim', async () => {
     await start();
-    const browser = await signedIn('eve');
+    const browser = await signedIn(page, 'eve');
     expect(await who(browser)).toEqual({ name: 'eve', proved: true, role: 'view' });
   });
 
   it('come from the file, by e-mail address and by group', async () => {
     await start(await roleFile('people: { Ben@example.com: admin }\ngroups: { sre: release }'));
-    expect((await who(await signedIn('ben'))).role).toBe('admin');
-    expect((await who(await signedIn('ada'))).role).toBe('release');
+    expect((await who(await signedIn(page, 'ben'))).role).toBe('admin');
+    expect((await who(await signedIn(page, 'ada'))).role).toBe('release');
   });
 
   it('are not given for an e-mail address that the issuer did not verify', async () => {
     await start(await roleFile('{ "people": { "ada@example.com": "admin" } }'));
-    expect((await who(await signedIn('eve'))).role).toBe('view');
+    expect((await who(await signedIn(page, 'eve'))).role).toBe('view');
   });
 
   it('are denied to people whom a file with "default: none" does not list', async () => {
@@ -213,7 +212,7 @@ describe('roles', () => {
   it('decide who may act', async () => {
     await start();
     const pressed = async (login: string) => {
-      const browser = await signedIn(login);
+      const browser = await signedIn(page, login);
       const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
       return await browser.submit(`${page.url}/press`, { csrf });
     };
@@ -225,21 +224,13 @@ describe('roles', () => {
 });
 
 async function start(further: Readonly<Record<string, string>> = {}, configuration?: Configuration) {
-  page = await startPage({ ...environment(), ...further });
+  page = await startPage({ ...issuer.environment, ...further });
   issuer.register(`${page.url}/sign-in/callback`, configuration);
   return new TestBrowser();
 }
 
-function environment() {
-  return {
-    SLIPWAY_OIDC_ISSUER: issuer.url,
-    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
-    SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
-  };
-}
-
 async function roleFile(text: string): Promise<Readonly<Record<string, string>>> {
-  const path = join(folder, 'roles.yaml');
+  const path = join(folder(), 'roles.yaml');
   await writeFile(path, text);
   return { SLIPWAY_DASHBOARD_ROLES: path };
 }
@@ -253,12 +244,6 @@ async function authorization(browser: TestBrowser): Promise<URL> {
 async function answered(browser: TestBrowser, asked: URL, login: string): Promise<URL> {
   const isBack = (url: URL): boolean => url.origin === page.url;
   return (await browser.signInAtIssuer(await browser.open(asked, isBack), login, isBack)).url;
-}
-
-async function signedIn(login: string): Promise<TestBrowser> {
-  const browser = new TestBrowser();
-  await browser.signInAtIssuer(await browser.open(`${page.url}/who`), login);
-  return browser;
 }
 
 async function who(browser: TestBrowser) {

@@ -3,20 +3,19 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { activitiesUnderTest } from '../../activities/activitiesUnderTest.ts';
-import { TestBrowser } from './testBrowser.ts';
-import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { signedIn, type TestBrowser } from './testBrowser.ts';
+import { CLIENT_ID, startIssuer, type TestIssuer } from './testIssuer.ts';
 import { startPage, type TestPage, tokenIn } from './testPage.ts';
-import { temporaryFolder } from '../../support/temporaryFolder.ts';
+import { useFolders } from '../../support/temporaryFolder.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
 
 let issuer: TestIssuer;
 let page: TestPage;
-let folder: string;
+const folder = useFolders();
 
 beforeEach(async () => {
   issuer = await startIssuer();
-  folder = await temporaryFolder();
   vi.stubEnv('SLIPWAY_OIDC_ISSUER', issuer.url);
   vi.stubEnv('SLIPWAY_OIDC_TRUSTED_CLIENT_IDS', CLIENT_ID);
 });
@@ -29,10 +28,10 @@ afterEach(async () => {
 
 it('a person signed in to the dashboard proves their identity to the worker', async () => {
   await start();
-  const browser = await signedIn('ben');
+  const browser = await signedIn(page, 'ben');
   const { status, text: name } = await prove(browser);
   expect(status).toBe(200);
-  const asked = { store: folder, name, statement: STATEMENT, at: new Date().toISOString() };
+  const asked = { store: folder(), name, statement: STATEMENT, at: new Date().toISOString() };
   const { identity } = await activitiesUnderTest().proveIdentity(asked);
   expect(identity).toEqual({
     who: 'ben@example.com',
@@ -42,7 +41,7 @@ it('a person signed in to the dashboard proves their identity to the worker', as
 
 it('the browser cannot read the ID token, and loses it at the end of the session', async () => {
   await start();
-  const browser = await signedIn('ben');
+  const browser = await signedIn(page, 'ben');
   const line = browser.setCookies.find((set) => set.startsWith('slipway-identity-'));
   expect(line).toMatch(/HttpOnly/u);
   expect(line!.length).toBeLessThan(4_096);
@@ -55,7 +54,7 @@ it('the browser cannot read the ID token, and loses it at the end of the session
 
 it('an identity that another sign-in left proves nothing', async () => {
   await start();
-  const [ada, ben] = [await signedIn('ada'), await signedIn('ben')];
+  const [ada, ben] = [await signedIn(page, 'ada'), await signedIn(page, 'ben')];
   const { host, port } = new URL(page.url);
   const name = `slipway-identity-${port}`;
   ben.cookies.get(host)!.set(name, ada.cookies.get(host)!.get(name)!);
@@ -67,7 +66,7 @@ it('a token that is too large for a cookie is not kept, and the error gives advi
   await start({
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, groups: large }) }),
   });
-  const browser = await signedIn('ben');
+  const browser = await signedIn(page, 'ben');
   expect((await browser.open(`${page.url}/who`)).status).toBe(200);
   await expectUnproved(browser);
 });
@@ -75,7 +74,7 @@ it('a token that is too large for a cookie is not kept, and the error gives advi
 async function expectUnproved(browser: TestBrowser): Promise<void> {
   const { status, text } = await prove(browser);
   expect([status, text]).toEqual([409, expect.stringContaining('SLIPWAY_IDENTITY_UNPROVED')]);
-  expect(await openArtifactStore(folder).listRecords()).toEqual([]);
+  expect(await openArtifactStore(folder()).listRecords()).toEqual([]);
 }
 
 async function prove(browser: TestBrowser) {
@@ -83,23 +82,13 @@ async function prove(browser: TestBrowser) {
   const { workflowId, requestId } = STATEMENT;
   return await browser.submit(`${page.url}/prove`, {
     csrf: tokenIn(text),
-    store: folder,
+    store: folder(),
     workflowId,
     requestId,
   });
 }
 
 async function start(configuration: Configuration = {}): Promise<void> {
-  page = await startPage({
-    SLIPWAY_OIDC_ISSUER: issuer.url,
-    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
-    SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
-  });
+  page = await startPage(issuer.environment);
   issuer.register(`${page.url}/sign-in/callback`, { conformIdTokenClaims: false, ...configuration });
-}
-
-async function signedIn(login: string): Promise<TestBrowser> {
-  const browser = new TestBrowser();
-  await browser.signInAtIssuer(await browser.open(`${page.url}/who`), login);
-  return browser;
 }

@@ -82,3 +82,10 @@ export class TestBrowser {
 function promptOf({ text }: Seen): string | undefined {
   return /name="prompt" value="(\w+)"/u.exec(text)?.[1];
 }
+
+/** A browser with which a person has signed in to a page at the issuer. */
+export async function signedIn(page: { readonly url: string }, login: string): Promise<TestBrowser> {
+  const browser = new TestBrowser();
+  await browser.signInAtIssuer(await browser.open(`${page.url}/who`), login);
+  return browser;
+}

@@ -22,6 +22,8 @@ const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 /** A real OIDC issuer on its own port. */
 export interface TestIssuer {
   readonly url: string;
+  /** With these variables, a page uses it. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Registers the client. Until then, the issuer answers nothing. */
   register(redirectUri: string, configuration?: Configuration): void;
   close(): Promise<void>;
@@ -37,6 +39,11 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
   const url = await listen(server, port);
   return {
     url,
+    environment: {
+      SLIPWAY_OIDC_ISSUER: url,
+      SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+      SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+    },
     register(redirectUri, configuration = {}) {
       const provider = new Provider(url, {
         clients: [
