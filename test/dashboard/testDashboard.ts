@@ -2,16 +2,10 @@ import type { Listening } from '../../src/dashboard/listen.ts';
 import { type DashboardOptions, startDashboard } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 
-const { bundlePage } = (await import(
-  new URL('../../scripts/build/bundlePage.mjs', import.meta.url).href
-)) as {
-  readonly bundlePage: (folder: string) => Promise<string>;
-};
-
 /** Bundles the browser's files like the build, so that tests need no build. */
-export async function bundlePageFiles(folder: string): Promise<void> {
-  await bundlePage(folder);
-}
+export const { bundlePage: bundlePageFiles } = (await import(
+  new URL('../../scripts/build/bundlePage.mjs', import.meta.url).href
+)) as { readonly bundlePage: (folder: string) => Promise<unknown> };
 
 /** Starts a dashboard on a free port, with files that were bundled. By default it has no Temporal, and no sign-in. */
 export function startTestDashboard(

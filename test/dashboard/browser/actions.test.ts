@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import {
   promotionActionAddress,
@@ -17,22 +17,20 @@ import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, listed, LOOKS, press } from './dashboardUnderTest.ts';
-import { openStage, type Stage } from './stage.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   const KEY = 'a key that a small team shares';
   const WIDE = { width: 1440 };
 
-  let stage: Stage;
+  const stage = useStage({ way: 'key', key: KEY });
   /** The browser of a second person. The releases are ada's. */
   let bo: Page;
   let cy: Page;
   let ada: Page;
   beforeAll(async () => {
-    stage = await openStage({ way: 'key', key: KEY });
     [bo, cy, ada] = await Promise.all([signedIn('bo'), signedIn('cy'), signedIn('ada')]);
   });
-  afterAll(() => stage.close());
 
   it('rolls back to a chosen revision with a confirmation, and ends the hold', async () => {
     const target = await serving('a', 'b', 'c');
@@ -99,11 +97,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const approved = await waits('b');
     await say(ada, target, approved, 'approve');
     expect(await ada.textContent('main')).toContain('the person who asked for it cannot approve it');
-    await ada.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await ada.goto(stage().dashboard.url + targetAddress(target.workflowId));
     await ada.getByText('You cannot approve: the person who asked for it cannot approve it.').waitFor();
     expect(await ada.getByRole('link', { name: 'Approve …' }).count()).toBe(0);
 
-    await bo.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await bo.goto(stage().dashboard.url + targetAddress(target.workflowId));
     await bo.getByRole('link', { name: 'Approve …' }).click();
     expect(await said(bo)).toContain('With your approval it continues immediately.');
     await press(bo, 'Approve', 'read it');
@@ -119,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 
   it('pauses and resumes with the keyboard only', async () => {
     const { target, gate, releaseId } = await releasing('uploadArtifact');
-    await cy.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await cy.goto(stage().dashboard.url + targetAddress(target.workflowId));
     await tabTo(cy, 'Pause …');
     await cy.keyboard.press('Enter');
     await cy.waitForURL(/\/pause$/u);
@@ -173,7 +171,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   it('withdraws a release that waits, from the target that the link to the release leads to', async () => {
     const { target, gate } = await releasing('uploadArtifact');
     const { releaseId } = await target.submit('c');
-    await bo.goto(stage.dashboard.url + releaseAddress(target.workflowId, releaseId));
+    await bo.goto(stage().dashboard.url + releaseAddress(target.workflowId, releaseId));
     await bo.locator('.queue').getByRole('link', { name: 'Abort …' }).click();
     expect(await said(bo)).toContain('It has not begun: it is withdrawn, and ends “aborted”.');
     await press(bo, 'Abort', 'not today');
@@ -212,7 +210,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('approves a promotion', async () => {
-    const { harness, promotions, dashboard } = stage;
+    const { harness, promotions, dashboard } = stage();
     const { target: canary } = harness.newServingTarget();
     const { target: production } = harness.newServingTarget();
     await canary.release('b');
@@ -230,9 +228,9 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 
   /** A target that has released these artifacts, and that the page lists. */
   async function serving(...artifacts: readonly string[]): Promise<TargetUnderTest> {
-    const target = stage.harness.newTarget();
+    const target = stage().harness.newTarget();
     for (const artifact of artifacts) await target.release(named(target, artifact));
-    await listed(bo, stage.dashboard.url + targetAddress(target.workflowId));
+    await listed(bo, stage().dashboard.url + targetAddress(target.workflowId));
     return target;
   }
 
@@ -250,7 +248,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   }
 
   async function signedIn(name: string, javaScript = true): Promise<Page> {
-    const page = await stage.dashboard.page('/history', WIDE, javaScript);
+    const page = await stage().dashboard.page('/history', WIDE, javaScript);
     await page.getByLabel('Your name').fill(name);
     await page.getByLabel('Key', { exact: true }).fill(KEY);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -259,7 +257,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   }
 
   async function goTo(page: Page, target: TargetUnderTest, action: TargetAction): Promise<void> {
-    await page.goto(stage.dashboard.url + targetActionAddress(target.workflowId, action));
+    await page.goto(stage().dashboard.url + targetActionAddress(target.workflowId, action));
   }
 
   async function say(
@@ -268,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     releaseId: string,
     kind: InterventionKind,
   ): Promise<void> {
-    await page.goto(stage.dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
+    await page.goto(stage().dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
   }
 
   async function said(page: Page): Promise<string> {

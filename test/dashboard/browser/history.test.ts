@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { DEFINITIONS } from '../../../src/domain/delivery/measures.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, LOOKS } from './dashboardUnderTest.ts';
-import { openStage, type Stage } from './stage.ts';
+import { useStage } from './stage.ts';
 
 const LONG_NAME = 'staging'.padEnd(128, 's');
 /** The widths of the table's region and of what it shows, in pixels. */
@@ -13,11 +13,7 @@ const WIDTHS =
   "[document.querySelector('.scroll:has(.history)')].flatMap((all) => [all.clientWidth, all.scrollWidth])";
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await openStage();
-  });
-  afterAll(() => stage.close());
+  const stage = useStage();
 
   /** Releases an artifact on a target with a name. The commit is an hour old. */
   function release(target: TargetUnderTest, name: string, artifact: string) {
@@ -29,7 +25,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   }
 
   it('shows the releases of all targets, filtered by its form, and the four measures with their definitions', async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const [production, staging] = [harness.newTarget(), harness.newTarget()];
     for (const artifact of ['a', 'b']) await release(staging, LONG_NAME, artifact);
     production.world.bad.add(identity('c'));

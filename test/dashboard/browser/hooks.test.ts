@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { targetAddress } from '../../../src/domain/dashboard/addresses.ts';
 import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
@@ -7,7 +7,7 @@ import { CHROMIUM } from '../../support/chromium.ts';
 import type { HookUnderTest } from '../../workflows/hooks/hooksUnderTest.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { expectFits, LOOKS, press } from './dashboardUnderTest.ts';
-import { openStage, type Stage } from './stage.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   const GUARD: GuardPolicy = {
@@ -25,11 +25,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   const RULES = `      - { name: worse-answers, do: rollback, targets: [production], approvalBetween: { from: "00:00", until: "00:00" } }
       - { name: often, do: hold, targets: [production], atLeast: { count: 5, within: 1h } }`;
 
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await openStage();
-  });
-  afterAll(() => stage.close());
+  const stage = useStage();
 
   it('shows what a guard measures, and which event waits for approval; approves it on the page', async () => {
     const { target, hook } = await guarded();
@@ -37,7 +33,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await hook.decided(events[0]!.id, ({ state }) => state === 'needs_approval');
     for (const look of LOOKS) {
       for (const path of ['/', targetAddress(target.workflowId)]) {
-        const page = await stage.dashboard.page(path, look);
+        const page = await stage().dashboard.page(path, look);
         await page.getByText('an event waits for approval').first().waitFor();
         if (path !== '/') await page.getByText(/^Measured .* and every 1/u).waitFor();
         await expectFits(page, `hooks-${look.name}${path === '/' ? '-targets' : ''}`);
@@ -78,7 +74,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await hook.decided(first)).toMatchObject({ state: 'rejected' });
 
     const second = await waits('b');
-    await page.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await page.goto(stage().dashboard.url + targetAddress(target.workflowId));
     await page.getByRole('link', { name: 'Approve …' }).click();
     await hook.answer(second, false);
     await press(page, 'Approve', 'too late');
@@ -90,15 +86,15 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   async function guarded(): Promise<{ readonly target: TargetUnderTest; readonly hook: HookUnderTest }> {
-    const { target } = stage.harness.newServingTarget();
+    const { target } = stage().harness.newServingTarget();
     const request = target.request('b', { guard: GUARD });
     await target.release({ ...request, target: { ...request.target, name: 'production' } });
-    return { target, hook: stage.hooks.make({ target, rules: RULES }) };
+    return { target, hook: stage().hooks.make({ target, rules: RULES }) };
   }
 
   /** A target's page. Temporal lists a new target and a new hook with a delay. */
   async function open(target: TargetUnderTest): Promise<Page> {
-    const page = await stage.dashboard.page(targetAddress(target.workflowId), { width: 1440 });
+    const page = await stage().dashboard.page(targetAddress(target.workflowId), { width: 1440 });
     await page.getByRole('link', { name: 'Approve …' }).waitFor();
     return page;
   }

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { describe, it } from 'vitest';
 
 import { promotionAddress } from '../../../src/domain/dashboard/addresses.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, LOOKS } from './dashboardUnderTest.ts';
-import { openStage, type Stage } from './stage.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await openStage();
-  });
-  afterAll(() => stage.close());
+  const stage = useStage();
 
   it('shows a promotion from target to target, live to its end', async () => {
-    const { harness, promotions, dashboard } = stage;
+    const { harness, promotions, dashboard } = stage();
     const { target: canary } = harness.newServingTarget();
     const { target: production } = harness.newServingTarget();
     await canary.release('b', { commit: 'c0ffee42' });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import { startTemporalServer } from '../../support/temporalServer.ts';
@@ -47,4 +47,14 @@ export async function openStage(signIn?: SignIn): Promise<Stage> {
       await server.close();
     },
   };
+}
+
+/** Opens a stage for all tests of a `describe`. */
+export function useStage(signIn?: SignIn): () => Stage {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage(signIn);
+  });
+  afterAll(() => stage.close());
+  return () => stage;
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { releaseAddress } from '../../../src/domain/dashboard/addresses.ts';
 import { holdUpdate } from '../../../src/messages/target.ts';
@@ -7,16 +7,12 @@ import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
 import { CHROMIUM } from '../../support/chromium.ts';
 import { expectFits, LOOKS } from './dashboardUnderTest.ts';
-import { openStage, type Stage } from './stage.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   const WIDE = { width: 1440 };
 
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await openStage();
-  });
-  afterAll(() => stage.close());
+  const stage = useStage();
 
   function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
     const request = target.request(artifact, { commit: `${artifact.repeat(4)}c0ffee42`, ...changes });
@@ -24,7 +20,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   }
 
   it('shows the serving revision, the running steps live, and who is needed, at every width and color', async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const production = harness.newTarget();
     await production.release(named(production, 'production', 'a'));
     await production.release(named(production, 'production', 'b'));
@@ -74,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
 
   it('works without a mouse', async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const target = harness.newTarget();
     await target.release(named(target, 'by-keyboard', 'a'));
     const page = await dashboard.page('/', WIDE);
@@ -91,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
 
   it('keeps the focus and the scroll position of a table when the page changes', async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const target = harness.newTarget();
     await target.release(named(target, 'scrolled', 'a'));
     const page = await dashboard.page(`/targets/${encodeURIComponent(target.workflowId)}`, { width: 360 });
@@ -106,7 +102,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
 
   it('shows everything without a script', async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const target = harness.newTarget();
     await target.release(named(target, 'plain', 'a'));
     const page = await dashboard.page('/', WIDE, false);
@@ -119,7 +115,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
 
   it('an open page continues after the server restarts', { concurrent: false }, async () => {
-    const { harness, dashboard } = stage;
+    const { harness, dashboard } = stage();
     const target = harness.newTarget();
     await target.release(named(target, 'restarted', 'a'));
     const page = await dashboard.page('/', WIDE);
