@@ -122,6 +122,16 @@ describe('state written by hand', () => {
     expect(refused.status).toBe(422);
   });
 
+  it('needs a node if none has run before the thread was interrupted', async () => {
+    const thread = await api.thread();
+    const command = { update: { text: 'v' } };
+    await api.wait(thread, { assistant_id: 'echo', command, interrupt_before: ['say'] });
+    const path = `/threads/${thread}/state`;
+    const refused = await api.send('POST', path, { values: { text: 'x' } });
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('as_node')]);
+    expect((await api.send('POST', path, { values: { text: 'x' }, as_node: 'say' })).status).toBe(200);
+  });
+
   it('that was updated by hand replaces the error of the failed run', async () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'odd', ...input('throw') });

@@ -1,4 +1,4 @@
-import { START } from '@langchain/langgraph';
+import { INTERRUPT, START } from '@langchain/langgraph';
 
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
@@ -93,10 +93,23 @@ export class ThreadStates {
     await this.#checkpoints.requireCheckpoint(config.configurable ?? {});
     // Before the first node of a thread, LangGraph fails to infer one.
     const asNode = update.asNode ?? next.find((node) => node === START);
+    if (asNode === undefined) await this.#requireLastNode(config);
     const updated = await translateUpdateError(graph.updateState(config, update.values, asNode));
     await this.refresh(threadId, { keepsError: false });
     const checkpoint = addressOf(updated);
     return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
+  }
+
+  /**
+   * Without `as_node`, LangGraph takes the last node that ran. If none did before a run was interrupted, it fails with a
+   * TypeError. @throws HttpProblem 422
+   */
+  async #requireLastNode(config: GraphConfigLike): Promise<void> {
+    const { [INTERRUPT]: interrupted = {}, ...nodes } =
+      (await this.#checkpoints.getTuple(config))?.checkpoint.versions_seen ?? {};
+    const hasRun = Object.values(nodes).some((seen) => Object.keys(seen).length > 0);
+    if (hasRun || Object.keys(interrupted).length === 0) return;
+    throw invalid([{ loc: ['body', 'as_node'], msg: 'Field required: no node ran yet', type: 'missing' }]);
   }
 
   /**
