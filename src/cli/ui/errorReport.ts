@@ -30,7 +30,10 @@ function internal(error: unknown): SlipwayError {
 /** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
-/** A full disk, a folder that is gone, a user without a home, a file or a temporary folder that this user may not use, or a missing or incomplete file of Slipway itself. */
+/**
+ * A full disk, a folder that is gone, a user without a home, a file or a temporary folder that this user may not use, or a
+ * missing or incomplete file of Slipway itself.
+ */
 function ofThisMachine(error: unknown): SlipwayError | undefined {
   const {
     code,
