@@ -102,9 +102,10 @@ export async function routeTo(
   }
 }
 
-/** Since 1970; `undefined` if Temporal has no time, or an empty one. */
+/** Since 1970; `undefined` if Temporal has no time, or an empty one: 0, or the year 1. */
 function milliseconds(time: Timestamp | null | undefined): number | undefined {
-  return optionalTsToMs(time) || undefined;
+  const at = optionalTsToMs(time) ?? 0;
+  return at > 0 ? at : undefined;
 }
 
 /** How Temporal routes the work of a task queue to versions of its workers. */
