@@ -98,7 +98,10 @@ const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
   ['gitlab', 'CI_PROJECT_PATH'],
 ]);
 
-/** In a hook, git's variables name the hook's repository. The locale is for errors, which are recognized by their text. */
+/**
+ * In a hook, git's variables name the hook's repository. The locale is for errors, which are recognized by their text.
+ * `git status` would lock the index and write it again, as the user of this process.
+ */
 const GIT_ENVIRONMENT = {
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,
@@ -107,6 +110,7 @@ const GIT_ENVIRONMENT = {
   GIT_OBJECT_DIRECTORY: undefined,
   GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined,
   GIT_PREFIX: undefined,
+  GIT_OPTIONAL_LOCKS: '0',
   LC_ALL: 'C',
 };
 
@@ -120,7 +124,8 @@ export function gitIn(folder: string, refused?: (remedy: string) => void): Git {
       const env = { ...process.env, ...GIT_ENVIRONMENT };
       const options = { cwd: folder, env, timeout: 10_000, maxBuffer: Infinity };
       const { stdout } = await promisify(execFile)('git', [...args], options);
-      const text = stdout.trim();
+      // A name of a file may begin with a space.
+      const text = stdout.trimEnd();
       return text === '' ? undefined : text;
     } catch (error) {
       // A release does not fail because git fails: it records what is known.

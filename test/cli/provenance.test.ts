@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -179,6 +179,17 @@ describe('the source', () => {
     expect((await readSource({}, gitIn(folder))).commit).toMatch(/^[0-9a-f]{40}$/);
     await writeFile(join(folder, 'lib/a.ts'), 'changed');
     expect((await readSource({}, gitIn(folder))).commit).toMatch(/-dirty$/);
+  });
+
+  it('is read without a write into the repository, which may belong to another user', async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(folder, { 'graph.json': '{}' });
+    commitAll(folder);
+    const index = () => readFile(join(folder, '.git/index'));
+    const before = await index();
+    await utimes(join(folder, 'graph.json'), 1, 1);
+    expect((await readSource({}, gitIn(folder))).commit).toMatch(/^[0-9a-f]{40}$/);
+    expect(before.equals(await index())).toBe(true);
   });
 
   it('is not clean if git cannot say what differs', async () => {

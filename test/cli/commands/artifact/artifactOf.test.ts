@@ -102,7 +102,11 @@ describe('the artifact of a target', () => {
     await writeFile(join(folder(), 'notes.md'), '<<<<<<<');
     const prepare = () => prepared(`${TARGET}artifact: { ignore: [notes.md] }\n`);
     await expect(prepare()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNMERGED', place: 'graph.json' });
+    git(ours(' graph.json'), 'update-index', '--index-info');
+    await writeFile(join(folder(), ' graph.json'), '');
     git('', 'add', 'graph.json');
+    await expect(prepare()).rejects.toMatchObject({ place: ' graph.json' });
+    git('', 'add', ' graph.json');
     await expect(prepare()).resolves.toBeDefined();
   });
 
