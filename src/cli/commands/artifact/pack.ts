@@ -11,7 +11,7 @@ import { interruptible } from '../../interruption.ts';
 import { visibleName } from '../../output.ts';
 import { counted, sizeText } from '../../ui/text.ts';
 import { packWarned } from './artifactOf.ts';
-import { sourceToPack } from './sourceToPack.ts';
+import { sourceToPack, withoutLinks } from './sourceToPack.ts';
 
 interface PackCommandOptions extends FileOptions {
   readonly list?: boolean;
@@ -41,7 +41,8 @@ export async function runPackCommand(context: CommandContext, options: PackComma
       if (file !== null) {
         await writeTo(file, packed.file);
         const { root, entries: next } = await sourceToPack(project, context);
-        if (next.some(({ path }) => join(root, path) === file)) {
+        const written = await withoutLinks(file);
+        if (next.some(({ path }) => join(root, path) === written)) {
           output.warn(`${options.output} is in the source: a release packs it too, and has another digest`);
           output.note('  move it out of the source, or list it in .slipwayignore');
         }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,10 +24,11 @@ export interface SourceToPack {
 
 /** The source that `slipway.yaml` names, resolved relative to that file, without Slipway's own folders. */
 export async function sourceToPack({ config, folder }: Project, context: Machine): Promise<SourceToPack> {
-  const root = resolve(folder, config.artifact.path);
+  const root = await withoutLinks(resolve(folder, config.artifact.path));
   const { url } = artifactStoreOf({ config, folder }, context);
   // They change with each release, and the home has keys.
-  const own = [context.home, ...(url.startsWith('file:') ? [fileURLToPath(url)] : [])];
+  const places = [context.home, ...(url.startsWith('file:') ? [fileURLToPath(url)] : [])];
+  const own = await Promise.all(places.map(withoutLinks));
   const patterns = [...config.artifact.ignore, ...own.flatMap((place) => patternOf(relative(root, place)))];
   const noticed = { login: [] as string[], empty: [] as string[], repository: [''] };
   const entries = await sourceFiles(root, patterns, (path, what) => noticed[what].push(path));
@@ -40,6 +41,11 @@ export async function sourceToPack({ config, folder }: Project, context: Machine
   };
   await requireMerged(source);
   return source;
+}
+
+/** A path without symbolic links, such as that of the working folder in `$PWD`. A path that leads nowhere stays as it is. */
+export function withoutLinks(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
 }
 
 /** The pattern of one folder in an ignore file. None for a folder that is not in the source, or is the source. */

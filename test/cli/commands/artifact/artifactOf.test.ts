@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { artifactOf, type PreparedArtifact } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { testOutput } from '../../testOutput.ts';
-import { useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
+import { temporaryFolder, useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
 import { parseConfig } from '../../../config/parseConfig.ts';
 
 const folder = useFolders();
@@ -26,10 +26,11 @@ const TARGET = `targets:
 function prepared(
   text: string,
   environment: Readonly<Record<string, string>> = {},
+  { home = join(folder(), 'home'), project = folder() } = {},
 ): Promise<PreparedArtifact> {
   const config = parseConfig(text, 'slipway.yaml');
-  const context = { output: testOutput(), home: join(folder(), 'home'), environment };
-  return artifactOf({ config, folder: folder() }, 'a', context, false, new AbortController().signal);
+  const context = { output: testOutput(), home, environment };
+  return artifactOf({ config, folder: project }, 'a', context, false, new AbortController().signal);
 }
 
 describe('the artifact of a target', () => {
@@ -68,6 +69,21 @@ describe('the artifact of a target', () => {
       const first = await prepared(text);
       expect(first.entries).toBe(2);
       expect(await prepared(text)).toEqual(first);
+    },
+  );
+
+  it.each(['the source', 'the home and the store'])(
+    'lacks a home and a store in the source, also if a symbolic link leads to %s',
+    async (linked) => {
+      const link = join(await temporaryFolder(), 'link');
+      await symlink(folder(), link);
+      const [project, place] = linked === 'the source' ? [link, folder()] : [folder(), link];
+      await writeFiles(folder(), { 'home/api-key': 'secret' });
+      const environment = { SLIPWAY_ARTIFACT_STORE: join(place, 'kept') };
+      const prepare = () => prepared(TARGET, environment, { home: join(place, 'home'), project });
+      const first = await prepare();
+      expect(first.entries).toBe(1);
+      expect(await prepare()).toEqual(first);
     },
   );
 

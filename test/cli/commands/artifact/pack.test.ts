@@ -9,7 +9,7 @@ import { sourceFiles } from '../../../../src/artifact/sourceFiles.ts';
 import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
 import type { CommandContext } from '../../../../src/cli/context.ts';
 import { testOutput } from '../../testOutput.ts';
-import { useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
+import { temporaryFolder, useFolders, writeFiles } from '../../../support/temporaryFolder.ts';
 
 const folder = useFolders();
 beforeEach(async () => {
@@ -72,11 +72,16 @@ describe('slipway pack', () => {
 
   it('warns of a tarball that the next release would pack', async () => {
     const output = testOutput();
-    for (const file of ['source.tar.gz', '.slipway/source.tar.gz'])
-      await runPackCommand(contextOf(output), { config: config(), output: join(folder(), file) });
-    expect(output.noted.filter((line) => line.includes('is in the source'))).toEqual([
-      `${join(folder(), 'source.tar.gz')} is in the source: a release packs it too, and has another digest`,
-    ]);
+    const link = join(await temporaryFolder(), 'link');
+    await symlink(folder(), link);
+    const [packed, linked] = [join(folder(), 'source.tar.gz'), join(link, 'source.tar.gz')];
+    for (const file of [packed, join(folder(), '.slipway/source.tar.gz'), linked])
+      await runPackCommand(contextOf(output), { config: config(), output: file });
+    expect(output.noted.filter((line) => line.includes('is in the source'))).toEqual(
+      [packed, linked].map(
+        (file) => `${file} is in the source: a release packs it too, and has another digest`,
+      ),
+    );
   });
 
   it('leaves a device in place if it cannot write to it', async () => {
