@@ -52,15 +52,16 @@ export async function sourceFiles(
 async function collect(
   root: string,
   folder: string,
-  rulesHere: () => Promise<IgnoreRules>,
+  rulesHere: (isRepository: boolean) => Promise<IgnoreRules>,
   entries: SourceEntry[],
   noticed: Noticed,
 ): Promise<void> {
   // Before the rules: an error about a closed folder names it, not the rules that it may lack.
   const found = await reading(folder, () => readdir(join(root, folder), { withFileTypes: true }));
   if (found.length === 0) noticed(folder, 'empty');
-  if (found.some(({ name }) => name === '.git')) noticed(folder, 'repository');
-  const rules = await rulesHere();
+  const isRepository = found.some(({ name }) => name === '.git');
+  if (isRepository) noticed(folder, 'repository');
+  const rules = await rulesHere(isRepository);
   for (const item of found) {
     if (await rules.ignores(item.name, item.isDirectory())) continue;
     const path = folder === '' ? item.name : `${folder}/${item.name}`;
@@ -72,7 +73,8 @@ async function collect(
       );
     }
     if (item.isDirectory()) {
-      await collect(root, path, () => rules.below(item.name), entries, noticed);
+      const rulesBelow = (isOther: boolean) => rules.below(item.name, isOther);
+      await collect(root, path, rulesBelow, entries, noticed);
     } else if (item.isSymbolicLink()) {
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {
@@ -136,8 +138,11 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
 interface IgnoreRules {
   /** Whether to leave out an entry of this folder. */
   ignores(name: string, isDirectory: boolean): Promise<boolean> | boolean;
-  /** The rules for a folder in this folder. */
-  below(name: string): Promise<IgnoreRules>;
+  /**
+   * The rules for a folder in this folder.
+   * @param isRepository - it is a repository of its own, such as a submodule. The `.gitignore` files above it do not count there.
+   */
+  below(name: string, isRepository: boolean): Promise<IgnoreRules>;
 }
 
 /** The rules of one file, and the folder that its patterns are relative to. */
@@ -168,8 +173,8 @@ export function isNeverPacked(path: string): boolean {
 
 /**
  * The rules at the root of a source, in order of precedence: what is never packed; `patterns`; each `.slipwayignore`,
- * the deepest first, which can include files that git ignores; each `.gitignore`, including those above the root in
- * the repository.
+ * the deepest first, which can include files that git ignores; each `.gitignore` of the repository that a file is in,
+ * including those above the root.
  */
 async function ignoreRules(root: string, patterns: readonly string[]): Promise<IgnoreRules> {
   const above: RuleFile[] = [];
@@ -197,13 +202,13 @@ async function rulesIn(
       }
       return false;
     },
-    below(name) {
+    below(name, isRepository) {
       // A file that ignores this folder, but was overruled, is dropped for its content, because it would ignore that
       // too.
       const path = join(folder, name);
       const heeded = (files: readonly RuleFile[]): RuleFile[] =>
         files.filter(({ folder: base, rules }) => !rules.ignores(`${relativePath(base, path)}/`));
-      return rulesIn(root, path, heeded(given), heeded(own), heeded(git));
+      return rulesIn(root, path, heeded(given), heeded(own), isRepository ? [] : heeded(git));
     },
   };
 }

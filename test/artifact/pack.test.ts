@@ -172,6 +172,28 @@ describe('what a pack leaves out', () => {
     expect(await packedPaths({ root: join(root(), 'repository/agents/one') })).toEqual(['a.log']);
   });
 
+  it('follows in a submodule its own .gitignore, and none of the repository above it', async () => {
+    await source({
+      '.git/HEAD': '',
+      '.gitignore': 'dist/\n*.log\n',
+      '.slipwayignore': '*.md\n',
+      'a.log': '',
+      'lib/.git': 'gitdir: ../.git/modules/lib\n',
+      'lib/.gitignore': '*.tmp\n',
+      'lib/a.tmp': '',
+      'lib/a.md': '',
+      'lib/dist/index.js': '',
+      'lib/src/a.log': '',
+    });
+    expect(await packedPaths()).toEqual([
+      '.gitignore',
+      '.slipwayignore',
+      'lib/.gitignore',
+      'lib/dist/index.js',
+      'lib/src/a.log',
+    ]);
+  });
+
   it('is all of a build’s output that the repository ignores, unless the configuration includes it', async () => {
     await source({ '.git/HEAD': '', '.gitignore': 'dist/\n', 'dist/a.js': '' });
     const output = { root: join(root(), 'dist') };
