@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -10,6 +9,7 @@ import { Header, type HeaderData, Pax } from 'tar';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { notRead, type SourceEntry, type SourceFile, unreadable } from './sourceFiles.ts';
+import { makeTemporaryFolder } from './temporaryFolder.ts';
 
 /** The largest artifact that a control plane accepts, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
@@ -44,7 +44,7 @@ export interface PackedSource {
  * @throws the signal's reason.
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
-  const { entries, directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
+  const { entries, directory, maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
   if (entries.length === 0) {
     throw unreadable(
       options.root,
@@ -53,8 +53,7 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     );
   }
   const root = await realpath(options.root);
-  const workspace = await mkdtemp(join(directory, 'slipway-pack-'));
-  const remove = (): Promise<void> => rm(workspace, { recursive: true, force: true });
+  const { path: workspace, remove } = await makeTemporaryFolder('slipway-pack-', directory);
   const file = join(workspace, 'source.tar.gz');
   try {
     const hash = createHash('sha256');

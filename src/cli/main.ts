@@ -9,6 +9,8 @@ import { printError } from './ui/errorReport.ts';
 
 /** The exit code that a shell reports for SIGPIPE. Node ignores that signal. */
 const READER_GONE = 141;
+/** The exit code that a shell reports for SIGHUP. */
+const HUNG_UP = 129;
 
 // The reader of our output has closed it, as `head` does. Started releases continue.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -18,6 +20,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 // A stderr that is closed or full must not end a command.
 process.stderr.on('error', () => undefined);
+// The terminal was closed. Without a listener, the signal ends the process without its listeners of `exit`.
+process.on('SIGHUP', () => process.exit(HUNG_UP));
 void main(process.argv);
 
 async function main(argv: readonly string[]): Promise<void> {

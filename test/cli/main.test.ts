@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { readdir, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { temporaryFolder } from '../support/temporaryFolder.ts';
+import { temporaryFolder, writeFiles } from '../support/temporaryFolder.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
@@ -64,6 +66,38 @@ it('a command whose reader is gone exits 141, without an error', async () => {
   expect(await once(command, 'exit')).toEqual([141, null]);
   expect(await said).toBe('');
 });
+
+describe('a command that packs leaves no temporary files', () => {
+  it('if the reader of its output is gone', async () => {
+    const { command, packing } = await startPacking();
+    command.stdout.destroy();
+    expect(await once(command, 'exit')).toEqual([141, null]);
+    expect(await packing()).toEqual([]);
+  });
+
+  it('if its terminal is closed', async () => {
+    const { command, packing } = await startPacking(150_000_000);
+    await expect.poll(packing).toHaveLength(1);
+    command.kill('SIGHUP');
+    expect(await once(command, 'exit')).toEqual([129, null]);
+    expect(await packing()).toEqual([]);
+  });
+});
+
+async function startPacking(bytes = 0) {
+  const [project, temporary] = [await temporaryFolder(), await temporaryFolder()];
+  const target = '{ controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: a }';
+  await writeFiles(project, { 'slipway.yaml': `targets: { a: ${target} }\n`, 'model.bin': '' });
+  await truncate(join(project, 'model.bin'), bytes);
+  const command = spawn(process.execPath, [BIN, 'pack'], {
+    cwd: project,
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  // Node keeps compiled code there.
+  const packing = async () => (await readdir(temporary)).filter((name) => name.startsWith('slipway-'));
+  return { command, packing };
+}
 
 it('a command whose output finds no space reports it, without a stack', async () => {
   const full = openSync('/dev/full', 'w');

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { digestFile } from '../../artifact/digest.ts';
 import { systemReason } from '../../artifact/sourceFiles.ts';
+import { makeTemporaryFolder } from '../../artifact/temporaryFolder.ts';
 import { datasetInvalid, datasetRows } from '../../check/datasetRows.ts';
 import type { DeclaredCheck, DeclaredDataset } from '../../config/datasetSchema.ts';
 import type { Project } from '../../config/loadConfig.ts';
@@ -177,13 +177,13 @@ async function putBytes(
   digest: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-dataset-'));
+  const folder = await makeTemporaryFolder('slipway-dataset-');
   try {
-    const file = join(folder, 'dataset.jsonl');
+    const file = join(folder.path, 'dataset.jsonl');
     await writeFile(file, bytes);
     await store.put(file, digest, signal);
   } finally {
-    await rm(folder, { recursive: true });
+    await folder.remove();
   }
 }
 
