@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
+import { type Environment, isOn } from '../config/environment.ts';
 import type { JsonEvent } from './events/index.ts';
 import { OWN, styleOf } from './ui/text.ts';
 
@@ -35,18 +36,18 @@ export function createOutput({
   readonly json: boolean;
   readonly verbose: boolean;
   readonly quiet: boolean;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly stdout: Pick<NodeJS.WriteStream, 'columns' | 'isTTY' | 'write'>;
   readonly stderr: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
 }) {
-  const plain = isSet(environment['CI']) || environment['TERM'] === 'dumb';
+  const plain = isOn(environment, 'CI') || environment['TERM'] === 'dumb';
   const terminal = stdout.isTTY && !json;
   const live = terminal && !plain && !quiet;
-  const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
+  const colored = terminal && !plain && !isOn(environment, 'NO_COLOR');
   const style = styleOf(colored);
   const shown = (line: string): string => {
     if (line.startsWith(COMMAND)) return visible(line.slice(COMMAND.length));
-    return isSet(environment['GITHUB_ACTIONS']) ? withoutCommands(visible(line)) : visible(line);
+    return isOn(environment, 'GITHUB_ACTIONS') ? withoutCommands(visible(line)) : visible(line);
   };
   const print = (line: string): void => {
     if (!json) stdout.write(`${shown(line)}\n`);
@@ -130,9 +131,4 @@ export function jsonLine({ event, ...fields }: JsonEvent): string {
   // Other control characters are escaped already.
   // `##[` would be a command to GitHub's runner.
   return `${line.replaceAll(/[\u007f-\u009f]|(?<=##)\[/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)}\n`;
-}
-
-/** Whether `NO_COLOR` or `CI` is on: any value except an empty one, `0` and `false`. */
-function isSet(value: string | undefined): boolean {
-  return value !== undefined && value !== '' && value !== '0' && value !== 'false';
 }

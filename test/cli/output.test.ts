@@ -31,6 +31,7 @@ describe('the output of a command', () => {
     ['a terminal with NO_COLOR', { NO_COLOR: '1' }, {}, false, true],
     ['a terminal in CI', { CI: 'true' }, {}, false, false],
     ['a terminal where CI is said to be false', { CI: 'false' }, {}, true, true],
+    ['a terminal where CI is 0', { CI: '0', NO_COLOR: '' }, {}, true, true],
     ['a terminal that can do nothing', { TERM: 'dumb' }, {}, false, false],
     ['a pipe', {}, { isTTY: false }, false, false],
     ['a terminal with --json', {}, { json: true }, false, false],

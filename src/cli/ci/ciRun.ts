@@ -1,8 +1,8 @@
-import type { Environment } from '../../config/environment.ts';
+import { type Environment, isOn } from '../../config/environment.ts';
 
 /** The CI run that this process is part of; `undefined` outside of CI. */
 export function ciRun(environment: Environment): CiRun | undefined {
-  const found = SYSTEMS.find(({ known }) => firstSet(environment, known) !== undefined);
+  const found = SYSTEMS.find(({ known }) => known.some((name) => isOn(environment, name)));
   if (found === undefined) return undefined;
   const { system, name, who, commit, ref, url } = found;
   return {
@@ -30,7 +30,7 @@ interface CiRun {
 interface CiVariables {
   readonly system: CiSystem;
   readonly name: string;
-  /** Any of these identifies the system. */
+  /** Any of these identifies the system. Users commonly set `CI=false` to turn CI mode off. */
   readonly known: readonly string[];
   /** The first of these that is set. */
   readonly who: readonly string[];
@@ -99,7 +99,6 @@ function firstSet(
   return names.map((name) => environment[name]).find((value) => isSet(value) && accept(value));
 }
 
-/** Users commonly set `CI=false` to turn CI mode off. */
 function isSet(value: string | undefined): value is string {
-  return value !== undefined && value !== '' && value !== 'false';
+  return value !== undefined && value !== '';
 }

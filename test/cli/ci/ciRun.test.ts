@@ -45,7 +45,10 @@ describe('the run of a CI system', () => {
       commit: undefined,
       ref: undefined,
     });
-    expect(ciRun({ CI: 'false', GIT_COMMIT: 'c' })).toBeUndefined();
+  });
+
+  it.each(['', '0', 'false', 'FALSE'])('is none if a variable is said to be off: "%s"', (off) => {
+    expect(ciRun({ CI: off, GITHUB_ACTIONS: off, GIT_COMMIT: 'c' })).toBeUndefined();
   });
 
   it('leaves a commit named HEAD to git', () => {
