@@ -47,9 +47,9 @@ export async function putArtifact(
   const url = new URL(upload.upload_url);
   const credentials = url.origin === service.origin ? service.credentials : {};
   let sourceProblem: SlipwayError | undefined;
+  let sent = 0;
 
   async function* body(): AsyncGenerator<Uint8Array, void> {
-    let sent = 0;
     try {
       const pieces: AsyncIterable<Buffer> = typeof source === 'string' ? piecesOfFile(source) : source();
       for await (const piece of pieces) {
@@ -93,6 +93,8 @@ export async function putArtifact(
     await observed(service.onCall, call, async (answered) => {
       const { statusCode } = await exchange.open();
       await exchange.text(ANSWER_MAX_BYTES);
+      // A proxy's page for signing in is an answer to any request.
+      if (sent < size) throw exchange.badAnswer('a success before all of the artifact was sent');
       answered(statusCode);
     });
   } catch (error) {

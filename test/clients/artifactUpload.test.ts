@@ -252,6 +252,14 @@ describe('An upload that fails', () => {
     expect(store.received).toMatchObject([{ bytes: 6 }]);
   });
 
+  it('is not done if a success is answered before the artifact was sent, as by a proxy', async () => {
+    const store = await startStore((response) => response.end('<html>sign in</html>'), false);
+    const upload = { upload_url: store.url };
+    await expect(client().uploadArtifact({ upload, source: await fileOf(50_000_000) })).rejects.toMatchObject(
+      { code: 'SLIPWAY_BAD_ANSWER', message: /before all of the artifact was sent$/u },
+    );
+  });
+
   it('ends when its signal aborts', async () => {
     const store = await startStore(() => undefined, false);
     const giveUp = new AbortController();
