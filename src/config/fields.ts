@@ -5,7 +5,7 @@ import { DAY_MS, parseDuration } from '../domain/duration.ts';
 import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
-import { ORIGIN } from '../domain/target/origin.ts';
+import { isOrigin, ORIGIN } from '../domain/target/origin.ts';
 import { serviceUrlProblem, TARGET_NAME } from '../domain/target/targetSpec.ts';
 import type { FieldProblem } from './configProblem.ts';
 
@@ -98,10 +98,13 @@ export const BaseUrl = ServiceUrl.refine((url) => /^[^?#]*$/.test(url), {
   message: 'expected an address without a query and a fragment',
 });
 
+const ORIGIN_EXPECTED = 'expected an origin such as https://agents.example.com or https://*.example.com';
+
 /** The origin of a service, or every host below a domain. */
 export const Origin = z
   .string()
-  .regex(ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
+  .regex(ORIGIN, { error: ORIGIN_EXPECTED, abort: true })
+  .refine(isOrigin, ORIGIN_EXPECTED);
 
 /** The error for a value of another type. Problems within the value are reported field by field. */
 export function typeProblem(problem: string) {

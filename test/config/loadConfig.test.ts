@@ -110,6 +110,10 @@ describe('an invalid slipway.yaml', () => {
       /secrets\.0\.from: is missing: expected env:NAME or .*, never the secret itself$/m,
     ],
     [withField('agentOrigins: [https://a.example/x]'), /agentOrigins\.0: expected an origin such as https:/],
+    [
+      withField('agentOrigins: [https://a:99999]'),
+      /^\S+ targets\.\w+\.agentOrigins\.0: expected an origin .*$/,
+    ],
     ['targets:', /targets: is empty: define at least one target$/],
     ['targets: {}', /targets: define at least one target/],
     ['', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],

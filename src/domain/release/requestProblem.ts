@@ -27,7 +27,7 @@ import { type ApprovalPolicy, checkNameProblem, tooFewApprovers } from '../inter
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
 import { isRecord } from '../scalars.ts';
-import { ORIGIN } from '../target/origin.ts';
+import { isOrigin } from '../target/origin.ts';
 import {
   type SecretReference,
   serviceUrlProblem,
@@ -77,6 +77,7 @@ const DURATION = whole(1, DURATION_MAX_MS);
 const DURATION_OR_NONE = whole(0, DURATION_MAX_MS);
 const COUNT = whole(0, Number.MAX_SAFE_INTEGER);
 const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
+const ORIGIN = textWhere(1_000, (text) => (isOrigin(text) ? undefined : 'expected an origin'));
 const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
 const INSTANT = textLike(
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/u,
@@ -101,7 +102,7 @@ export const TARGET = object<TargetSpec>(() => ({
   preview: optional(flag),
   deploymentId: optional(UUID),
   agentUrl: optional(URL_OF_SERVICE),
-  agentOrigins: optional(list(textLike(ORIGIN, 'an origin'), 100)),
+  agentOrigins: optional(list(ORIGIN, 100)),
   source: choice<TargetSpec['source']>({
     repo_host: true,
     external_image: true,

@@ -7,8 +7,13 @@ export function originOf(url: string): string {
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]']);
 
-/** An origin, or all hosts of a domain: `https://agents.example.com`, `https://*.example.com`. */
-export const ORIGIN = /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/;
+/** An origin, or all hosts of a domain: `https://agents.example.com`, `https://[fd00::1]:8443`, `https://*.example.com`. */
+export const ORIGIN = /^https?:\/\/(?:\[[\da-fA-F:.]+\]|(?:\*\.)?[\w.-]+)(?::\d{1,5})?$/;
+
+/** Whether a text is an {@link ORIGIN} whose host and port exist: `https://a:99999` has none. */
+export function isOrigin(text: string): boolean {
+  return ORIGIN.test(text) && URL.canParse(text.replace('*.', ''));
+}
 
 /** Whether a URL is within an {@link ORIGIN}. */
 export function isWithin(url: string, allowed: string): boolean {
@@ -26,7 +31,7 @@ export function originText(origin: string): string {
 
 /** Why a secret that is sent to an {@link ORIGIN} could reach strangers; `undefined` if no reason is known. */
 export function originProblem(origin: string): string | undefined {
-  const [, scheme, wildcard, host = ''] = /^(https?):\/\/(\*\.)?([^:]+)/.exec(origin) ?? [];
+  const [, scheme, wildcard, host = ''] = /^(https?):\/\/(\*\.)?(\[[^\]]+\]|[^:]+)/.exec(origin) ?? [];
   if (scheme === 'http' && !LOOPBACK.has(host)) return 'the key is sent without encryption: use https';
   if (wildcard === undefined) return undefined;
   if (!host.includes('.')) return `everybody can own a host below ${host}: name your own domain`;
