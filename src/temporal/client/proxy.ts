@@ -1,4 +1,4 @@
-import { BlockList, isIPv4 } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { unescape } from 'node:querystring';
 
 import type { NativeConnectionOptions } from '@temporalio/worker';
@@ -8,12 +8,11 @@ import { SlipwayError } from '../../domain/errors.ts';
 
 const VARIABLES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const HTTP_PORT = '80';
-const NETWORK_BITS = /^(?:[12]?\d|3[0-2])$/;
 
 /**
  * The HTTP proxy through which to reach Temporal, by the variables that gRPC's own client reads: the first of
  * `grpc_proxy`, `https_proxy` and `http_proxy`, unless `no_grpc_proxy` or `no_proxy` names the host (the end of its
- * name, or a network such as `10.0.0.0/8`) or it is this machine.
+ * name, also after a `*`, or a network such as `10.0.0.0/8`) or it is this machine.
  * @param address - Temporal's `host:port`.
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID if the variable does not name an HTTP proxy.
  */
@@ -41,10 +40,15 @@ export function proxyFor(address: string, environment: Environment): NativeConne
 }
 
 /** Whether a rule of `no_proxy` names a host. */
-function covers(rule: string, host: string): boolean {
-  const [network = '', bits] = rule.split('/');
-  if (!NETWORK_BITS.test(bits ?? '') || !isIPv4(network) || !isIPv4(host)) return host.endsWith(rule);
+function covers(rule: string, hostname: string): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/u, '$1');
+  const [network = '', bits = ''] = rule.split('/');
+  const version = isIP(network);
+  const isNetwork = version !== 0 && /^\d+$/u.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+  if (!isNetwork || isIP(host) !== version)
+    return host.toLowerCase().endsWith(rule.replace(/^\*/u, '').toLowerCase());
+  const family = version === 4 ? 'ipv4' : 'ipv6';
   const within = new BlockList();
-  within.addSubnet(network, Number(bits));
-  return within.check(host);
+  within.addSubnet(network, Number(bits), family);
+  return within.check(host, family);
 }

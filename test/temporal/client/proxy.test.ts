@@ -38,6 +38,11 @@ describe('Temporal is reached', () => {
       { ...PROXY, no_proxy: 'b, .example.com' },
     ],
     ['if no_proxy names its network', '10.1.2.3:7233', { ...PROXY, no_proxy: '10.0.0.0/8,' }],
+    ['if no_proxy names its IPv6 network', '[fd00::7]:7233', { ...PROXY, no_proxy: '10.0.0.0/8,FD00::/8' }],
+    ['if no_proxy names its IPv6 address', '[fd00::7]:7233', { ...PROXY, no_proxy: 'fd00::7' }],
+    ['if no_proxy names it in capitals', 'a.example.com:7233', { ...PROXY, no_proxy: 'Example.COM' }],
+    ['if no_proxy names every host', 'a:7233', { ...PROXY, no_proxy: '*' }],
+    ['if no_proxy names its domain after a *', 'a.example.com:7233', { ...PROXY, no_proxy: '*.example.com' }],
     ['if no_grpc_proxy names it', 'a:7233', { ...PROXY, no_proxy: 'b', no_grpc_proxy: 'a' }],
   ])('directly %s', (_, address, environment) => {
     expect(proxyFor(address, environment)).toBeUndefined();
@@ -45,7 +50,7 @@ describe('Temporal is reached', () => {
 
   it.each([
     ['has no such name', { ...PROXY, no_proxy: 'other.com, ,10.0.0.0/99,' }],
-    ['has another network', { ...PROXY, no_proxy: '10.0.0.0/8' }],
+    ['has another network', { ...PROXY, no_proxy: '10.0.0.0/8,fd00::/8' }],
   ])('through the proxy if no_proxy %s', (_, environment) => {
     expect(proxyFor('192.168.1.2:7233', environment)).toMatchObject(THROUGH);
   });
