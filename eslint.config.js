@@ -51,6 +51,7 @@ const EVERYWHERE = [
   'clientErrors',
   'codedError',
   'json',
+  'moment',
   'pick',
   'pythonAgent',
   'sameSecret',

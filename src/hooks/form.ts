@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 
+import { withOffset } from '@slipway/contract/moment';
 import { sameSecret } from '@slipway/contract/sameSecret';
 
 import { cutText, oneLine } from '../domain/bounds.ts';
@@ -36,13 +37,13 @@ interface EventParts extends Pick<ReadEvent, 'fields'> {
   readonly moved?: readonly string[];
   readonly title: string;
   readonly status?: HookEvent['status'];
-  /** When it began, in any form that `Date` parses. Ignored if it does not parse. */
+  /** When it began, in any form that `Date` parses; without an offset, in UTC. Ignored if it does not parse. */
   readonly began?: unknown;
 }
 
 /** Makes an event: its id is a digest, and its title is one line of limited length. */
 export function eventOf({ identity, moved, title, status = 'firing', began, fields }: EventParts): ReadEvent {
-  const time = typeof began === 'string' ? Date.parse(began) : NaN;
+  const time = typeof began === 'string' ? Date.parse(withOffset(began)) : NaN;
   return {
     id: digestOf(identity),
     moved: moved && digestOf(moved),

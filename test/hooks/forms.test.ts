@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { readEvents } from '../../src/hooks/forms.ts';
 import { signature } from '../../src/clients/notify/webhook.ts';
@@ -150,6 +150,13 @@ describe('an event', () => {
       },
       { title: 'an alert without a name', status: 'resolved' },
     ]);
+  });
+
+  it('began at a time in UTC if the product names no zone, wherever the listener runs', () => {
+    vi.stubEnv('TZ', 'Asia/Kathmandu');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [alert] = read('langsmith', LANGSMITH_ALERT.replace('11:58:00Z', '11:58:00.5'));
+    expect(alert?.began).toBe('2026-01-01T11:58:00.500Z');
   });
 
   it('is the same for a repeated alert, and another one if it fires again or is resolved', () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { FIELD_REQUIRED, ISSUES_MAX } from './httpErrors.ts';
 import { parsedJson } from './json.ts';
+import { withOffset } from './moment.ts';
 import { DNS_LABEL_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './limits.ts';
 
 const STORABLE = /^[^\0\p{Surrogate}]*$/u;
@@ -14,10 +15,9 @@ export const Uuid = z.guid().toLowerCase();
 export const Timestamp = z
   .string()
   .refine(isMoment, { error: 'Input should be a valid datetime' })
-  .overwrite((value) => (WITHOUT_OFFSET.test(value) ? `${value}Z` : value));
+  .overwrite(withOffset);
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/iu;
-const WITHOUT_OFFSET = /:[\d.]+$(?<![+-]\d\d:\d\d)/u;
 
 /** `Date.parse` alone also reads `01/02/2027`, as the second of January, and takes 30 February for 2 March. */
 function isMoment(value: string): boolean {

@@ -66,10 +66,7 @@ export async function meanOfScores(
 }
 
 function isIn(item: FeedbackItem, key: string, from: number, until: number): boolean {
-  // The public service leaves the zone out: UTC.
-  const at = Date.parse(
-    /(?:Z|[+-]\d\d:?\d\d)$/u.test(item.created_at) ? item.created_at : `${item.created_at}Z`,
-  );
+  const at = Date.parse(item.created_at);
   return item.key === key && at >= from && at <= until;
 }
 

@@ -1,3 +1,5 @@
+import { withOffset } from '@slipway/contract/moment';
+
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
 import type { CallOptions } from '../../clients/exchange.ts';
@@ -153,8 +155,8 @@ async function publicLines(
 
 /** A line to print, without the control plane's other fields. */
 export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
-  const isTime = timestamp !== null && !Number.isNaN(Date.parse(timestamp));
-  return { stage, message, timestamp: isTime ? timestamp : null };
+  const moment = withOffset(timestamp ?? '');
+  return { stage, message, timestamp: Number.isNaN(Date.parse(moment)) ? null : moment };
 }
 
 function isNotFound(error: unknown): boolean {
