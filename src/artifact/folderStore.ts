@@ -193,12 +193,17 @@ async function writeWhole(path: string, write: (handle: FileHandle) => Promise<v
   await syncFolder(folder);
 }
 
-/** A rename is durable once its folder is synced. Windows has no such call and needs none. */
+/**
+ * A rename is durable once its folder is synced. Windows has no such call and needs none. The shared folders of VirtualBox
+ * have none either, and answer EINVAL.
+ */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder);
   try {
     await handle.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
   } finally {
     await handle.close();
   }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import {
   artifactPath,
@@ -286,6 +286,21 @@ describe('a store', () => {
       expect(String(thrown)).not.toContain('secret');
     },
   );
+
+  it('may be in a file system in which folders cannot be synced', async () => {
+    const handle = await open(file);
+    const handles = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const inFolders = vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+      if ((await this.stat()).isFile()) return;
+      throw Object.assign(new Error('EINVAL: invalid argument, fsync'), { code: 'EINVAL', syscall: 'fsync' });
+    });
+    onTestFinished(() => inFolders.mockRestore());
+    const shared = openArtifactStore(join(folder(), 'shared'));
+    await shared.put(file, DIGEST);
+    await shared.verify(DIGEST);
+    expect(inFolders).toHaveBeenCalledTimes(2);
+  });
 
   it('that cannot be written reports it', async () => {
     await mkdir(join(folder(), 'blocked'));
