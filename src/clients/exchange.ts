@@ -339,6 +339,8 @@ export const REFUSED_REDIRECT = 'REFUSED_REDIRECT';
 const UNTRUSTED = 'this process does not know the authority of its certificate';
 const TRUST = 'Start this process with NODE_EXTRA_CA_CERTS, the file with the certificate of that authority.';
 
+const NO_TLS = 'it does not speak TLS, which https needs';
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the name does not resolve',
@@ -354,8 +356,12 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_DESTROYED: 'the client is closed',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
   Z_BUF_ERROR: 'it ended before its end',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
 };

@@ -34,6 +34,7 @@ describe('A request that was certainly not taken', () => {
   it.each([
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT',
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ])('has a host whose certificate is of an unknown authority: %s', async (code) => {
@@ -48,6 +49,13 @@ describe('A request that was certainly not taken', () => {
       code: 'SLIPWAY_UNREACHABLE',
       hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
     });
+  });
+
+  it('has a host that does not speak TLS', async () => {
+    const { url } = await startService(answers(200, {}));
+    const error = await errorOf(client(url.replace('http:', 'https:')).redeployRevision(ID, REVISION));
+    expect(error).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false });
+    expect(error.message).toMatch(/could not be reached: it does not speak TLS/u);
   });
 
   it('timed out while it waited for a connection', async () => {
