@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 import { eventually } from '../stack.ts';
 import { type ComposeFile, readCompose, type Service } from './composeFile.ts';
@@ -57,6 +60,18 @@ export class Composition {
       await this.start(service);
       await this.healthy(service);
     }
+    for (const network of Object.keys(this.file.networks)) await this.#fixAddress(network);
+  }
+
+  /**
+   * Sets a bridge's MAC address to what it is. Netavark before 1.9 does not, and the kernel then changes it when containers
+   * start and stop: the others send to the old one for up to half a minute (containers/netavark#833).
+   */
+  async #fixAddress(network: string): Promise<void> {
+    const format = ['--format', '{{.NetworkInterface}}'];
+    const bridge = await mustPodman(['network', 'inspect', ...format, this.#named(network)]);
+    const address = await readFile(`/sys/class/net/${bridge}/address`, 'utf8');
+    await promisify(execFile)('ip', ['link', 'set', 'dev', bridge, 'address', address.trim()]);
   }
 
   async start(service: string): Promise<void> {

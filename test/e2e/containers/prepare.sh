@@ -10,7 +10,7 @@ root=$(cd "$here/../../.." && pwd)
 if ! command -v podman >/dev/null || ! command -v runc >/dev/null || ! command -v catatonit >/dev/null; then
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends \
-    podman runc conmon netavark aardvark-dns iptables catatonit mmdebstrap python3-venv >/dev/null
+    podman runc conmon netavark aardvark-dns iptables iproute2 catatonit mmdebstrap python3-venv >/dev/null
 fi
 if ! command -v podman-compose >/dev/null; then
   python3 -m venv /opt/podman-compose
