@@ -14,7 +14,6 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The names of the non-empty folders in a folder. */
 function foldersIn(folder: string): readonly string[] {
   return readdirSync(join(ROOT, folder))
     .filter((name) => statSync(join(ROOT, folder, name)).isDirectory())

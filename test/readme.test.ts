@@ -13,7 +13,6 @@ const { scripts } = JSON.parse(
   readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
 ) as { scripts: Record<string, string> };
 
-/** The contents of the README's fenced blocks in a language. */
 function blocks(language: string): string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
     ([, text]) => text ?? '',

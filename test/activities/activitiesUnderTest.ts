@@ -50,7 +50,6 @@ export function awaitedOn(controlPlane: string, fields: Partial<TargetSpec> = {}
   return { ...revisionOn(controlPlane, fields), since: Date.now(), until: Date.now() + 60_000 };
 }
 
-/** A deployment as the control plane answers it. */
 export function deploymentAnswer(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     id: DEPLOYMENT_ID,
@@ -69,7 +68,6 @@ export function deploymentAnswer(fields: Readonly<Record<string, unknown>> = {})
   };
 }
 
-/** A revision as the control plane answers it. */
 export function revisionAnswer(status: string): Record<string, unknown> {
   return { id: REVISION_ID, status, source_revision_config: { source_tarball_path: 'uploads/1.tar.gz' } };
 }

@@ -12,7 +12,6 @@ import { answers, json, startService } from '../clients/faultyService.ts';
 import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activitiesUnderTest.ts';
 import { temporaryFolder } from '../support/temporaryFolder.ts';
 
-/** The most connections that a client opens. */
 const CONNECTIONS = 256;
 
 it.each([

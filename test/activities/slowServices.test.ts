@@ -19,7 +19,6 @@ const PAGES = 8;
 const COMMENT_CALLS = 4;
 const TICK_MS = 500;
 
-/** The services' answers. */
 interface Outside {
   revisionStatus: string;
   active: string;

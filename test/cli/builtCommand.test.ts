@@ -133,7 +133,6 @@ interface Bundle {
   readonly folder: string;
   readonly build: string;
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** The text of each of its modules. */
   readonly code: ReadonlyMap<string, string>;
 }
 

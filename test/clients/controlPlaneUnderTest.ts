@@ -5,10 +5,8 @@ import type { ServiceOptions } from '../../src/clients/service.ts';
 
 export const ID = '11111111-1111-4111-8111-111111111111';
 export const REVISION = '22222222-2222-4222-8222-222222222222';
-/** The API key that every client of these tests sends. */
 export const KEY = 'key-8f31c7';
 
-/** A client of the control plane at that address, closed after the test. */
 export function client(baseUrl: string, options: Partial<ServiceOptions> = {}): ControlPlaneClient {
   const made = createControlPlaneClient({ baseUrl, apiKey: KEY, timeoutMs: 5_000, ...options });
   onTestFinished(() => made.close());

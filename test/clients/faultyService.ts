@@ -6,7 +6,6 @@ import { ServiceError } from '../../src/clients/serviceError.ts';
 import { type AfterTest, afterTest } from '../support/afterTest.ts';
 import { closeServer, freePort, listen } from '../support/listen.ts';
 
-/** A request, as the service received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
@@ -60,7 +59,6 @@ export async function startSocketService(serve: (socket: Socket) => void): Promi
   return { url: await listen(server), requests: [], ...sockets };
 }
 
-/** Answers with JSON. */
 export function json(
   response: ServerResponse,
   status: number,
@@ -81,12 +79,10 @@ export function inTurn<T>(items: readonly T[]): () => T | undefined {
   return () => items[Math.min(given++, items.length - 1)];
 }
 
-/** A loopback address on which no server listens. */
 export async function closedPort(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;
 }
 
-/** The {@link ServiceError} of a failed call. */
 export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
   const error: unknown = await call.then(
     () => new Error('The call succeeded'),
@@ -96,7 +92,6 @@ export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
   return error;
 }
 
-/** Waits until a condition holds. */
 export async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!condition()) {

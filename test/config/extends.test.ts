@@ -22,7 +22,6 @@ async function lint(files: Readonly<Record<string, string>>): Promise<LintedConf
   return lintConfig('agent/slipway.yaml', folder());
 }
 
-/** The problems: file, line, column, field, message. */
 async function problemsOf(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const { config, problems } = await lint(files);
   if (problems.some(({ severity }) => severity === 'error')) expect(config).toBeUndefined();

@@ -15,7 +15,6 @@ const ENVIRONMENT = {
   HOME: '/home/ada',
 };
 
-/** A file with the given line 5. */
 function withLine(line: string): string {
   return `targets:
   staging:

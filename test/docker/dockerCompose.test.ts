@@ -281,7 +281,6 @@ describe('the scripts of the worker’s container', () => {
   });
 });
 
-/** The page's access settings with these variables in `.env`. */
 function pageAccess(env: Readonly<Record<string, string>>): AccessSettings {
   const { environment = {}, command = [] } = compose.services['dashboard'] ?? {};
   const filled = Object.entries({ ...environment }).map(([name, value]) => [

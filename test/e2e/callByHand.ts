@@ -1,6 +1,5 @@
 import { freshFetch } from './freshFetch.ts';
 
-/** A control plane that a test calls directly, without Slipway. */
 export interface ControlPlane {
   readonly origin: string;
   readonly apiKey: string;

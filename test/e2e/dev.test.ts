@@ -157,7 +157,6 @@ interface Revision {
   };
 }
 
-/** The only deployment, and its serving revision. */
 async function served(): Promise<{ deployment: Deployment; revision: Revision }> {
   const { resources } = (await call('GET', '/v2/deployments')) as { resources: Deployment[] };
   const [deployment] = resources;

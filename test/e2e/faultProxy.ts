@@ -2,7 +2,6 @@ import { createServer, request as forward, type IncomingMessage, type ServerResp
 import { buffer } from 'node:stream/consumers';
 import { closeServer, listen } from '../support/listen.ts';
 
-/** A request as a rule sees it. */
 export interface ProxiedRequest {
   readonly method: string;
   readonly path: string;
@@ -10,7 +9,6 @@ export interface ProxiedRequest {
   readonly body?: string;
 }
 
-/** What the proxy does with one request. */
 export type Fault =
   /** Answers it itself. */
   | {
@@ -19,7 +17,6 @@ export type Fault =
       readonly headers?: Record<string, string>;
       readonly body?: string;
     }
-  /** Closes the connection without forwarding the request. */
   | { readonly kind: 'drop' }
   /** Forwards it, and closes the connection instead of answering. */
   | { readonly kind: 'lose_answer' }
@@ -36,7 +33,6 @@ export type Fault =
   /** Closes the connection at once, and forwards the request later. */
   | { readonly kind: 'land_late'; readonly until: Promise<void> };
 
-/** Chooses the fault of one request; `undefined`: none. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
 export const PASS: FaultRule = () => undefined;
@@ -94,7 +90,6 @@ export interface LoggedRequest extends ProxiedRequest {
   readonly passages: Passage[];
 }
 
-/** A proxy between Slipway and the platform that injects faults and logs the requests. */
 export interface FaultProxy {
   readonly url: string;
   readonly log: readonly LoggedRequest[];

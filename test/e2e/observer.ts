@@ -46,7 +46,6 @@ export class Observer {
     return found;
   }
 
-  /** All revisions, newest first. */
   async revisions(): Promise<readonly Revision[]> {
     const { id } = await this.deployment();
     const revisions: Revision[] = [];

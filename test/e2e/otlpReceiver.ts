@@ -43,7 +43,6 @@ export class OtlpReceiver {
     return receiver;
   }
 
-  /** The environment of a process that sends its traces here. */
   get env(): Record<string, string> {
     return { OTEL_EXPORTER_OTLP_ENDPOINT: urlOf(this.#server) };
   }

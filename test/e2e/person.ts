@@ -24,7 +24,6 @@ export class Said {
     });
   }
 
-  /** Waits for an event, printed already or later. */
   async event(wanted: (event: Event) => boolean): Promise<Event> {
     return eventually(() => {
       const found = this.events.find(wanted);
@@ -33,7 +32,6 @@ export class Said {
     });
   }
 
-  /** All its output, for the message of a failed expectation. */
   async text(): Promise<string> {
     await this.code;
     return `${JSON.stringify(this.events)} ${this.error?.code ?? ''} ${this.error?.message ?? ''}`;

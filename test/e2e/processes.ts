@@ -57,7 +57,6 @@ export class Process {
     });
   }
 
-  /** Waits for a line, printed already or later. */
   async line(
     wanted: (line: Record<string, unknown>) => boolean,
     timeoutMs = 60_000,

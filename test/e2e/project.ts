@@ -87,7 +87,6 @@ export class Project {
     return project;
   }
 
-  /** Replaces the whole source; `slipway.yaml` stays. */
   async use(example: string | SmallAgent): Promise<void> {
     const before = (await readdir(this.folder)).filter((name) => name !== 'slipway.yaml');
     for (const name of before) await rm(join(this.folder, name), { recursive: true });

@@ -9,7 +9,6 @@ import { stringify } from 'yaml';
 import { eventually } from './stack.ts';
 import { freePort } from '../support/listen.ts';
 
-/** Whether the program is installed (Debian's package `prometheus`). */
 export const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
 
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url));

@@ -57,7 +57,6 @@ function agent(name: string, traits: Partial<SmallAgent> = {}): SmallAgent {
   return { says: `Hello Ada, this is ${name}`, takesMs: 20, badWhileThereIs: flagOf(name), ...traits };
 }
 
-/** Releases another agent on the canary. */
 async function releaseOnCanary(example: SmallAgent): Promise<void> {
   await project.use(example);
   await writePromotions(project, stack.controlPlane);
@@ -73,7 +72,6 @@ function promote(who: Person, name: string, options: Partial<PromoteOptions> = {
   );
 }
 
-/** Promotes in a separate process. */
 function asProcess(args: readonly string[], env: Record<string, string> = {}): Process {
   return slipway(['promote', ...args], { env: { ...stack.env, ...env }, cwd: project.folder });
 }
@@ -295,7 +293,6 @@ describe('the schedule of a promotion', () => {
   });
 });
 
-/** Runs a schedule command as Bo. */
 async function scheduled(command: Parameters<Person['did']>[0]): Promise<string> {
   const { code, text } = await bo.did(command);
   expect(code, text).toBe(0);

@@ -41,7 +41,6 @@ export class PullRequestComments {
     return urlOf(this.#server);
   }
 
-  /** The one comment of a pull request. */
   of(pr: number): string {
     const all = this.#comments.get(pr) ?? [];
     expect(all).toHaveLength(1);

@@ -42,7 +42,6 @@ export class Reader {
     };
   }
 
-  /** A reader with this checkout's command. */
   static async begin(): Promise<Reader> {
     const reader = await Reader.#arrive();
     expect(await reader.type(`cd '${ROOT}' && npm link && cd '${reader.folder}'`), reader.printed).toBe(0);

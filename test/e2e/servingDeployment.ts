@@ -14,7 +14,6 @@ export const goodAgent = (version: number): { readonly says: string } => ({
 export class ServingDeployment {
   readonly project: Project;
   readonly seen: Observer;
-  /** The proxy's rule for requests of this deployment. */
   rule: FaultRule = PASS;
   readonly #id: string;
   readonly #name: string;
@@ -52,7 +51,6 @@ export class ServingDeployment {
     return new ServingDeployment(name, (await seen.deployment()).id, project, seen);
   }
 
-  /** Writes another good version into the repository. */
   change(): Promise<void> {
     return this.project.use(goodAgent(this.#versions++));
   }

@@ -64,7 +64,6 @@ export class Stack {
     this.#options = options;
   }
 
-  /** Starts the whole stack. */
   static async start(...given: ConstructorParameters<typeof Stack>): Promise<Stack> {
     const stack = new Stack(...given);
     await stack.begin();
@@ -98,7 +97,6 @@ export class Stack {
     return this.proxy.url;
   }
 
-  /** The platform's own address, without the proxy. */
   get origin(): string {
     return `http://127.0.0.1:${this.#platformPort}`;
   }
@@ -107,7 +105,6 @@ export class Stack {
     return required(this.#proxy);
   }
 
-  /** Temporal's own address, without the gate. */
   get temporalAddress(): string {
     return `127.0.0.1:${this.#temporalPort}`;
   }
@@ -145,7 +142,6 @@ export class Stack {
     };
   }
 
-  /** Starts Temporal with its previous database. */
   async startTemporal(): Promise<void> {
     const attributes = Object.values(SEARCH_ATTRIBUTES).flatMap((name) => [
       '--search-attribute',
@@ -175,7 +171,6 @@ export class Stack {
     });
   }
 
-  /** Starts the platform with its previous home. */
   async startPlatform(): Promise<void> {
     const where = ['--home', this.platformHome, '--port', String(this.#platformPort)];
     this.#platform = slipway(['platform', '--json', ...where], {

@@ -28,7 +28,6 @@ const run = (...args: string[]): Process =>
     cwd: folder,
   });
 
-/** Runs a command to its end, and returns its last line. */
 async function ran(...args: string[]): Promise<Record<string, unknown>> {
   const command = run(...args);
   expect(await command.exited, command.stdout + command.stderr).toBe(0);

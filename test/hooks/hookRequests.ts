@@ -13,10 +13,8 @@ import { parseConfig } from '../config/parseConfig.ts';
 import { request } from '../domain/target/targets.ts';
 
 export const SECRET = 'a secret of the hook';
-/** 2026-01-01T12:00:00Z, in milliseconds. */
 export const NOW = Date.UTC(2026, 0, 1, 12);
 
-/** A `slipway.yaml` with one hook. */
 export function fileOf(form: string, on = '[{ name: stop, do: hold, targets: [production] }]'): string {
   return `
 targets:
@@ -29,7 +27,6 @@ hooks:
 `;
 }
 
-/** A hook as its listener knows it. */
 export function hookOf(form: string, on?: string): ListeningHook {
   const config = parseConfig(fileOf(form, on), 'slipway.yaml', {}).hooks['told'];
   if (config === undefined) throw new Error('no hook');
@@ -46,7 +43,6 @@ export function hookOf(form: string, on?: string): ListeningHook {
   };
 }
 
-/** How to start the targets again. */
 export const KEPT: RecordedTarget = {
   target: request('a').target,
   recordStore: 'file:///records',

@@ -8,13 +8,11 @@ export interface LocalIssuer {
   readonly url: string;
   /** A token that is valid for an hour. Default: from now on. */
   token(claims: Readonly<Record<string, unknown>>, from?: Date): Promise<string>;
-  /** Signs tokens with another key from now on. */
   changeKey(): Promise<void>;
   answerKeysWith(status: number): void;
   close(): Promise<void>;
 }
 
-/** Starts such an issuer on its own port. */
 export async function startLocalIssuer(): Promise<LocalIssuer> {
   let pair = await generateKeyPair('RS256');
   let kid = 1;

@@ -13,7 +13,6 @@ import { COMMAND_CLIENT_ID, registerCommand, startIssuer } from '../dashboard/ac
 /** People who signed in with `slipway login` at a real issuer, and a worker's verifier that trusts the issuer. */
 export interface PeopleAtIssuer {
   readonly verifier: Verifier;
-  /** The environment of a person's commands. */
   environmentOf(login: string): Readonly<Record<string, string>>;
   close(): Promise<void>;
 }

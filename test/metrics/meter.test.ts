@@ -15,7 +15,6 @@ import {
 
 const SECRET = 'planted-secret-77aa';
 
-/** A meter that keeps its measurements. */
 function keeping() {
   const kept: { name: string; value: number; labels: MetricTags }[] = [];
   const made: string[] = [];

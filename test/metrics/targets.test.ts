@@ -60,7 +60,6 @@ describe('the gauges of a target', () => {
   });
 });
 
-/** Observes a target of which a test can change what it answers. */
 function observing() {
   const target = { historyLength: 10, hold: {} as unknown, isSilent: false };
   let queries = 0;

@@ -35,7 +35,6 @@ function copyWith(notes: string): { run: (...args: string[]) => string; read: (f
   };
 }
 
-/** The lines in which two texts differ, as the second one has them. */
 function changed(one: string, other: string): string[] {
   const before = one.split('\n');
   return other

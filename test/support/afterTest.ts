@@ -1,6 +1,5 @@
 import { onTestFinished, TestRunner } from 'vitest';
 
-/** Calls a function after the test that is running. */
 export type AfterTest = typeof onTestFinished;
 
 /** For tests that run in turn: of concurrent ones, Vitest may take another for the test that is running. */

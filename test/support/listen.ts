@@ -9,7 +9,6 @@ export async function listen(server: Server, port = 0): Promise<string> {
   return urlOf(server);
 }
 
-/** The address of a server that listens on loopback: `http://127.0.0.1:PORT`. */
 export function urlOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -22,7 +21,6 @@ export async function closeServer(server: HttpServer): Promise<void> {
   await closed;
 }
 
-/** A port of loopback on which no server listens. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const url = await listen(server);

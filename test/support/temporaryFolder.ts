@@ -34,7 +34,6 @@ export function useFolder(): string {
   return folder;
 }
 
-/** Writes files into a folder, by their paths in it. */
 export async function writeFiles(
   folder: string,
   files: Readonly<Record<string, string | Buffer>>,

@@ -32,7 +32,6 @@ it('a bundle of the same workflows has the same bytes, and no path of the machin
   expect(Buffer.from(map, 'base64').toString() + code).not.toContain(process.cwd());
 });
 
-/** A budget of the page, in KiB. */
 function budgetKib(name: string): number {
   const [, kib = ''] = new RegExp(`^\\| ${name}[^|]*\\| ([\\d,]+) KiB`, 'm').exec(page) ?? [];
   return Number(kib.replace(',', ''));

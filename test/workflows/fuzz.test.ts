@@ -19,12 +19,10 @@ const MINUTES_MS = 240_000;
 
 /** Several times what a target forwards, or what one of its runs holds. */
 const FLOOD = RUNS > 1 ? 1_000 : 400;
-/** How many signals of a flood are sent at once. */
 const BURST = 50;
 /** After how many events a flooded target continues as new. */
 const RUN_EVENTS = 100;
 
-/** Brings a target into one of its states. */
 type State = (harness: Harness) => Promise<TargetUnderTest>;
 
 /** A release that is held in one step. */
@@ -180,7 +178,6 @@ async function send(target: TargetUnderTest, message: Garbage, work: string | un
   await Promise.allSettled([ways[way]()]);
 }
 
-/** Sends many messages in bursts. Each burst starts when the previous one has been handled. */
 async function flood(say: (turn: number) => Promise<void>, dealtWith: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < FLOOD; turn += BURST) {
     await Promise.all(Array.from({ length: BURST }, (_, index) => say(turn + index)));

@@ -32,14 +32,12 @@ import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type WatchInput, World } from './world.ts';
 import { type ActivityName, WORLD_ACTIVITIES } from './worldActivities.ts';
 
-/** Workers whose activities use each test's own world. */
 export interface Harness {
   /** A client of the Temporal of its workers. */
   readonly client: Client;
   readonly taskQueue: string;
   readonly targets: readonly TargetUnderTest[];
   readonly judge: ScriptedJudge;
-  /** A new target in a new world, with nothing deployed. */
   newTarget(input?: TargetInput): TargetUnderTest;
   /** A target in an existing world, if given under another spelling of its address. */
   newTargetIn(world: World, input: TargetInput, spelling?: string): TargetUnderTest;
@@ -60,7 +58,6 @@ export interface Harness {
 
 type ReleasedTarget<A extends readonly string[]> = readonly [TargetUnderTest, ...{ [K in keyof A]: string }];
 
-/** How workers run workflows. */
 export interface WorkerMode {
   /** 0: each workflow is rebuilt from its history at each task. Default: the SDK's. */
   readonly maxCachedWorkflows?: number;
@@ -70,7 +67,6 @@ export interface WorkerMode {
   readonly delayMs?: number;
 }
 
-/** Starts workers on their own task queue. */
 export async function openHarness(
   options: WorkerMode & {
     readonly address: string;
@@ -212,7 +208,6 @@ export function replayedEachTime(histories: readonly RecordedHistory[]): readonl
   );
 }
 
-/** Replays histories. Returns those that fail, and why. */
 export async function replayFailures(
   workflowBundle: string,
   histories: readonly RecordedHistory[],

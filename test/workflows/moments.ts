@@ -53,7 +53,6 @@ export async function abandoned(target: TargetUnderTest, watchMs = 60_000, artif
   return revisionId ?? '';
 }
 
-/** Ends all running and waiting work, as people would. */
 export async function endAll(target: TargetUnderTest): Promise<void> {
   for (;;) {
     const { state, running } = await target.view();

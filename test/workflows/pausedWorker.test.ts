@@ -29,7 +29,6 @@ beforeAll(async () => {
 
 afterAll(() => harness.close());
 
-/** The activities of a target, and the failures of its workflow tasks. */
 async function doneIn(target: TargetUnderTest): Promise<readonly unknown[]> {
   const { events } = await target.handle.fetchHistory();
   return (events ?? [])

@@ -160,18 +160,15 @@ it('stored histories contain nothing of the machine that recorded them', async (
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The attributes of the events of one kind, in JSON form. */
 function attributes({ history }: RecordedHistory, name: string): Fields[] {
   const events = (history.events ?? []) as unknown as readonly Fields[];
   return events.flatMap((event) => (event[name] === undefined ? [] : [event[name] as Fields]));
 }
 
-/** The details of a workflow's failure. */
 function detailsOf({ failure }: Fields): unknown {
   return (failure as { applicationFailureInfo: { details: unknown } }).applicationFailureInfo.details;
 }
 
-/** The first decoded payload. */
 function payload(payloads: unknown): unknown {
   const [first] = (payloads as { payloads: { data: string }[] }).payloads;
   return JSON.parse(Buffer.from(first?.data ?? '', 'base64').toString());

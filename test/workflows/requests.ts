@@ -67,7 +67,6 @@ export function identity(name: string): string {
   return artifact.kind === 'tarball' ? artifact.digest : '';
 }
 
-/** The steps of a result, in order, as text. */
 export function stepNames(result: Pick<ReleaseResult, 'steps'>): string[] {
   return result.steps.map((step) => `${step.restoring ? 'restore ' : ''}${step.step} ${step.status}`);
 }

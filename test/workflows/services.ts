@@ -29,14 +29,12 @@ const WORDS = ['lilac', 'aster', 'rose'];
 /** The services of a target in memory: a control plane with one deployment, its agent, stores, receivers. */
 export class Services {
   readonly id: string;
-  /** The record store of targets and releases. */
   readonly kept = new Map<string, unknown>();
   /** Verifies proofs like a worker that trusts a real issuer. `null`: there is no issuer. */
   verifier: Pick<Verifier, 'verify'> | null = null;
   /** Whether proofs are in the folder that a request names as its record store, where a page writes them. */
   proofsInFolder = false;
   readonly controlPlane: MemoryControlPlane;
-  /** The notices that receivers got, in order. */
   readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
   /** The comments of previews, by their markers. */
   readonly comments = new Map<string, string>();
@@ -64,7 +62,6 @@ export class Services {
   unfrozenMs = 60_000;
   /** The datasets in its store, by their digests. */
   readonly datasets = new Map<string, string>();
-  /** Called with the input of each run before the agent answers. */
   onRun: (input: unknown) => Promise<void> = () => Promise.resolve();
   /** What a metric answers: `http://metrics.test/NAME?from=…&until=…`. */
   measures: (asked: MetricAsked) => number | null = () => 0;
@@ -109,7 +106,6 @@ export class Services {
     return id;
   }
 
-  /** Stores checks. @returns their digest. */
   keep(checks: readonly Check[]): string {
     void keepChecks(memoryStore(this.kept), checks);
     return checksDigest(checks);
@@ -134,7 +130,6 @@ export class Services {
     return serving;
   }
 
-  /** Makes a revision active, which runs the artifact of `identity`. */
   bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);
     revision.identity = identity ?? revision.identity;
@@ -186,7 +181,6 @@ export class Services {
     }));
   }
 
-  /** The records of releases, in the order of their first write. */
   get records(): ReleaseResult[] {
     // Names with this prefix belong to no release.
     return [...this.kept]
@@ -206,7 +200,6 @@ export class Services {
     return this.deployment?.activeRevisionId ?? null;
   }
 
-  /** The deployment. @throws SLIPWAY_NOT_FOUND */
   existing(): MemoryDeployment {
     if (this.deployment === null) throw failure('SLIPWAY_NOT_FOUND', { taken: false });
     return this.deployment;

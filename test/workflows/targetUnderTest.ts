@@ -64,7 +64,6 @@ export class TargetUnderTest {
     this.workflowId = `target:http://${world.id}.test${spelling}:agent`;
   }
 
-  /** Sets the target's initial input, instead of the constructor's. */
   startWith(input: TargetInput): void {
     this.#input = input;
   }
@@ -108,7 +107,6 @@ export class TargetUnderTest {
     return answer;
   }
 
-  /** Starts the target without a message. */
   async startOnly(): Promise<void> {
     this.isStarted = true;
     await this.#client.workflow.start('target', {
@@ -157,7 +155,6 @@ export class TargetUnderTest {
     });
   }
 
-  /** Waits until a release waits for something. */
   waitsFor(releaseId: string, what: Waiting['for']): Promise<Progress> {
     return this.progressOnce(releaseId, ({ waiting }) => waiting?.for === what);
   }
@@ -234,12 +231,10 @@ export class TargetUnderTest {
     return (await this.child(releaseId).query(progressQuery)).steps;
   }
 
-  /** How many events the history of the target's newest run has. */
   async runEvents(): Promise<number> {
     return (await this.handle.describe()).historyLength;
   }
 
-  /** The number of runs in the target's chain, from the first to the present one. */
   async runCount(): Promise<number> {
     return (await historiesOf(this.#client, this.workflowId)).length;
   }
@@ -251,7 +246,6 @@ export class TargetUnderTest {
     while ((await this.runCount()) < 2) await this.handle.executeUpdate(holdUpdate, { args: [by] });
   }
 
-  /** The histories of the target and of all work on it. */
   async histories(): Promise<RecordedHistory[]> {
     const own = await this.#ownHistories();
     const started = new Map(
@@ -273,7 +267,6 @@ export class TargetUnderTest {
     return historiesOf(this.#client, this.poller.workflowId);
   }
 
-  /** The poller of its newest revision. */
   get poller(): WorkflowHandle {
     const { latest } = this.world;
     return this.workflow(revisionPollerId(this.request('a').target, this.#taskQueue, latest ?? ''));

@@ -30,7 +30,6 @@ afterAll(async () => {
   await client.connection.close();
 });
 
-/** A workflow worker that the test kills. */
 async function workerToKill(taskQueue: string, bundle: string): Promise<ChildProcess> {
   const child = fork(here('workerToKill.mjs'), [inject('temporalAddress'), taskQueue, bundle]);
   killed.add(child);

@@ -7,7 +7,6 @@ import type { TargetUnderTest } from './targetUnderTest.ts';
 
 const TRACES = ['a', 'b', 'c'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
 
-/** The headers of the activities that a release scheduled. */
 async function headersOf(target: TargetUnderTest, releaseId: string): Promise<readonly unknown[]> {
   const { events } = await target.child(releaseId).fetchHistory();
   return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {

@@ -6,7 +6,6 @@ import type { PollUntil } from '../../src/activities/polling.ts';
 export const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
-/** A point at which an activity waits. */
 export class Gate {
   #isOpen = false;
   readonly #opened: Promise<void>;

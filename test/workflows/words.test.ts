@@ -8,7 +8,6 @@ import { polling, waitingFor } from './moments.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** The two channels of a message. */
 const WAYS = ['update', 'signal'] as const;
 type Channel = (typeof WAYS)[number];
 
@@ -305,7 +304,6 @@ async function say(
   else await target.child(releaseId).signal(kind, message);
 }
 
-/** Ends the running release as soon as possible. */
 async function endNow(target: TargetUnderTest, releaseId: string): Promise<void> {
   target.world.close();
   target.world.slow.clear();

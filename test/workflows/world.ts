@@ -32,7 +32,6 @@ export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<u
 /** The services of a target, in which any call can fail in any way. */
 export class World extends Services {
   readonly calls: Call[] = [];
-  /** The worker's activities in this world. */
   readonly activities: Pick<Activities, ActivityName> = worldActivities(this);
   readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #tries = new Map<ActivityName, Fault[]>();
@@ -126,13 +125,11 @@ export class World extends Services {
     return round(input);
   }
 
-  /** Performs something with the next fault of its name, if there is one. */
   faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
     const fault = this.#faults.get(name)?.shift();
     return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
   }
 
-  /** Looks at the conditions of {@link World.until} again. */
   protected wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];

@@ -53,7 +53,6 @@ export type ActivityName = (typeof WORLD_ACTIVITIES)[number];
 /** The connections to the evaluators of checks, which tests start. */
 const EVALUATORS = createAgent();
 
-/** The worker's activities in a services. */
 export function worldActivities(services: Services): Pick<Activities, ActivityName> {
   const outside: Outside = {
     controlPlane: () => services.controlPlane.client(),

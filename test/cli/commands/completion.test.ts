@@ -19,7 +19,6 @@ async function completion(what: string, words: readonly string[] = [], json = fa
   return output;
 }
 
-/** What is offered for the last word of a line, without the descriptions. */
 async function offered(line: string): Promise<readonly string[]> {
   const { said } = await completion('words', line.split(' '));
   return said.map((text) => text.split('\t')[0]!);

@@ -44,7 +44,6 @@ promotions:
 
 let people: PeopleAtIssuer;
 const folder = useFolders();
-/** The messages to Temporal, by workflow. */
 let sent: [workflowId: string, message: Readonly<Record<string, unknown>>][];
 
 beforeAll(async () => {

@@ -20,7 +20,6 @@ const fetchHistory = (): never => {
   throw grpcError('NOT_FOUND');
 };
 
-/** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {
   const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'w', undefined));
   return answeringTemporal({ workflow: { getHandle: () => ({ fetchHistory, describe: gone }) } });
@@ -28,7 +27,6 @@ function forgetful(): TemporalConnection {
 
 const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:greeter' };
 
-/** The record of one of the target's releases. */
 function recorded(release: Partial<ReleaseResult>): ReleaseRecord {
   const ended = sampleResult(release);
   return { ...ended, workflowId: `${target.workflowId}/${ended.releaseId}` };

@@ -9,7 +9,6 @@ import S3rver from '@20minutes/s3rver';
 import { answerOnUploads } from './unfinishedUploads.ts';
 import { closeServer, listen } from '../listen.ts';
 
-/** An S3 server on loopback. */
 export interface S3Server {
   storeUrl(prefix: string): string;
   readonly endpoint: string;

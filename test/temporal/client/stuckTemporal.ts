@@ -3,7 +3,6 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import type { PayloadCipher } from '../../../src/temporal/codec/payloadCipher.ts';
 
-/** A workflow, as Temporal describes it. */
 export interface ToldWorkflow {
   /** Absent: it runs. */
   readonly status?: string;
@@ -11,7 +10,6 @@ export interface ToldWorkflow {
   readonly attempt?: number;
   /** Another person terminates it just before this one does. */
   readonly isGone?: true;
-  /** Oldest first. */
   readonly events?: readonly object[];
 }
 

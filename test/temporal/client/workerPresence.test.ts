@@ -15,7 +15,6 @@ interface Clocks {
   readonly temporalClock?: () => number;
 }
 
-/** A Temporal where these workers poll these task queues. */
 function polledBy(
   pollers: Readonly<Record<string, readonly string[]>>,
   { polledAt, temporalClock = Date.now }: Clocks = {},

@@ -1,6 +1,5 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 
-/** Values as an event contains them. */
 export function payloads(...values: readonly unknown[]) {
   return { payloads: values.map((value) => defaultPayloadConverter.toPayload(value)) };
 }

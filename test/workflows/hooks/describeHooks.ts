@@ -5,7 +5,6 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { useHarness } from '../projectHarness.ts';
 import { HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
 
-/** What tests of hooks use. */
 interface HookTests {
   readonly harness: Harness;
   readonly hooks: HooksUnderTest;

@@ -135,11 +135,9 @@ export class HookUnderTest {
   }
 }
 
-/** How a hook is made. */
 export interface HookOptions {
   readonly target: TargetUnderTest;
   readonly rules: string;
-  /** Default: `alerts`. */
   readonly name?: string;
   readonly requests?: { readonly release?: ReleaseRequest; readonly promotion?: PromotionRequest };
 }

@@ -318,7 +318,6 @@ function secretsIn(record: unknown): readonly string[] {
   return [token, statement].flatMap((jws) => (jws === undefined ? [] : [jws, ...jws.split('.')]));
 }
 
-/** Everything in a history as text, payloads decoded. */
 function textIn(history: string): string {
   return history.replaceAll(/"data":\s*"([^"]*)"/gu, (_, data: string) =>
     Buffer.from(data, 'base64').toString(),

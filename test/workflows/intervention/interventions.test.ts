@@ -294,7 +294,6 @@ describeWorkflows('people’s messages to a running release', (harness) => {
   });
 });
 
-/** The messages of a workflow's signals, in their order. */
 async function signaled(workflow: TargetUnderTest['handle']) {
   const { events } = await workflow.fetchHistory();
   return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>

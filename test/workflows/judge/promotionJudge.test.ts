@@ -8,7 +8,6 @@ import { QUICK, stepNames } from '../requests.ts';
 const BO = { who: 'bo', reason: 'a reason' };
 const DAY_MS = 86_400_000;
 
-/** Waits until the promotion waits for a person. */
 async function asked(promotion: PromotionUnderTest): Promise<string> {
   const { waiting } = await promotion.waitsFor('decision');
   return waiting?.note ?? '';

@@ -17,7 +17,6 @@ export class ScriptedJudge {
   readonly #asked: JudgementInput[] = [];
   readonly #says = new Map<string, Said[]>();
 
-  /** Sets the verdicts on the next candidates of a world. */
   says(of: World, ...said: Said[]): void {
     this.#says.set(of.id, said);
   }

@@ -16,10 +16,8 @@ export type Life = (
   previews: PreviewsUnderTest,
 ) => Promise<Pick<TargetUnderTest, 'histories'> | undefined>;
 
-/** The sender and reason of messages. */
 export const BO = { who: 'bo', reason: 'a reason' };
 
-/** Submits a release, and waits until it polls its revision. */
 export async function polls(target: TargetUnderTest, artifact: string): Promise<string> {
   target.world.slow.add(identity(artifact));
   const before = target.world.count('awaitDeployed');

@@ -5,7 +5,6 @@ import { type ReleaseModel, work } from './releaseModel.ts';
 import type { Subject } from './subject.ts';
 import type { TargetModel } from './targetModel.ts';
 
-/** One event, applied to both the model and the real target. */
 export type Command = AsyncCommand<TargetModel, Subject>;
 
 /**
@@ -30,7 +29,6 @@ export function command(
   };
 }
 
-/** For what can happen at any time. */
 export const always = (): boolean => true;
 
 /** For what can happen only if nothing runs. */

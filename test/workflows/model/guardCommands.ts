@@ -3,9 +3,7 @@ import { takeRollback } from './messageCommands.ts';
 import type { Subject } from './subject.ts';
 import type { Guard, TargetModel } from './targetModel.ts';
 
-/** What a guard measures. */
 export type Measured = 'worse' | 'good' | 'nothing';
-/** When: once, so often that missing data is worse, or at its end. */
 export type When = 'now' | 'five times' | 'at its end';
 
 /** The guard measures. If its revision is worse, the target rolls back; if another one serves, the guard ends. */

@@ -17,7 +17,6 @@ const PERSON = 'a person';
 
 /** A rollback's destination: the previous revision, a name with a typo, or an existing revision. */
 export type Where = 'the one before' | 'an unknown revision' | 'what soaks' | number;
-/** How a revision is named. */
 export type By = 'its id' | 'the beginning of its id' | 'its release';
 /** What a person says to a release. A skip without a name is that of its check. */
 export type Said = InterventionKind | 'skip the soak' | 'skip the freeze';
@@ -227,7 +226,6 @@ interface Taken {
   readonly serves?: number | null;
 }
 
-/** @returns the expected answer. */
 export function takeRollback(model: TargetModel, asked: Rollback): Taken {
   const { running, rollbacks, active } = model;
   if (model.requestIds.includes(asked.id)) return { disposition: 'joined' };
@@ -280,7 +278,6 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
   return taken;
 }
 
-/** Why the release cannot take an intervention now. */
 function whyNot(model: TargetModel, kind: Said): string | undefined {
   const running = underWay(model);
   if (running.stopped) return 'ending already';

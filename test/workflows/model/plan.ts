@@ -47,7 +47,6 @@ export interface Guarded {
 /** A check's question. Two releases with the same question have the same check. */
 type Question = 'what all answer' | 'what it alone answers';
 
-/** The initial state of a sequence. */
 export interface Beginning {
   /** `empty`: none; `elsewhere`: another client's; `serving`: one whose revision is verified. */
   readonly deployment: 'empty' | 'elsewhere' | 'serving';

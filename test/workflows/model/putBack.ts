@@ -35,9 +35,7 @@ export function restore(
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
     /** Revisions that are restored only by name: those that failed, and those that a person has left. */
     readonly avoid: readonly number[];
-    /** The findings before anything is restored. */
     readonly found: readonly Found[];
-    /** The release's own check. */
     readonly asks?: Check;
   },
 ): Restored {
@@ -51,9 +49,7 @@ export function restore(
   );
   const tried: number[] = [];
   const unverified: Known[] = [];
-  /** The failed check of each revision that was tried without success. */
   const failedOn: Check[] = [];
-  /** Copies that were made without success. */
   const copies: Known[] = [];
   for (const candidate of candidates.slice(0, 5).flatMap((revision) => [revision, revision])) {
     // A copy counts as its original.

@@ -61,7 +61,6 @@ export function submitAgain(pick: number): Command {
   });
 }
 
-/** A submission is withdrawn, at any stage. */
 export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
@@ -108,7 +107,6 @@ function rejectWithdrawn(model: TargetModel): Answer {
   return { releaseId, disposition: 'rejected', because: 'withdrawn before it arrived' };
 }
 
-/** Opens the gate that holds the release. */
 export function goOn(): Command {
   const isAtGate = ({ running }: TargetModel): boolean =>
     running !== null && ['upload', 'patch', 'deployed', 'check', 'soak'].includes(running.stage);
@@ -200,7 +198,6 @@ export function slowAnswers(isSlow: boolean): Command {
 /** Longer than the interval of a poll. */
 const SLOW_MS = 100;
 
-/** The worker with the cached workflows is gone. */
 export function loseWorker(): Command {
   return command(
     'the worker is gone',

@@ -11,14 +11,12 @@ import {
 
 type Step = Stop | 'end';
 
-/** Why a release cannot proceed. */
 type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed' | 'replaced';
 
 /** The model of one running release. It proceeds until something holds it. */
 export class ReleaseModel {
   readonly id: string;
   readonly plan: Plan;
-  /** What holds it now. */
   stage: Stop | 'paused' | 'decision' = 'approval';
   paused = false;
   skipped = false;

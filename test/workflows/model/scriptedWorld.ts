@@ -81,7 +81,6 @@ const TOO_LATE: ReadonlyMap<ActivityName, Situation> = new Map<ActivityName, Sit
 /** One release's plan, and how much of it has run. */
 class Script {
   readonly gate = new Gate();
-  /** Whether the release is at its gate. */
   reached = false;
   objectPath: string | undefined;
   /** The attempt that uploaded it. An earlier attempt may be answered later. */
@@ -125,7 +124,6 @@ class Script {
 /** A world in which each release follows its plan. */
 export class ScriptedWorld extends World {
   readonly met = new Set<Situation>();
-  /** The added delay of each answer. */
   slowMs = 0;
   /** The first rounds of a guard are not due, nor is its end. */
   guardsMeasure: 'not yet' | 'now' | 'at their end' = 'not yet';
@@ -208,7 +206,6 @@ export class ScriptedWorld extends World {
     return result;
   }
 
-  /** One round of a guard. */
   async #measure(input: GuardedInput): Promise<unknown> {
     const { guardsMeasure } = this;
     const since = guardsMeasure === 'not yet' ? input.since : input.since - input.policy.afterMs;

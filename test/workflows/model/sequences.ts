@@ -189,7 +189,6 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   guard: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: GUARDED }),
 });
 
-/** A release that nothing delays and that succeeds. */
 const SIMPLE: Plan = {
   ...{ artifact: 'good-1', variant: 1, queue: 'latest', overrideHold: false, stop: null, freeze: 'none' },
   ...{ onError: 'rollback', create: 'answered', upload: 'answered', patch: 'answered', check: 'answered' },
@@ -209,7 +208,6 @@ export interface Sequences {
   readonly onProgress?: (sequences: number) => void;
 }
 
-/** What was run. */
 export interface Ran {
   readonly sequences: number;
   readonly commands: number;

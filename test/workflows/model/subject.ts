@@ -77,7 +77,6 @@ function shortWhereTooLate(plan: Plan): StepOverrides {
   return Object.fromEntries(steps.map((step) => [step, { ...QUICK[step], startToCloseMs: SHORT_MS }]));
 }
 
-/** The real target of one sequence. */
 export class Subject {
   readonly world: ScriptedWorld;
   readonly target: TargetUnderTest;
@@ -170,7 +169,6 @@ export class Subject {
     await this.#round(workflowId, 'watchRevision', await this.#pausing(workflowId, 'watchRevision'));
   }
 
-  /** Runs the next round of a guard now. */
   async measure(releaseId: string, found: Measured, isLast: boolean): Promise<void> {
     const workflowId = guardWorkflowId(this.target.workflowId, releaseId);
     // Not before its first round is over, which would measure then.
@@ -209,7 +207,6 @@ export class Subject {
     throw new Error(`${activity} of ${workflowId} does not pause`);
   }
 
-  /** The id of a guard's rollback. */
   guardRequestId(releaseId: string): string {
     return guardRequestId(this.target.workflowId, releaseId);
   }
@@ -251,7 +248,6 @@ export class Subject {
     return waiting?.for === wait && !(await this.target.isBehind(running.id));
   }
 
-  /** Checks the invariants, then ends the target. */
   async close(model: TargetModel): Promise<readonly RecordedHistory[]> {
     try {
       if (!model.started) return [];
@@ -306,7 +302,6 @@ function withoutTime(facts: TargetFacts): TargetFacts {
   return { ...facts, guards: facts.guards.map((guard) => ({ ...guard, until: guard.since })) };
 }
 
-/** The message to the release. */
 function wordsOf(said: Said): { readonly kind: InterventionKind; readonly what: { readonly what?: string } } {
   if (said === 'skip the soak') return { kind: 'skip', what: { what: SOAK } };
   if (said === 'skip the freeze') return { kind: 'skip', what: { what: FREEZE } };

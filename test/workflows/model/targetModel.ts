@@ -2,7 +2,6 @@ import type { ArtifactName, Beginning, Guarded, Plan } from './plan.ts';
 import type { ReleaseModel } from './releaseModel.ts';
 import type { Situation } from './situations.ts';
 
-/** The guard of what was released last. */
 export interface Guard {
   readonly release: string;
   readonly revision: number;
@@ -18,7 +17,6 @@ export interface Guard {
   readonly preemptedBy?: string | undefined;
 }
 
-/** What the target knows about a revision. */
 export interface Known {
   readonly revision: number;
   readonly verified: boolean;
@@ -41,23 +39,19 @@ export type Check = 'all' | ArtifactName;
 /** The id of the rollback with which the target reverts a late revision. It sets no hold. */
 export const COUNTER = 'late';
 
-/** A rollback that waits, or that stops a release. */
 export interface Rollback {
   readonly id: string;
   readonly to: number | undefined;
-  /** The revision to leave, if the rollback names none. */
   readonly from?: number;
   /** Absent: it sets a hold. */
   readonly holds?: false;
 }
 
-/** A queued release. */
 export interface Waiting {
   readonly id: string;
   readonly plan: Plan;
 }
 
-/** A submission that was sent, and its answer. */
 export interface Submission {
   readonly id: string;
   readonly plan: Plan;
@@ -66,7 +60,6 @@ export interface Submission {
   withdrawn: boolean;
 }
 
-/** How a release or a rollback ended. */
 export interface Ending {
   readonly id: string;
   readonly kind: 'release' | 'rollback';
@@ -105,9 +98,7 @@ export class TargetModel {
   readonly failed = new Set<number>();
   deployed = false;
   active: number | null = null;
-  /** The model's provider is down: no check passes. */
   providerIsAway = false;
-  /** Every answer is slow. */
   isSlow = false;
   /** How many commands of this sequence were possible. */
   commands = 0;
@@ -115,7 +106,6 @@ export class TargetModel {
   // The target.
   started = false;
   canceled = false;
-  /** Whether it has ever taken a release. */
   taken = false;
   believed: number | null = null;
   known: readonly Known[] = [];

@@ -5,7 +5,6 @@ import { useHarness } from '../projectHarness.ts';
 import type { World } from '../world.ts';
 import { type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
 
-/** What tests of previews use. */
 interface PreviewTests {
   readonly harness: Harness;
   readonly previews: PreviewsUnderTest;

@@ -17,7 +17,6 @@ function comparedWith(baseline: TargetSpec): PreviewJudge {
 }
 
 describePreviews('a preview', ({ harness, newPreview }) => {
-  /** The only comment in a preview's world. */
   function commentOf({ target }: PreviewUnderTest): string {
     const { comments } = target.world;
     expect(comments.size).toBe(1);

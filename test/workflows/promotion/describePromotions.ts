@@ -7,7 +7,6 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { useHarness } from '../projectHarness.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-/** What tests of promotions use. */
 interface PromotionTests {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;

@@ -55,7 +55,6 @@ export class PromotionsUnderTest {
     return started;
   }
 
-  /** Promotes, and waits for the end. */
   async promote(
     from: TargetUnderTest,
     to: TargetUnderTest,
@@ -94,7 +93,6 @@ export class PromotionsUnderTest {
   }
 }
 
-/** One running promotion. */
 export class PromotionUnderTest {
   #handle: WorkflowHandle;
 

@@ -35,7 +35,6 @@ function rig(options: { failing?: (start: number) => boolean } = {}) {
     events,
     waits,
     pass: (ms: number) => (time += ms),
-    /** Waits until the next service is started. */
     nextStart: async (count: number): Promise<Mortal> => {
       while (started.length < count) await changed();
       return started[count - 1]!;

@@ -13,7 +13,6 @@ vi.mock('../../../../src/cli/openTemporal.ts', () => ({
   withTemporal: (_: unknown, work: (temporal: unknown) => unknown) => work(temporal()),
 }));
 
-/** The workflows that run. */
 const running = new Set<string>();
 const asked: string[] = [];
 

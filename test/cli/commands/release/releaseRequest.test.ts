@@ -12,7 +12,6 @@ const GITHUB: ReceiverSpec = {
   token: { from: 'env:T' },
 };
 
-/** A git whose remote `origin` has a URL. */
 function gitAt(url: string | undefined): Git {
   return (...args) => Promise.resolve(args.join(' ') === 'remote get-url origin' ? url : undefined);
 }

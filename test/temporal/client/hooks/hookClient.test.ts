@@ -13,7 +13,6 @@ const HOOK = { name: 'alerts', workflowId: 'hook:alerts:x', targets: new Map() }
 const untaken = (): Promise<never> =>
   Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time', { cause: new Error() }));
 
-/** A hook whose workers do not answer. */
 function silentHook(described: object) {
   const query = () => Promise.reject(grpcError('DEADLINE_EXCEEDED'));
   const handle = { describe: () => Promise.resolve(described), query, executeUpdate: untaken };
