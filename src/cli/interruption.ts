@@ -7,7 +7,6 @@ import type { Output } from './output.ts';
 /** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
 export const INTERRUPTED = 130;
 
-/** How long a command may take to stop before it says so, in milliseconds. */
 const SLOW_MS = 1_000;
 
 /**

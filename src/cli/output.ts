@@ -59,7 +59,6 @@ export function createOutput({
   return {
     /** One JSON object per line, on stdout, instead of text. */
     json,
-    /** Whether stacks and causes are shown. */
     verbose,
     style,
     /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */

@@ -11,7 +11,6 @@ export type Deliver = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>
 const MESSAGE_MAX_EVENTS = 100;
 const MESSAGE_MAX_BYTES = 800_000;
 
-/** A queued delivery, whose sender waits for the response. */
 interface Waiting {
   readonly delivery: HookDelivery;
   readonly bytes: number;
@@ -71,7 +70,6 @@ export class DeliveryQueue {
   }
 }
 
-/** Whether Temporal or its worker did not answer. */
 function isSilence(error: unknown): boolean {
   if (!(error instanceof SlipwayError)) return false;
   return error.code === 'SLIPWAY_NO_WORKER' || error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE';

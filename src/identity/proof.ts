@@ -13,7 +13,6 @@ import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
  * The message names the record; the worker reads and removes it.
  */
 export interface Proof {
-  /** The issuer's ID token. */
   readonly token: string;
   /**
    * The statement, signed with the key that the ID token is bound to (its `nonce` is the key's thumbprint). Absent:

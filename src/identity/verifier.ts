@@ -28,7 +28,6 @@ type Keys = ReturnType<typeof createRemoteJWKSet>;
 export const GITLAB_AUDIENCE = 'slipway';
 
 const TIMEOUT_MS = 10_000;
-/** The accepted clock difference between two machines. */
 const TOLERANCE_SECONDS = 30;
 /** Asymmetric algorithms only: a symmetric key would also be known to the client. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];

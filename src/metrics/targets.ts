@@ -122,7 +122,6 @@ type TargetFigures = readonly {
   readonly labels: Readonly<Record<string, string>>;
 }[];
 
-/** Steps whose duration is configured. */
 const TIMED_STEPS: ReadonlySet<string> = new Set(['soak', 'bake']);
 
 /**

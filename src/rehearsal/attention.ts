@@ -34,7 +34,6 @@ export class Attention {
     this.#onError = onError;
   }
 
-  /** Wraps the activities so that their workflows get this attention. */
   over(activities: Activities): Activities {
     const attended = Object.entries(activities).map(([name, work]) => [
       name,

@@ -20,12 +20,10 @@ export class Outcomes {
     this.#beginning = { ...this.#beginning, startedAt };
   }
 
-  /** The start and the time zone from which times are counted. */
   get beginning(): Pick<Asked, 'startedAt' | 'timeZone'> {
     return this.#beginning;
   }
 
-  /** All injections of a kind, in order. */
   all<Kind extends Injection['kind']>(kind: Kind): readonly Extract<Injection, { kind: Kind }>[] {
     return this.#injections.filter(
       (injection): injection is Extract<Injection, { kind: Kind }> => injection.kind === kind,

@@ -33,7 +33,6 @@ export interface Rehearsal {
     readonly request: PromotionRequest;
     readonly schedule: PromotionSchedule | null;
   }[];
-  /** All targets of the promotions, and what serves there at the start. */
   readonly targets: readonly { readonly spec: TargetSpec; readonly serves: Artifact }[];
   /** Creates the request for a release of a new version. */
   readonly release: (target: string) => ReleaseRequest;
@@ -62,7 +61,6 @@ interface AskedRelease {
 
 type Scene = Rehearsal['promotions'][number] & {
   readonly workflowId: string;
-  /** When its running promotion started. */
   runsSince?: number | undefined;
   /** Whether a run of its schedule waits for the running one. */
   isBuffered: boolean;
@@ -75,7 +73,6 @@ export class Play {
   readonly #options: PlayOptions;
   readonly #people: People;
   readonly #scenes: readonly Scene[];
-  /** The releases that have not ended, by workflow id. */
   readonly #releases = new Map<string, AskedRelease>();
   /** The runs that have ended. Several activities of a run may end after its outcome is set. */
   readonly #ended = new Set<string>();
@@ -96,7 +93,6 @@ export class Play {
     this.#failed.catch(() => undefined);
   }
 
-  /** Ends the play because of an error that is not part of the rehearsal. */
   fail(error: unknown): void {
     if (!this.#over) this.#fail(error);
   }
@@ -151,7 +147,6 @@ export class Play {
     wait().catch((error: unknown) => this.fail(error));
   }
 
-  /** Starts the runs of a schedule, one after the other. */
   async #chain(scene: Scene, [first, ...later]: readonly number[]): Promise<void> {
     if (first === undefined) return;
     await this.#at(first, async () => {
@@ -316,7 +311,6 @@ class People {
   readonly #client: Client;
   readonly #outcomes: Outcomes;
   readonly #at: AtMoment;
-  /** The waits that were answered. */
   readonly #answered = new Set<string>();
 
   constructor(client: Client, outcomes: Outcomes, at: AtMoment) {

@@ -158,7 +158,6 @@ class Sentence {
   readonly #place: string;
   readonly #endColumn: number;
   #next = 0;
-  /** The sentence without its comment. */
   readonly text: string;
 
   /** @param place - the file and the line, for errors. */

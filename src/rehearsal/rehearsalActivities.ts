@@ -74,7 +74,6 @@ export function rehearsalActivities(
   });
 }
 
-/** The report of a judge without runs, with the injected verdict. */
 function rehearsedReport(
   verdict: JudgeVerdict,
   { inputs, settings }: Pick<JudgementInput, 'inputs' | 'settings'>,

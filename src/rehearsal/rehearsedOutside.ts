@@ -33,7 +33,6 @@ interface Due {
 /** The control planes, agents and stores of a rehearsal: in memory, with injected failures. */
 export class RehearsedOutside implements Outside {
   readonly #options: RehearsedOutsideOptions;
-  /** The control plane of each target, with its pending changes. */
   readonly #controlPlanes = new Map<string, { plane: MemoryControlPlane; due: Due[] }>();
   readonly #records = new Map<string, unknown>();
 
@@ -94,7 +93,6 @@ export class RehearsedOutside implements Outside {
     return memoryStore(this.#records);
   }
 
-  /** Whether an injected failure happens on a target now. */
   #happens(kind: 'control_plane' | 'build', { name }: TargetSpec, at: number): boolean {
     return this.#options.outcomes.happens(kind, this.askedNow(at, name), aboutTarget(name)) !== undefined;
   }
@@ -132,7 +130,6 @@ export function aboutTarget(target: string): (injection: { readonly target: stri
   return (injection) => injection.target === null || injection.target === target;
 }
 
-/** Applies the changes of status that are due, in order of time. */
 function settle(plane: MemoryControlPlane, due: Due[], now: number): void {
   const [deployment] = plane.deployments;
   if (deployment === undefined) return;

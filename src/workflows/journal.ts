@@ -27,7 +27,6 @@ import { measure, measureEnd } from './measure.ts';
 import { activitiesOf } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
-/** The limits for a step's texts, as JSON. */
 const SUBJECT_MAX_BYTES = 400;
 const DETAIL_MAX_BYTES = 2_000;
 
@@ -35,14 +34,12 @@ const DETAIL_MAX_BYTES = 2_000;
 export interface StepDone<T> {
   readonly result: T;
   readonly detail?: string;
-  /** How many attempts it took. */
   readonly attempt?: number;
 }
 
 /** Runs the steps of a release or rollback, and records them for `progress`, Temporal's UI, and the record. */
 export class Journal {
   restoring = false;
-  /** The artifact store that records are kept in. */
   readonly store: string;
   readonly #overrides: StepOverrides;
   readonly #steps: StepRecord[] = [];
@@ -129,7 +126,6 @@ export class Journal {
     this.#update({ steps: boundedSteps(this.#steps) });
   }
 
-  /** Records the outcome, and what a person must do. */
   end(outcome: Outcome, instructions: string | null): void {
     this.#update({ outcome, instructions, phase: outcome });
     measureEnd({ ...this.#progress, steps: this.#steps, outcome });

@@ -30,7 +30,6 @@ export interface Sent<T> {
   /** Whether it was answered. If not, a read showed that it was applied. */
   readonly answered: boolean;
   readonly attempts: number;
-  /** How many attempts have an unknown outcome. */
   readonly unknownAnswers: number;
 }
 
@@ -47,7 +46,6 @@ interface Call<T> {
   readonly policy: StepPolicy;
   /** Why the last attempt failed, and until when others follow. */
   readonly onFailure: (found: RunningCall) => void;
-  /** Whether the call is no longer wanted. */
   readonly abandoned: () => boolean;
   /** When the next freeze may begin, in milliseconds since 1970: nothing is sent from then on. Absent: never. */
   readonly nextFreezeAt?: number;

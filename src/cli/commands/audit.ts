@@ -24,7 +24,6 @@ import { artifactStoreOf } from './artifact/artifactStoreOf.ts';
 import { FORGOTTEN, readForgotten } from './target/forgottenTarget.ts';
 import { chooseTargetSpec, chooseTargetSpecs } from './target/targetAccess.ts';
 
-/** A rule was broken: a person must look. */
 const BROKEN = 3;
 
 /**
@@ -85,7 +84,6 @@ interface AuditedTarget {
   readonly target: TargetFacts;
 }
 
-/** @returns how many violations of rules were found. */
 async function auditTarget(
   context: CommandContext,
   { name, spec, target }: AuditedTarget,

@@ -88,7 +88,6 @@ function placeholderOf({ flags }: Option): string | undefined {
   return /[<[]([\w-]+)/.exec(flags)?.[1];
 }
 
-/** What an argument or an option's value can be, by its name in the help. */
 async function valuesOf(
   name: string,
   choices: readonly string[] | undefined,

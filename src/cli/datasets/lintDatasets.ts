@@ -19,7 +19,6 @@ export interface LintedDatasets {
   readonly notRead: readonly string[];
 }
 
-/** The most wrong lines of one dataset that are shown. */
 const SHOWN_MAX = 20;
 /** How much of a wrong line is shown, in characters. */
 const EXCERPT_MAX = 200;
@@ -75,7 +74,6 @@ export async function lintDatasets(
   return { problems: [...problems, ...place(ofBudget, [])], notRead };
 }
 
-/** Errors of a store that say nothing about a dataset. */
 const UNAVAILABLE: readonly ErrorCode[] = [
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
   'SLIPWAY_ARTIFACT_STORE_REFUSED',

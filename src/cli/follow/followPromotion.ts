@@ -20,7 +20,6 @@ const LOOK_MS = 400;
 export interface FollowedPromotion {
   readonly name: string;
   readonly workflowId: string;
-  /** The workflow id of the target to which it leads. */
   readonly targetId: string;
   readonly dashboardUrl: string | null;
   readonly timeoutMs: number;
@@ -74,7 +73,6 @@ export async function followPromotion(
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
-/** Shows the events until there is an answer. */
 async function shown<T>(view: FollowView, events: AsyncGenerator<FollowEvent, T>): Promise<T> {
   for (;;) {
     const next = await events.next();

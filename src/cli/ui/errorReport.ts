@@ -27,7 +27,6 @@ function internal(error: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), { hint });
 }
 
-/** The folder of what the build makes. */
 const BUILT = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
 /**

@@ -10,7 +10,6 @@ export class LiveLines {
   readonly #output: Output;
   #render: (() => readonly string[]) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** How many lines are on the terminal now. */
   #drawn = 0;
 
   constructor(output: Output) {

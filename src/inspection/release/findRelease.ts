@@ -35,7 +35,6 @@ export interface FoundRelease {
   readonly progress: Progress | null;
   /** What the running step found last, or that no worker can continue it; `null` if neither is known. */
   readonly call: RunningCall | null;
-  /** The activities so far, if it is running. */
   readonly calls: readonly ActivityFact[];
   /** The request; `null` if Temporal no longer has it. */
   readonly request: ReleaseRequest | RollbackRequest | null;
@@ -78,7 +77,6 @@ export async function findRelease(
   );
 }
 
-/** How many releases an error names. */
 const NAMED = 5;
 
 const BARE = {

@@ -100,7 +100,6 @@ export interface RowDifference {
   readonly onlyTo: number;
 }
 
-/** A row that changed sides, as the second release has it. */
 type ChangedRow = Pick<RowResult, 'id' | 'line' | 'reasons'>;
 
 /**

@@ -14,7 +14,6 @@ interface StuckTask {
   readonly workflowId: string;
   readonly runId: string;
   readonly isTarget: boolean;
-  /** How many times in a row the task has been tried. */
   readonly attempts: number;
   /** The worker's message of the first failure. */
   readonly cause: string;

@@ -133,7 +133,6 @@ export function unansweredRequest(error: unknown, place: Place, outcome: string)
   return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
 }
 
-/** Whether an error or its cause contains such words. */
 function says(error: unknown, words: RegExp): boolean {
   return error instanceof Error && words.test(`${error.message} ${String(error.cause)}`);
 }

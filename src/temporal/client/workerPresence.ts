@@ -177,7 +177,6 @@ export async function requireWorker(
   }
 }
 
-/** Says which workers are missing, and when one last polled. */
 async function workerMissing(temporal: TemporalConnection, version?: string): Promise<SlipwayError> {
   const [current, ramping] = await routedVersions(temporal);
   const wanted = version ?? current;

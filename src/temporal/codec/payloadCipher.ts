@@ -33,7 +33,6 @@ export class PayloadCipher implements PayloadCodec {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
-  /** The ids of the keys; the first one encrypts. */
   get keyIds(): readonly string[] {
     return [...this.#keys.keys()];
   }

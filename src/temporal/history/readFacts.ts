@@ -162,7 +162,6 @@ function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   return [...found.values()];
 }
 
-/** How a history ends. If a person is needed, the workflow has failed, with its result in the failure. */
 function endOf(history: History): { readonly ended: WorkFact['ended']; readonly result: unknown } {
   const last = history.events?.at(-1);
   const completed = last?.workflowExecutionCompletedEventAttributes;

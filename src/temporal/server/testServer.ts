@@ -98,7 +98,6 @@ export class SkippedTime {
     return tsToMs(time);
   }
 
-  /** Holds the time until {@link SkippedTime.release}. */
   async hold(): Promise<void> {
     await this.#service.lockTimeSkipping({});
   }

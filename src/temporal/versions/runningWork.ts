@@ -10,7 +10,6 @@ import { fetchHistory } from '../history/fetchHistories.ts';
 export interface PinnedWork {
   readonly workflowId: string;
   readonly runId: string;
-  /** The version that it is pinned to. */
   readonly buildId: string;
   /** Whether a person pinned it: its type moves to the current version by itself. */
   readonly byHand: boolean;

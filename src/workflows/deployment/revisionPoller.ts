@@ -27,7 +27,6 @@ const GATHER_MOST_MS = 10_000;
 const POLLED_TOGETHER_MAX = 1_000;
 /** The most revisions to keep, because a new run's input is at most 2 MB. Releases beyond them read by themselves. */
 const KNOWN_MAX = 4_000;
-/** The longest history before it continues as new. */
 const EVENTS_MAX = 2_000;
 /** The pause after a failed activity. Its revisions go into the next activity. */
 const PAUSE_AFTER_FAILURE_MS = 10_000;
@@ -57,7 +56,6 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
   const arrived: WaitingRevision[] = [];
   /** Whether an attempt has ended: what it polled is not looked at until the next one begins. */
   let hasEnded = false;
-  /** What each running activity polls. */
   const batches: Batch[] = [];
   const add = (revision: WaitingRevision): void => {
     const key = waitingKey(revision);
@@ -118,7 +116,6 @@ async function pollUntilNoneWaits({ target, waiting = [] }: RevisionPollerInput)
   }
 }
 
-/** What one activity polls. */
 interface Batch {
   readonly polled: readonly WaitingRevision[];
   readonly scope: CancellationScope;

@@ -153,7 +153,6 @@ const REPORTS_WITHIN_MS = 10_000;
 export class TargetGuard {
   readonly #target: TargetCore;
   #sending = 0;
-  /** The start of the newest guard. */
   #started = Promise.resolve();
   /** The guard that was told that it is preempted, and has not reported since. */
   #unreported: Guarding | undefined;

@@ -111,9 +111,7 @@ const REJECTION_MS = 10_000;
 /** Verifies who asked for a release or a promotion, who approves it, and who sends it other interventions. */
 export class InterventionProofs {
   readonly #store: string;
-  /** Resolved when the wait for approvals ends. */
   #over = new Trigger<string>();
-  /** The ids of the messages whose proofs are being verified. */
   readonly #underWay = new Set<string>();
 
   /** @param store - the artifact store that has the proofs. */

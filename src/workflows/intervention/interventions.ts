@@ -50,7 +50,6 @@ export class Interventions {
   readonly #forward: CancellationScope;
   readonly #proofs: InterventionProofs;
   readonly #onPersonAwaited: (waiting: Waiting) => void;
-  /** The answers by message id. */
   readonly #answers = new Map<string, InterventionAnswer>();
   readonly #skips: Skips;
   /** The longest pause, in milliseconds. */
@@ -373,7 +372,6 @@ export class Interventions {
     return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
   }
 
-  /** What decides whether a message can be used now. */
   get #standing(): Standing {
     const { called, approval = null } = this.#request;
     const isStopped = this.#forward.consideredCancelled || this.#rejection !== null;

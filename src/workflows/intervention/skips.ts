@@ -6,9 +6,7 @@ import { skippable, type StandingRequest, stepOfSkip } from '../../domain/interv
 export class Skips {
   readonly #forward: CancellationScope;
   readonly #skipped = new Set<string>();
-  /** The running parts, which a skip cancels. */
   readonly #underWay = new Map<string, CancellationScope>();
-  /** The parts that are running or still to come. */
   #ahead: readonly string[];
 
   /** @param forward - the scope of the forward steps: a part that this scope cancels was not skipped. */
@@ -30,7 +28,6 @@ export class Skips {
     return this.#skipped.has(what);
   }
 
-  /** Skips a part, and cancels it if it is running. */
   add(what: string): void {
     this.#skipped.add(what);
     this.#underWay.get(what)?.cancel();

@@ -43,7 +43,6 @@ export async function notice({ notice, receivers, steps, reportTo }: NoticeInput
   return { delivered, undelivered, reported };
 }
 
-/** @returns whether the target received the warnings. */
 async function report(targetId: string, undelivered: readonly Undelivered[]): Promise<boolean> {
   try {
     const target = getExternalWorkflowHandle(targetId);

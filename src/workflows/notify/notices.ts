@@ -44,7 +44,6 @@ export class Notices {
     void this.#begin({ ...content, version: 1, id: uuid4(), at: now() }, receivers, steps);
   }
 
-  /** Whether all notices have started. */
   get allBegun(): boolean {
     return this.#beginning === 0;
   }

@@ -82,7 +82,6 @@ function handlePreviewMessages(subject: Preview): void {
   setHandler(previewQuery, () => subject.state, { description: 'Deadline, releases, removal' });
 }
 
-/** Owns a preview's deadline, releases and removal. */
 class Preview {
   readonly #input: PreviewInput;
   readonly #runLength: RunLength;
@@ -90,11 +89,9 @@ class Preview {
   readonly #releases = new PreviewReleases(this);
   #spec: PreviewSpec;
   #state: PreviewState;
-  /** The number of pushes that wait for a removal to end. */
   #waiting = 0;
   /** How often a removal was requested: that ends the pushes that waited. */
   #removalsAsked = 0;
-  /** The memo as last written. */
   #shown = '';
 
   constructor(input: PreviewInput) {
@@ -118,7 +115,6 @@ class Preview {
     this.#show();
   }
 
-  /** Schedules an update of the comment. */
   report(): void {
     this.#comment.write(null);
   }
@@ -150,7 +146,6 @@ class Preview {
     this.#beginRemoval(`${who} removed it${reason === undefined ? '' : `: ${reason}`}`);
   }
 
-  /** Runs until the preview is removed and no push waits to recreate it. */
   async run(): Promise<PreviewResult> {
     this.#show();
     this.#releases.resume();

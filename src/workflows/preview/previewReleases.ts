@@ -49,13 +49,11 @@ export class PreviewReleases {
     return !isBusy && this.#preview.state.release === null;
   }
 
-  /** Follows the release that an earlier run of the workflow left. */
   resume(): void {
     const { release } = this.#preview.state;
     if (release !== null) this.#follow(release);
   }
 
-  /** Queues a release, and ends the one of an earlier push. */
   async submit(submission: string, request: ReleaseRequest): Promise<ReleaseAnswer> {
     this.#submitting++;
     try {
@@ -83,7 +81,6 @@ export class PreviewReleases {
     if (this.#following > 0) await condition(() => this.#following === 0, END_WITHIN_MS);
   }
 
-  /** Stops following the release, because the target is gone. */
   forget(): void {
     this.#scope.cancel();
     this.#scope = new CancellationScope();
@@ -144,7 +141,6 @@ export class PreviewReleases {
     if (last.outcome === 'released') this.#judge(releaseId);
   }
 
-  /** Judges the newest release, until a newer one or the removal begins. */
   #judge(releaseId: string): void {
     const { spec } = this.#preview;
     const { judge } = spec;

@@ -11,7 +11,6 @@ import {
 
 /** How often to check whether it is still needed. Places are given when waiting promotions ask. */
 const LOOK_MS = 60_000;
-/** The longest history before it continues as new. */
 const EVENTS_MAX = 1_500;
 
 /**

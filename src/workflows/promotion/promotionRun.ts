@@ -181,7 +181,6 @@ const OUTDATED: ReadonlyMap<ErrorCode, Outcome> = new Map([
   ['SLIPWAY_TARGET_ON_HOLD', 'rejected'],
 ]);
 
-/** Waits for the release that this promotion submitted. */
 async function awaitOwnRelease(
   run: PromotionRun,
   releaseId: string,
@@ -280,7 +279,6 @@ export function promotionActor(
   return { who: 'slipway', from: `promotion ${name}`, reason: reason.slice(0, REASON_MAX_CHARACTERS) };
 }
 
-/** The longest reason that a target's messages accept. */
 const REASON_MAX_CHARACTERS = 900;
 
 function releaseRequest(

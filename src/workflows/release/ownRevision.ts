@@ -17,7 +17,6 @@ export interface Before {
   readonly deployment: DeploymentSnapshot;
   /** Whether this release created the deployment. */
   readonly created: boolean;
-  /** The revisions that the target knows. */
   readonly known: readonly KnownRevision[];
 }
 

@@ -181,7 +181,6 @@ async function leaveWhatServes(
   });
 }
 
-/** The fields that every result of a stopped or failed release has. */
 function common({ failure, stopped, preemptedBy }: Setback): Pick<Ending, 'code' | 'preemptedBy'> {
   return { code: stopped ? null : failure.code, preemptedBy };
 }

@@ -62,7 +62,6 @@ export class Run {
   revisionId: string | null = null;
   agentUrl: string | null = null;
   readonly knownRevisions: KnownRevision[] = [];
-  /** The checks that each revision passed during this release. */
   readonly passed: PassedChecks[] = [];
   /** The failures found on the baseline, before the release changed anything. */
   readonly foundBefore: Finding[] = [];
@@ -87,7 +86,6 @@ export class Run {
     );
   }
 
-  /** Whether the release was asked to stop. */
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
   /** The revisions of the deployment that the target knew, oldest first. */

@@ -30,7 +30,6 @@ export interface RestoreOrder {
   readonly deploymentId: string;
   /** The record store, which keeps the checks of revisions. */
   readonly recordStore: string;
-  /** The revision that a person asked for. */
   readonly to: string | undefined;
   /** Whether a person asked for the rollback: then a revision that serves stays, even if its checks fail. */
   readonly manual: boolean;
@@ -47,7 +46,6 @@ export interface RestoreOrder {
   readonly shippedPath: string | null;
 }
 
-/** What is known of a restored revision that serves. */
 interface Judgement {
   readonly verified: boolean;
   /** Why its checks did not run; `null` if they did, or if it is not verified. */
@@ -57,7 +55,6 @@ interface Judgement {
 }
 
 export type Restored = {
-  /** Revisions that redeploys made. */
   readonly copyRevisionIds: readonly string[];
   readonly knownRevisions: readonly KnownRevision[];
 } & (
@@ -111,7 +108,6 @@ export function servesAgain(
   return `${serves} serves again${verified ? '' : ', unverified'}${checks}`;
 }
 
-/** A candidate to try next. */
 interface Turn {
   readonly candidate: RestoreCandidate;
   /** How often it was tried, with this turn. Turns that a late revision ended do not count. */
@@ -240,7 +236,6 @@ class Restoring {
   }
 }
 
-/** Why there is no revision to restore. */
 function noneText({ baseline, known }: RestoreOrder): string {
   const before = baseline?.revisionId ?? null;
   const none = 'there is no revision to go back to';
@@ -259,7 +254,6 @@ function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attem
 
 class Attempt {
   readonly original: string;
-  /** The revision to follow. */
   revisionId: string;
   stage: 'asking' | 'coming up' | 'served' = 'asking';
   /** The checks' run on it; `null` before they run. */

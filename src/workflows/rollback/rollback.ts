@@ -97,7 +97,6 @@ class Rollback {
     return deployment;
   }
 
-  /** Claims the deployment's lock. @returns the revision to restore. */
   async #claim({ deploymentId, activeRevisionId }: DeploymentSnapshot): Promise<string | Ending> {
     const { request, knownIn, owns } = this.#input;
     const known = this.#known;

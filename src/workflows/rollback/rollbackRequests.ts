@@ -30,7 +30,6 @@ export class RollbackRequests {
     this.#target = target;
   }
 
-  /** The state of a request without a rollback of its own. */
   lookUp(requestId: string): Lookup | undefined {
     if (this.#taking.has(requestId)) return LOOKING;
     const taken = this.#answers.get(requestId);

@@ -21,7 +21,6 @@ import { perWorkflow } from '../perWorkflow.ts';
  */
 type Door = 'open' | 'reading' | 'reset' | 'unreadable';
 
-/** What a workflow shares with its interceptor. */
 interface Doorway {
   door: Door;
   /** Why the state of the earlier runs cannot be read, and what a person can do. */
@@ -29,7 +28,6 @@ interface Doorway {
   /** How many times this run was reset, including the reset that began it. */
   resets: number;
   isCanceled: boolean;
-  /** Validators by the update's name. */
   readonly validators: Map<string, (message: unknown) => void>;
 }
 

@@ -42,13 +42,11 @@ export class RunLength {
     this.#isSuggested = continueAsNewSuggested;
   }
 
-  /** Notes that this workflow task accepts an update. */
   updateTaken(): void {
     this.note();
     this.#updateTakenAt = this.#length;
   }
 
-  /** Whether it is time to continue as new. */
   get isReached(): boolean {
     return this.#length >= this.#limit || this.#isSuggested || this.#isRenewed;
   }

@@ -33,7 +33,6 @@ export class StateKeeper {
     return !this.#isWriting && !this.#isBehind;
   }
 
-  /** Writes for as long as the target lives. */
   async keep(): Promise<void> {
     try {
       for (;;) {

@@ -81,7 +81,6 @@ export class Target implements TargetCore {
     return this.#running;
   }
 
-  /** The running release, to send signals to. */
   get runningRelease(): WorkHandle | undefined {
     return this.#running?.kind === 'release' && this.#child !== null ? this.#child : undefined;
   }
@@ -109,7 +108,6 @@ export class Target implements TargetCore {
     this.#runLength.updateTaken();
   }
 
-  /** Queues a release, or joins the one with the same request key. */
   submit(id: string, request: ReleaseRequest): ReleaseAnswer | Promise<ReleaseAnswer> {
     const { state, answer } = takeSubmission(this.#state, this.#running, id, request, now());
     if (answer.disposition === 'already_released') return this.#submitAfterLook(id, request);
@@ -128,7 +126,6 @@ export class Target implements TargetCore {
     return answer;
   }
 
-  /** Asks the running release to make way. */
   preempt(preemption: Preemption): Promise<void> {
     return this.#signal('preempt', preemptSignal, preemption);
   }
@@ -174,7 +171,6 @@ export class Target implements TargetCore {
     else this.ignore('waitsAgain', 'it names no release that runs');
   }
 
-  /** @returns whether the report says anything new. */
   takeGuardReport(report: GuardMessage): boolean {
     return this.#guard.take(report);
   }
@@ -238,7 +234,6 @@ export class Target implements TargetCore {
     return running;
   }
 
-  /** Waits for the running release or rollback to end, and records the result. */
   async #follow(work: NextWork, child: WorkHandle, settings: TargetSpec | null): Promise<void> {
     // A signal that arrived between queueing and starting has not reached the child yet.
     const [waiting] = this.#state.rollbacks;

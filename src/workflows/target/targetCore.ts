@@ -9,7 +9,6 @@ export interface TargetCore {
   change(next: TargetState): void;
   /** Replaces the state without notices. */
   replace(next: TargetState): void;
-  /** Records a message that was ignored, and why. */
   ignore(message: string, reason: string): void;
   /** Asks the running release to make way. */
   preempt(preemption: Preemption): Promise<void>;

@@ -39,7 +39,6 @@ export class LateWatch {
     this.#preemptRelease = preemptRelease;
   }
 
-  /** Watches until the target ends. */
   async keep(): Promise<void> {
     await untilCanceled(async () => {
       for (;;) {

@@ -216,7 +216,6 @@ function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): P
   });
 }
 
-/** Asks an agent all rows of a check's dataset, even if the check can no longer pass. */
 async function askRows(
   { agent, evaluating, signal, onRows }: Asking,
   check: Check,

@@ -72,7 +72,6 @@ interface CodecServerOptions {
   readonly codec: PayloadCodec;
   /** The token that `Authorization: Bearer` must carry. Absent: no authorization. */
   readonly key?: string;
-  /** The origins of pages that may call it from a browser: `https://temporal.example.com`. */
   readonly origins: readonly string[];
 }
 

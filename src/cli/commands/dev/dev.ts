@@ -100,7 +100,6 @@ async function printNextStep(output: Output, home: string): Promise<void> {
   output.print(output.style.faint('Ctrl-C stops everything.'));
 }
 
-/** The `slipway.yaml` that the other commands find, if it is valid and has hooks. */
 async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'pageHooksFile'>> {
   const { file, config } = (await foundConfig()) ?? {};
   if (config === undefined || Object.keys(config.hooks).length === 0) return {};

@@ -126,7 +126,6 @@ interface Start extends LocalStackOptions {
   readonly services: Services;
 }
 
-/** Uses the Temporal that its own environment names, else starts a dev server. */
 async function startTemporal(start: Start): Promise<TemporalSettings> {
   const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
   await removeDevState(home);
@@ -182,7 +181,6 @@ type Ready = CommandService['ready'];
 
 interface ServiceCommand {
   readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
-  /** Absent: it listens on no port. */
   readonly port?: { readonly option: string; readonly preferred: number };
   readonly args?: readonly string[];
   readonly environment: LocalStackOptions['environment'];

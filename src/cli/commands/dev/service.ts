@@ -141,7 +141,6 @@ function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
   );
 }
 
-/** The last lines that the log got since the command was started. */
 async function logTail(file: string, from: number): Promise<string> {
   const text = (await readFile(file)).subarray(from).toString('utf8').trimEnd();
   return text.split('\n').slice(-LOG_TAIL_LINES).join('\n');

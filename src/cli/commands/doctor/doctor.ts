@@ -148,7 +148,6 @@ export async function* stuckFindings(
   if (tasks.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
-/** What still needs an older payload key; `fix` encrypts long-lived data with the first key. */
 async function* keysFinding(
   temporal: TemporalConnection,
   first: string,

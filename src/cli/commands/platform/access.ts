@@ -90,7 +90,6 @@ interface AuditOptions extends PlatformClientOptions {
   /** How many of the newest changes are shown: 1 to 100. */
   readonly last: number;
   readonly operation?: string;
-  /** The id of a changed resource. */
   readonly resource?: string;
 }
 

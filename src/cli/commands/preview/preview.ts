@@ -272,7 +272,6 @@ interface PullRequestOptions {
 interface ChosenPullRequest {
   readonly chosen: ChosenPreview;
   readonly terms: PreviewTerms;
-  /** The name of the deployment, and of the target in `file`. */
   readonly deployment: string;
   readonly file: Project;
 }

@@ -72,7 +72,6 @@ export async function promotionStatuses(
 
 type Place = Pick<PromotionStatus, 'name' | 'to' | 'workflowId'>;
 
-/** The promotions that run to these targets. */
 function runningTo(
   temporal: TemporalConnection,
   specs: ReadonlyMap<string, TargetSpec>,

@@ -26,7 +26,6 @@ export class Story {
     this.#rehearsal = rehearsal;
   }
 
-  /** @param tookMs - the real duration, in milliseconds. */
   print({ startedAt, unmet }: Rehearsed, events: readonly RehearsalEvent[], tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;

@@ -76,7 +76,6 @@ interface ReleaseOrder {
   readonly submit?: (request: ReleaseRequest) => Promise<ReleaseAnswer>;
 }
 
-/** Who requests the release, and what is known of its source. */
 function readOrigin(
   context: CommandContext,
   { file, target, reason }: Pick<ReleaseOrder, 'file' | 'target' | 'reason'>,
@@ -204,7 +203,6 @@ async function joins(
   return disposition === 'joined' || disposition === 'already_released';
 }
 
-/** Says why a target rejected a release, and how to go on. */
 async function printRejected(
   context: CommandContext,
   target: string,

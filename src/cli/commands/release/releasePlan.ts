@@ -188,7 +188,6 @@ export async function restoredChecks(
 
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
-/** A target's own state, or an error if Temporal is unreachable or no worker answers. */
 function askTarget(context: CommandContext, workflowId: string): Promise<TargetView | SlipwayError> {
   return withTemporal(context, async (temporal) => {
     const view = await viewTarget(temporal, workflowId);

@@ -17,7 +17,6 @@ import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { artifactStoreOf, makeHomeOf } from '../artifact/artifactStoreOf.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
-/** The parts of a request that the command adds. */
 type Asked = Pick<
   ReleaseRequest,
   'target' | 'artifact' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'

@@ -24,7 +24,6 @@ import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
   readonly target: TargetSpec;
-  /** The home that gets the target's hold. */
   readonly home: string;
   /** A revision, the beginning of its id, or a release. Default: the newest good one before the active one. */
   readonly to: string | undefined;

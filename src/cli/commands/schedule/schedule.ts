@@ -221,7 +221,6 @@ async function existingSchedules(
   };
 }
 
-/** The schedule of a promotion, by its name or that of its target. */
 async function scheduleIdOf(
   context: CommandContext,
   temporal: TemporalConnection,

@@ -147,7 +147,6 @@ function quarantineLines(
   return lines.map((line) => `  ${style.warn(`quarantine ${line}`)}`);
 }
 
-/** The last notice that could not be delivered, and the last message that was ignored. */
 function failedMessageLines({ undelivered, ignored }: TargetState, now: number, style: Style): string[] {
   const lines: string[] = [];
   const notice = undelivered?.at(-1);

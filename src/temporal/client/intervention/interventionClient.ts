@@ -71,7 +71,6 @@ export async function intervene(
   return sayToOne(running, `${running.releaseId} has just ended`);
 }
 
-/** Sends a signal to a target, which no worker has answered for. */
 async function leave(
   temporal: TemporalConnection,
   workflowId: string,

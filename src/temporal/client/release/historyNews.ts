@@ -22,7 +22,6 @@ export class HistoryNews {
   readonly workflowId: string;
   readonly #temporal: TemporalConnection;
   readonly #spacingMs: number;
-  /** The position up to which the history was read. */
   #token: Uint8Array | undefined;
 
   /** @param spacingMs - the shortest wait, in milliseconds, unless the workflow has ended. */

@@ -144,7 +144,6 @@ export interface TargetHistory extends ListedTarget {
 }
 
 const AT_ONCE = 16;
-/** How many releases of a target that does not answer to read from Temporal. */
 const KEPT_READ = 10;
 
 /**

@@ -179,7 +179,6 @@ async function withdrawSubmission(
   }
 }
 
-/** The same error, with the result of the withdrawal. */
 function withdrawn(failed: unknown, taken: boolean): unknown {
   if (!(failed instanceof SlipwayError)) return failed;
   const { code, message, place, hint, cause } = failed;

@@ -86,7 +86,6 @@ function watchGrowth(
   return { bytes: () => bytes, end: () => clearInterval(timer) };
 }
 
-/** The size of a directory's files in bytes. A file that is renamed meanwhile counts as 0. */
 async function sizeOf(directory: string): Promise<number> {
   const names = await readdir(directory).catch(() => []);
   const sizes = await Promise.all(

@@ -13,7 +13,6 @@ export interface WorkerRegistry {
   /** The instances that were killed: the last part of their identities. */
   killed(): Promise<readonly string[]>;
   forget(instance: string): Promise<void>;
-  /** Removes this worker from the registry, after an orderly shutdown. */
   leave(): Promise<void>;
 }
 
