@@ -145,6 +145,11 @@ export function withHint({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
+/** Whether an error has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is SlipwayError {
+  return error instanceof SlipwayError && codes.includes(error.code);
+}
+
 /** For a `catch`: handles the errors that Slipway reports on purpose, or those with one code, and throws the others. */
 export function onSlipwayError<T>(
   handle: (error: SlipwayError) => T,

@@ -7,7 +7,7 @@ import { meanOfPrometheus, queryPrometheus } from '../../clients/metrics/prometh
 import { isDeploymentGone } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import { cutText } from '../../domain/bounds.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { onSlipwayError, SlipwayError } from '../../domain/errors.ts';
 import {
   type GuardedInput,
   type GuardMetric,
@@ -134,10 +134,7 @@ async function whatReplaced(
   }
 }
 
-function unlessGone(error: unknown): null {
-  if (error instanceof SlipwayError && error.code === 'SLIPWAY_NOT_FOUND') return null;
-  throw error;
-}
+const unlessGone = onSlipwayError(() => null, 'SLIPWAY_NOT_FOUND');
 
 /** The means of the hour before the release. A service that does not answer is asked again in the next round. */
 async function hoursBefore(

@@ -1,4 +1,4 @@
-import { SlipwayError } from '../../domain/errors.ts';
+import { hasCode } from '../../domain/errors.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { isProofName, type Proof } from '../../identity/proof.ts';
 import { readTrust, unproved, Verifier } from '../../identity/verifier.ts';
@@ -26,9 +26,7 @@ export function identityActivities(
         await store.removeRecord(name);
         return { identity };
       } catch (error) {
-        if (error instanceof SlipwayError && error.code === 'SLIPWAY_IDENTITY_UNPROVED') {
-          await store.removeRecord(name);
-        }
+        if (hasCode(error, 'SLIPWAY_IDENTITY_UNPROVED')) await store.removeRecord(name);
         throw error;
       }
     },

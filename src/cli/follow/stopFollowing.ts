@@ -1,7 +1,7 @@
 import { CodedError } from '@slipway/contract/codedError';
 
 import type { Actor } from '../../domain/actor.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { hasCode, SlipwayError } from '../../domain/errors.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { isSealed } from '../../temporal/client/temporalError.ts';
 import type { Output } from '../output.ts';
@@ -40,8 +40,7 @@ export function printGaveUp(
  * @param next - the command that follows it again.
  */
 export function whileItContinues(error: unknown, what: string, next: string): unknown {
-  const isUnreadable =
-    isSealed(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE');
+  const isUnreadable = isSealed(error) || hasCode(error, 'SLIPWAY_TEMPORAL_UNREACHABLE');
   if (!isUnreadable) return error;
   const { code, message, place, hint } = error;
   const then = `then: ${next}`;

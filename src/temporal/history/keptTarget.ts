@@ -1,5 +1,5 @@
 import type { WorkFact } from '../../domain/audit/facts.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { hasCode } from '../../domain/errors.ts';
 import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
 import { isRecord } from '../../domain/scalars.ts';
 import { type TemporalConnection, callOrNone } from '../client/connection.ts';
@@ -40,7 +40,7 @@ export async function readKeptTarget(
 }
 
 function hasNeverReleased(error: unknown): boolean {
-  return isGone(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED');
+  return isGone(error) || hasCode(error, 'SLIPWAY_TARGET_NEVER_RELEASED');
 }
 
 function readKept(

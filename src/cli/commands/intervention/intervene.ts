@@ -5,7 +5,7 @@ import {
   type PromotionSettings,
   promotionSettings,
 } from '../../../config/promotionSettings.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import { hasCode, onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { promotionIdAt } from '../../../domain/promotion/promotion.ts';
 import { describeWorkflow, type TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -178,15 +178,13 @@ export function withPromotions(
   kind: InterventionKind,
   [promotion, ...others]: readonly string[],
 ): unknown {
-  if (!(error instanceof SlipwayError) || promotion === undefined || !NO_RELEASE.has(error.code))
-    return error;
+  const hasNoRelease = hasCode(error, 'SLIPWAY_TARGET_NEVER_RELEASED', 'SLIPWAY_WRONG_MOMENT');
+  if (promotion === undefined || !hasNoRelease) return error;
   const { code, message, place, cause } = error;
   const or = others.map((other) => ` or ${other}`).join('');
   const hint = `a promotion takes it by its own name: slipway ${kind} --promotion ${promotion}${or}`;
   return new SlipwayError(code, message, { place, hint, cause });
 }
-
-const NO_RELEASE: ReadonlySet<string> = new Set(['SLIPWAY_TARGET_NEVER_RELEASED', 'SLIPWAY_WRONG_MOMENT']);
 
 function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonly what?: string } {
   if (check !== undefined) return { what: check };

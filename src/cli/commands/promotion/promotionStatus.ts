@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { nameAndMark } from '../../../domain/actor.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
+import { hasCode, onSlipwayError, type SlipwayError } from '../../../domain/errors.ts';
 import { exactText } from '../../../domain/scalars.ts';
 import { promotionIdAt, promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
@@ -117,7 +117,7 @@ async function readView(
 }
 
 function unreadable(problem: unknown): [Unreadable, undefined] {
-  const isStuck = problem instanceof SlipwayError && problem.code === 'SLIPWAY_WORKFLOW_STUCK';
+  const isStuck = hasCode(problem, 'SLIPWAY_WORKFLOW_STUCK');
   if (isStuck || isSealed(problem)) return [{ state: 'unreadable', problem }, undefined];
   throw problem;
 }

@@ -1,5 +1,5 @@
 import { type ArtifactUse, requestUses, targetUses } from '../../../domain/artifact/retention.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
+import { hasCode, SlipwayError } from '../../../domain/errors.ts';
 import type { Running } from '../../../domain/target/targetState.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { fetchHistory } from '../../history/fetchHistories.ts';
@@ -116,7 +116,7 @@ function namedIn(history: History | undefined, why: string): readonly ArtifactUs
 function silent({ settings }: TemporalConnection, workflowId: string, thrown: unknown): unknown {
   const error = temporalError(thrown, settings);
   if (!(error instanceof Error)) return error;
-  if (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE') return error;
+  if (hasCode(error, 'SLIPWAY_TEMPORAL_UNREACHABLE')) return error;
   const hint = error instanceof SlipwayError ? error.hint : undefined;
   const message = `${workflowId} could not be asked which artifacts it needs: ${error.message}`;
   return new SlipwayError('SLIPWAY_TARGET_SILENT', message, { place: workflowId, hint, cause: error });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { SlipwayError } from '../../../domain/errors.ts';
+import { hasCode, type SlipwayError } from '../../../domain/errors.ts';
 import type { Prove } from '../../../domain/identity/statement.ts';
 import type { InterventionAnswer, InterventionKind } from '../../../domain/intervention/intervention.ts';
 import { lookUp } from '../../../domain/target/targetState.ts';
@@ -58,7 +58,7 @@ export async function intervene(
   try {
     running = await runningRelease(temporal, workflowId, releaseId);
   } catch (error) {
-    if (!isNoWorker(error)) throw error;
+    if (!hasCode(error, 'SLIPWAY_NO_WORKER')) throw error;
     if (releaseId !== undefined) {
       const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
       return sayToOne(meant, `${releaseId} does not run`);
@@ -107,7 +107,7 @@ export async function stopRelease(
   try {
     await viewKnowing(temporal, workflowId, releaseId);
   } catch (error) {
-    if (!isNoWorker(error)) throw error;
+    if (!hasCode(error, 'SLIPWAY_NO_WORKER')) throw error;
   }
   return withdraw(temporal, workflowId, { ...message, release: releaseId });
 }
@@ -198,10 +198,6 @@ async function viewKnowing(
     ({ releaseId }) => releaseId,
   );
   throw releaseUnknown(state.spec?.name ?? workflowId, wanted, ids.reverse());
-}
-
-function isNoWorker(error: unknown): boolean {
-  return error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER';
 }
 
 function kept(releaseId: string | null): Intervened {

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateStage,
 } from '@temporalio/client';
 
-import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
+import { hasCode, SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../../../domain/release/release.ts';
 import { endLost, endUnstarted } from '../../../domain/target/targetQueue.ts';
 import { recordResult } from '../../../domain/target/targetResult.ts';
@@ -231,16 +231,9 @@ export async function setHold(
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
 
-/** No worker runs, none can continue the target, or it cannot read its earlier state. */
-const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
-  'SLIPWAY_NO_WORKER',
-  'SLIPWAY_WORKFLOW_STUCK',
-  'SLIPWAY_TARGET_UNREADABLE',
-]);
-
-/** Whether Temporal answers but the target does not. */
+/** Temporal answers, the target does not: no worker for it, or it cannot read its earlier state. */
 export function isUnanswered(error: unknown): error is SlipwayError {
-  return error instanceof SlipwayError && UNANSWERED.has(error.code);
+  return hasCode(error, 'SLIPWAY_NO_WORKER', 'SLIPWAY_WORKFLOW_STUCK', 'SLIPWAY_TARGET_UNREADABLE');
 }
 
 /**
