@@ -12,6 +12,7 @@ import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import type { HookAnswer } from '../src/domain/hooks/takeDelivery.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { hookRoutes } from '../src/hooks/hookRoutes.ts';
+import { hookQuery } from '../src/messages/hooks.ts';
 import { hookWorkflowId, viewHook } from '../src/temporal/client/hooks/hookClient.ts';
 import { queryTarget, submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
@@ -123,7 +124,7 @@ async function startListener(temporal: Engine['temporal'], targetId: string) {
     /** Waits until one alert has acted and the other one not. */
     async decided(): Promise<void> {
       for (;;) {
-        const rows = (await viewHook(temporal, hook))?.rows ?? [];
+        const rows = (await viewHook(temporal, hook, hookQuery))?.rows ?? [];
         const states = rows.flatMap(({ decisions }) => decisions.map(({ state }) => state)).sort();
         if (states.join() === 'carried_out,not_met') return;
         if (states.includes('failed')) throw new Error('an alert failed');

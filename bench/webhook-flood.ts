@@ -16,6 +16,7 @@ import { Agent, request } from 'undici';
 import { signature } from '../src/clients/notify/webhook.ts';
 import type { HookState } from '../src/domain/hooks/hookState.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
+import { hookQuery } from '../src/messages/hooks.ts';
 import { hookWorkflowId, viewHook } from '../src/temporal/client/hooks/hookClient.ts';
 import { queryTarget, submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startTemporal } from './engine.ts';
@@ -122,7 +123,7 @@ async function postEvent(dispatcher: Agent, hook: string, id: string): Promise<n
 async function keptOnce(name: string): Promise<Record<string, number>> {
   const hook = { workflowId: hookWorkflowId(name, [targetId]) };
   let state: HookState | undefined;
-  do state = await viewHook(engine.temporal, hook);
+  do state = await viewHook(engine.temporal, hook, hookQuery);
   while (state?.rows.every(({ decisions }) => decisions[0]?.state !== 'waiting') !== true);
   const listed = state.rows.map(({ id, decisions }) => [id, decisions[0]?.state ?? ''] as const);
   const earlier = state.past.map((line) => line.split(' ') as [string, string]);

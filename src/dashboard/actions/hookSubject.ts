@@ -1,8 +1,9 @@
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { HookDecision } from '../../domain/hooks/hookState.ts';
 import { actionText } from '../../domain/hooks/hookText.ts';
+import { hookEventsQuery } from '../../messages/hooks.ts';
 import { ID_PREFIXES } from '../../messages/workflowTypes.ts';
-import { answerHook, viewHookEvents } from '../../temporal/client/hooks/hookClient.ts';
+import { answerHook, viewHook } from '../../temporal/client/hooks/hookClient.ts';
 import { momentText } from '../page/marks.tsx';
 import type { PageContext } from '../pageContext.ts';
 import type { HookAnswerKind } from './actionAddresses.ts';
@@ -24,7 +25,8 @@ export async function hookSubject(
   if (!hookId.startsWith(ID_PREFIXES.hook)) return undefined;
   const target = await watches.target(targetId);
   if (target === undefined) return undefined;
-  const row = (await viewHookEvents(temporal, { workflowId: hookId }))?.rows.find(({ id }) => id === event);
+  const events = await viewHook(temporal, { workflowId: hookId }, hookEventsQuery);
+  const row = events?.rows.find(({ id }) => id === event);
   if (row?.decisions.some((decision) => decision.targetId === targetId) !== true) return undefined;
   const waiting = row.decisions.filter(({ state }) => state === 'needs_approval');
   const isApproval = answer === 'approve';

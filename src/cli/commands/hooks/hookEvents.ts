@@ -2,7 +2,8 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
 import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
 import { decisionText } from '../../../domain/hooks/hookText.ts';
-import { answerHook, viewHookEvents } from '../../../temporal/client/hooks/hookClient.ts';
+import { hookEventsQuery } from '../../../messages/hooks.ts';
+import { answerHook, viewHook } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext, MessageOptions } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
@@ -19,7 +20,7 @@ export async function runHookListCommand(
   const hooks = await listeningHooks(context, await loadConfig(path), wanted);
   return withTemporal(context, async (temporal) => {
     for (const hook of hooks) {
-      const { rows: all, past } = (await viewHookEvents(temporal, hook)) ?? { rows: [], past: {} };
+      const { rows: all, past } = (await viewHook(temporal, hook, hookEventsQuery)) ?? { rows: [], past: {} };
       const rows = all.slice(-last).reverse();
       output.print(output.style.strong(hook.name));
       if (rows.length === 0) output.print('  has received no events yet');

@@ -8,6 +8,7 @@ import { isKnownEvent } from '../../../domain/hooks/takeDelivery.ts';
 import type { ReadEvent } from '../../../hooks/form.ts';
 import { readEvents } from '../../../hooks/forms.ts';
 import { guardsOf, matchRules } from '../../../hooks/listeningHook.ts';
+import { hookQuery } from '../../../messages/hooks.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { type ListeningHook, viewHook } from '../../../temporal/client/hooks/hookClient.ts';
 import { readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
@@ -39,7 +40,8 @@ export async function runHookTryCommand(
   if (events.length === 0) output.print('the payload has no events');
   const temporal = await openOrSay(context);
   try {
-    const state = temporal === undefined ? undefined : ((await viewHook(temporal, hook)) ?? EMPTY_HOOK);
+    const state =
+      temporal === undefined ? undefined : ((await viewHook(temporal, hook, hookQuery)) ?? EMPTY_HOOK);
     for (const event of events) {
       output.print(
         `${output.style.strong(event.title)} ${output.style.faint(`${event.status}, ${event.id}`)}`,

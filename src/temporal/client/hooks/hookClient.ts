@@ -10,15 +10,8 @@ import type { QueryDefinition } from '@temporalio/common';
 import type { HookConfig } from '../../../config/hookSchema.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { HookDelivery } from '../../../domain/hooks/hookEvent.ts';
-import type { HookEvents, HookState } from '../../../domain/hooks/hookState.ts';
 import type { HookAnswer } from '../../../domain/hooks/takeDelivery.ts';
-import {
-  type AnswerHookMessage,
-  answerHookUpdate,
-  hookEventsQuery,
-  hookQuery,
-  deliverEventsUpdate,
-} from '../../../messages/hooks.ts';
+import { type AnswerHookMessage, answerHookUpdate, deliverEventsUpdate } from '../../../messages/hooks.ts';
 import {
   type HookWorkflow,
   ID_PREFIXES,
@@ -103,25 +96,10 @@ async function untaken(
   return why ?? noWorker(temporal.settings, `no worker ${what}`, cause);
 }
 
-/** The whole state of a hook; `undefined`: it has received no events. */
-export function viewHook(
+/** The state of a hook, or its events; `undefined`: it has received none. */
+export async function viewHook<T>(
   temporal: TemporalConnection,
   { workflowId }: Pick<HookPlace, 'workflowId'>,
-): Promise<HookState | undefined> {
-  return queryHook(temporal, workflowId, hookQuery);
-}
-
-/** The events of a hook; `undefined`: it has received none. */
-export function viewHookEvents(
-  temporal: TemporalConnection,
-  { workflowId }: Pick<HookPlace, 'workflowId'>,
-): Promise<HookEvents | undefined> {
-  return queryHook(temporal, workflowId, hookEventsQuery);
-}
-
-async function queryHook<T>(
-  temporal: TemporalConnection,
-  workflowId: string,
   query: QueryDefinition<T>,
 ): Promise<T | undefined> {
   await requireWorker(temporal);

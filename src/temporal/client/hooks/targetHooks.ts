@@ -1,8 +1,9 @@
 import { onSlipwayError } from '../../../domain/errors.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
 import type { HookCount, HookDecision, HookEvents, HookRow } from '../../../domain/hooks/hookState.ts';
+import { hookEventsQuery } from '../../../messages/hooks.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { type ListedHook, listHooks, viewHookEvents } from './hookClient.ts';
+import { type ListedHook, listHooks, viewHook } from './hookClient.ts';
 
 /** What a hook has to do with one target. */
 export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
@@ -22,7 +23,7 @@ export async function viewTargetHooks(
   const hooks = (await listHooks(temporal)).filter(({ targets }) => targets.includes(targetId));
   return Promise.all(
     inOrder(hooks).map(async (hook): Promise<TargetHook> => {
-      const events = await viewHookEvents(temporal, hook).catch(onSlipwayError(() => null));
+      const events = await viewHook(temporal, hook, hookEventsQuery).catch(onSlipwayError(() => null));
       return hookOfTarget(
         hook,
         events === undefined ? { rows: [], past: {}, tallies: {} } : events,

@@ -1,11 +1,8 @@
 import { WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 
-import {
-  answerHook,
-  deliverEvents,
-  viewHookEvents,
-} from '../../../../src/temporal/client/hooks/hookClient.ts';
+import { hookEventsQuery } from '../../../../src/messages/hooks.ts';
+import { answerHook, deliverEvents, viewHook } from '../../../../src/temporal/client/hooks/hookClient.ts';
 import { answeringTemporal, grpcError, pinnedTo } from '../answeringTemporal.ts';
 
 const HOOK = { name: 'alerts', workflowId: 'hook:alerts:x', targets: new Map() };
@@ -22,7 +19,7 @@ function silentHook(described: object) {
 it.each([
   ['an event', (temporal) => deliverEvents(temporal, HOOK, { events: [], orders: [] })],
   ['an answer to an event', (temporal) => answerHook(temporal, HOOK, ANSWER)],
-  ['a query', (temporal) => viewHookEvents(temporal, HOOK)],
+  ['a query', (temporal) => viewHook(temporal, HOOK, hookEventsQuery)],
 ] as const satisfies [string, (temporal: ReturnType<typeof silentHook>) => Promise<unknown>][])(
   '%s that a hook does not take: the error names the version without workers that the hook is pinned to',
   async (_, send) => {
