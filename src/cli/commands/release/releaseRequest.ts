@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 
 import { canonicalJson } from '@slipway/contract/json';
+import { pick } from '@slipway/contract/pick';
 
 import type { Environment } from '../../../config/environment.ts';
 import type { Project } from '../../../config/loadConfig.ts';
@@ -56,19 +57,21 @@ export async function sourceFacts(
   return { ...source, notify };
 }
 
+/** What a request is compared by as it is. Absent ones leave nothing in the JSON. */
+const COMPARED = [
+  'checks',
+  'steps',
+  'soakMs',
+  'graphConfigPath',
+  'checksBudget',
+  'approval',
+  'guard',
+  'onError',
+] as const;
+
 export type RequestIdentity = Pick<
   ReleaseRequest,
-  | 'artifact'
-  | 'target'
-  | 'checks'
-  | 'steps'
-  | 'soakMs'
-  | 'graphConfigPath'
-  | 'commit'
-  | 'checksBudget'
-  | 'approval'
-  | 'guard'
-  | 'onError'
+  'artifact' | 'target' | 'commit' | (typeof COMPARED)[number]
 >;
 
 /**
@@ -81,18 +84,10 @@ export type RequestIdentity = Pick<
 export function requestKey(request: RequestIdentity): string {
   const { name: _name, ...target } = request.target;
   const identity = {
+    ...pick(request, ...COMPARED),
     artifact: artifactIdentity(request.artifact),
     target,
-    checks: request.checks,
-    steps: request.steps,
-    soakMs: request.soakMs,
-    graphConfigPath: request.graphConfigPath,
     commit: request.commit ?? null,
-    // Absent ones leave nothing in the JSON.
-    checksBudget: request.checksBudget,
-    approval: request.approval,
-    guard: request.guard,
-    onError: request.onError,
   };
   return `sha256:${createHash('sha256').update(canonicalJson(identity)).digest('hex')}`;
 }
