@@ -17,6 +17,7 @@ import {
   isGone,
   isTemporalSilent,
   isUnknownCall,
+  orNone,
   temporalError,
   unreachable,
   withoutTls,
@@ -141,10 +142,7 @@ export function callOrNone<T>(
   calls: () => Promise<T>,
   withinMs?: number,
 ): Promise<T | undefined> {
-  const orNone = (error: unknown): undefined => {
-    if (!isExpected(error)) throw error;
-  };
-  return callTemporal<T | undefined>(temporal, () => calls().catch(orNone), withinMs);
+  return callTemporal<T | undefined>(temporal, () => calls().catch(orNone(isExpected)), withinMs);
 }
 
 /** A workflow as Temporal describes it; `undefined` if there is none (any longer). @param runId - default: the newest. */

@@ -4,7 +4,7 @@ import { keyIdsIn } from '../history/payloads.ts';
 import { type TemporalConnection, callTemporal } from './connection.ts';
 import { eachRunning } from './listRunning.ts';
 import { applySchedules, listSchedules } from './schedule/schedules.ts';
-import { isGone } from './temporalError.ts';
+import { isGone, orNone } from './temporalError.ts';
 
 /** A running workflow or a schedule with payloads that are not encrypted with the first key. */
 export interface OldKeyUse {
@@ -36,9 +36,7 @@ export async function findOldKeys(temporal: TemporalConnection): Promise<readonl
   return callTemporal(temporal, async () => {
     for await (const { workflowId, runId, type } of eachRunning(temporal, Object.values(WORKFLOW_TYPES))) {
       const handle = client.workflow.getHandle(workflowId, runId);
-      const history = await handle.fetchHistory().catch((error: unknown) => {
-        if (!isGone(error)) throw error;
-      });
+      const history = await handle.fetchHistory().catch(orNone(isGone));
       if (history) note(workflowId, history, LONG_LIVED.has(type) ? () => handle.signal(renewSignal) : null);
     }
     for (const schedule of await listSchedules(temporal)) {

@@ -7,7 +7,7 @@ import { decodeEvents } from '../history/payloads.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
 import { eachRunning } from './listRunning.ts';
-import { isGone, isTemporalSilent } from './temporalError.ts';
+import { isGone, isTemporalSilent, orNone } from './temporalError.ts';
 
 /** A workflow whose workflow task keeps failing, so that no worker can continue it. */
 interface StuckTask {
@@ -80,10 +80,8 @@ export async function terminateStuck(
     .getHandle(workflowId, runId)
     // Temporal does not encrypt the reason. The failure itself is in the history.
     .terminate('its workflow task failed again and again')
-    .catch((error: unknown) => {
-      // Another person was faster.
-      if (!isGone(error)) throw error;
-    });
+    // Another person may have been faster.
+    .catch(orNone(isGone));
   if (isTarget) await startAgain(temporal, workflowId);
 }
 
@@ -104,11 +102,8 @@ export function remedyOf({ lackedKey }: StuckTask): string {
  * worker.
  */
 export async function refuseStuck(temporal: TemporalConnection, workflowId: string): Promise<void> {
-  const stuck = await findStuckTask(temporal, workflowId).catch((error: unknown) => {
-    // The error of what was asked for says more.
-    if (!isTemporalSilent(error)) throw error;
-    return undefined;
-  });
+  // The error of what was asked for says more.
+  const stuck = await findStuckTask(temporal, workflowId).catch(orNone(isTemporalSilent));
   if (stuck === undefined) return;
   const what = `workers cannot continue this workflow: ${stuckText(stuck)}`;
   const hint = `${remedyOf(stuck)}; to restore a revision meanwhile: slipway rollback --break-glass`;

@@ -38,6 +38,13 @@ export function ifSealed<T>(handle: (error: SlipwayError) => T): (error: unknown
   };
 }
 
+/** For a `catch`: returns nothing for an expected error, and throws every other one. */
+export function orNone(isExpected: (error: unknown) => boolean): (error: unknown) => undefined {
+  return (error) => {
+    if (!isExpected(error)) throw error;
+  };
+}
+
 /** Whether a call timed out. The status depends on which side noticed first. */
 export function isOutOfTime(error: unknown): boolean {
   const status = grpcStatus(error);
