@@ -18,7 +18,16 @@ import {
   declaredDataset,
 } from './datasetSchema.ts';
 import { Expectation } from './expectationSchema.ts';
-import { present, SecretReference, ServiceUrl, Text, TimeLimit, unless, unlessAny } from './fields.ts';
+import {
+  present,
+  SecretReference,
+  ServiceUrl,
+  Text,
+  TimeLimit,
+  unless,
+  unlessAny,
+  wholeNumber,
+} from './fields.ts';
 
 const MIN_SCORE = 'expected a score above 0, at most 1';
 
@@ -80,13 +89,10 @@ export const Check = z
       .max(TURNS_MAX)
       .optional()
       .describe('Instead of input and expect: a conversation on one thread, a run for each turn'),
-    repeat: z
-      .int()
-      .min(1)
-      .max(REPEAT_MAX)
+    repeat: wholeNumber(1, REPEAT_MAX)
       .optional()
       .describe('How often it is asked at most. It ends once the verdict is certain. Default: 1'),
-    pass: z.int().min(1).max(REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
+    pass: wholeNumber(1, REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
     evaluators: Evaluators.optional().describe(
       'Services that score each run that meets its expectation: docs/checks.md. Default: none',
     ),
@@ -126,10 +132,8 @@ export const Check = z
 export const ChecksBudget = z
   .strictObject({
     time: TimeLimit.optional().describe('How long they may take'),
-    runs: z.int().min(1).optional().describe('How many runs they may make'),
-    tokens: z
-      .int()
-      .min(1)
+    runs: wholeNumber(1).optional().describe('How many runs they may make'),
+    tokens: wholeNumber(1)
       .optional()
       .describe(
         'How many tokens the agent’s messages may report (usage_metadata), input and output together',

@@ -29,6 +29,7 @@ import {
   typeProblem,
   unless,
   unlessAny,
+  wholeNumber,
 } from './fields.ts';
 import { Guard, guardProblems, Metrics } from './guardSchema.ts';
 import { hookProblems, Hooks } from './hookSchema.ts';
@@ -193,9 +194,7 @@ const Target = z
   }, EVEN_IF_WRONG);
 
 const Prune = z.strictObject({
-  keep: z
-    .int()
-    .min(1)
+  keep: wholeNumber(1)
     .default(DEFAULT_RETENTION.keep)
     .describe('How many releases of each target keep their artifacts: the newest ones. Default: 20'),
   olderThan: durationField(parseRetentionAge, 'expected a duration such as 30d or 12h, at least 1h')
@@ -247,9 +246,7 @@ const Step = z
           .optional()
           .describe('The factor between one pause and the next'),
         maximumInterval: Duration.optional().describe('The longest pause'),
-        maximumAttempts: z
-          .int()
-          .min(0)
+        maximumAttempts: wholeNumber(0)
           .optional()
           .describe(
             `0: as often as the deadline allows. It has no effect on steps that poll until their deadline: ${POLLING_STEPS.join(', ')}`,

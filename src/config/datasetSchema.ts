@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Check } from '../domain/check/check.ts';
 import { type Dataset, DATASET_MAX, datasetProblem, percent } from '../domain/check/dataset.ts';
 import { hasMaxLatency } from '../domain/check/expectation.ts';
-import { SHARE, shareOf, Text } from './fields.ts';
+import { SHARE, shareOf, Text, wholeNumber } from './fields.ts';
 import { isLoopback } from './environment.ts';
 
 /** The dataset of a check of the file. A release names it by its digest, which is known once it was read. */
@@ -37,22 +37,13 @@ const DatasetOfCheck = z
       .regex(/^sha256:[0-9a-f]{64}$/, 'expected "sha256:" and 64 hexadecimal digits')
       .optional()
       .describe('The sha256 that it must have; alone, it names a dataset of the artifact store'),
-    sample: z
-      .int()
-      .min(1)
-      .max(DATASET_MAX.asked)
+    sample: wholeNumber(1, DATASET_MAX.asked)
       .optional()
       .describe('Of more rows, a sample of this many is drawn. Default: all are asked, 10,000 at most'),
-    seed: z
-      .int()
-      .min(0)
-      .max(2 ** 32 - 1)
+    seed: wholeNumber(0, 2 ** 32 - 1)
       .default(0)
       .describe('The same seed draws the same rows. Default: 0'),
-    concurrency: z
-      .int()
-      .min(1)
-      .max(DATASET_MAX.concurrency)
+    concurrency: wholeNumber(1, DATASET_MAX.concurrency)
       .optional()
       .describe('How many rows are asked at once. Default: 4, or 1 if the check expects a maxLatency'),
   })

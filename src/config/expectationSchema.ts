@@ -9,7 +9,7 @@ import {
 } from '../domain/check/expectation.ts';
 import { ARGS_MODES, TOOL_MODES } from '../domain/check/trajectory.ts';
 import { matchesPattern, schemaProblem } from './answerSchema.ts';
-import { present, SHARE, shareOf, Text, TimeLimit, unless, unlessAny } from './fields.ts';
+import { present, SHARE, shareOf, Text, TimeLimit, unless, unlessAny, wholeNumber } from './fields.ts';
 
 const CALLS_MAX = 100;
 const PARTS_MAX = 20;
@@ -80,10 +80,8 @@ const Fields = z
       .describe('The JSON Schema of the value there, or of the JSON that the answer is'),
     number: ExpectedNumber.optional().describe('The number there, or the only one in the answer'),
     tools: ExpectedTools.optional().describe('The tools that the agent calls'),
-    maxToolCalls: z.int().min(0).optional().describe('How many tool calls the agent makes at most'),
-    maxTokens: z
-      .int()
-      .min(1)
+    maxToolCalls: wholeNumber(0).optional().describe('How many tool calls the agent makes at most'),
+    maxTokens: wholeNumber(1)
       .optional()
       .describe('How many tokens its messages report at most (usage_metadata), input and output together'),
     maxLatency: TimeLimit.optional().describe('The longest time from request to end'),

@@ -20,6 +20,11 @@ export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclu
 
 export const Text = z.string().trim().min(1, 'must not be empty');
 
+export function wholeNumber(least: number, most?: number) {
+  const number = z.int().min(least);
+  return most === undefined ? number : number.max(most);
+}
+
 /** The name of a target, a promotion or a preview. */
 export const EntryName = z
   .string()
@@ -114,7 +119,7 @@ export function typeProblem(problem: string) {
 /** The fields of an approval. `byDefault`: who may approve if no person is named. */
 export function approvalFields(byDefault: string) {
   return {
-    required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
+    required: wholeNumber(1, 100).default(1).describe('How many people must approve'),
     approvers: z.array(Text).min(1).max(100).optional().describe(`Who may approve. Default: ${byDefault}`),
     within: Duration.default(DAY_MS).describe(
       'How long to wait for approval. While no worker runs, the wait goes on, and an approval counts. Default: 24h',

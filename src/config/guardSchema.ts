@@ -12,7 +12,16 @@ import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { BaseUrl, Duration, SecretReference, ServiceUrl, shareOf, Text, unlessAny } from './fields.ts';
+import {
+  BaseUrl,
+  Duration,
+  SecretReference,
+  ServiceUrl,
+  shareOf,
+  Text,
+  unlessAny,
+  wholeNumber,
+} from './fields.ts';
 
 const SCORES_MAX = 1_000;
 
@@ -47,10 +56,7 @@ const Http = z.strictObject({
 
 const Feedback = z.strictObject({
   key: Text.max(250).describe('The feedback key whose scores are read'),
-  atLeast: z
-    .int()
-    .min(1)
-    .max(SCORES_MAX)
+  atLeast: wholeNumber(1, SCORES_MAX)
     .default(10)
     .describe('The fewest scores that make a value, their mean. Default: 10'),
   project: Text.max(250)

@@ -5,7 +5,16 @@ import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
 import { type Fields, fieldsOf, listOf, namedTwice } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { possibleFreeze, SecretReference, Text, TimeLimit, TimeZone, unless, unlessAny } from './fields.ts';
+import {
+  possibleFreeze,
+  SecretReference,
+  Text,
+  TimeLimit,
+  TimeZone,
+  unless,
+  unlessAny,
+  wholeNumber,
+} from './fields.ts';
 
 /** The forms of payloads, named after the products that send them. */
 const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
@@ -74,7 +83,7 @@ const Rule = z
     ),
     atLeast: z
       .strictObject({
-        count: z.int().min(2).max(COUNT_MAX).describe('How many events'),
+        count: wholeNumber(2, COUNT_MAX).describe('How many events'),
         within: TimeLimit.describe('The time in which they must arrive'),
       })
       .optional()

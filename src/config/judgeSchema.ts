@@ -13,7 +13,7 @@ import {
 } from '../domain/judge/settings.ts';
 import { SCORING_SERVICE } from './checkSchema.ts';
 import { Expectation } from './expectationSchema.ts';
-import { Duration, Text, TimeLimit } from './fields.ts';
+import { Duration, Text, TimeLimit, wholeNumber } from './fields.ts';
 
 const INPUTS_MAX = 100_000;
 const CONCURRENCY_MAX = 256;
@@ -76,28 +76,16 @@ export const Judge = complete(
       .describe('Use the inputs of the successful runs on the baseline’s threads instead of a file'),
     assistant: Text.describe('The graph’s name in the graph configuration'),
     expect: Expectation.optional().describe('The expectation for inputs without one of their own'),
-    inputsMax: z
-      .int()
-      .min(1)
-      .max(INPUTS_MAX)
+    inputsMax: wholeNumber(1, INPUTS_MAX)
       .default(DEFAULT_SETTINGS.inputsMax)
       .describe('The most inputs to run. Larger sets are sampled. Default: 400'),
-    repetitions: z
-      .int()
-      .min(1)
-      .max(REPETITIONS_MAX)
+    repetitions: wholeNumber(1, REPETITIONS_MAX)
       .optional()
       .describe('How often to run each input on each side. Default: until there are 400 runs of each'),
-    concurrency: z
-      .int()
-      .min(1)
-      .max(CONCURRENCY_MAX)
+    concurrency: wholeNumber(1, CONCURRENCY_MAX)
       .default(DEFAULT_SETTINGS.concurrency)
       .describe('How many runs at once, both sides together. Default: 4'),
-    warmUpRuns: z
-      .int()
-      .min(0)
-      .max(REPETITIONS_MAX)
+    warmUpRuns: wholeNumber(0, REPETITIONS_MAX)
       .default(DEFAULT_SETTINGS.warmUpRuns)
       .describe('Warm-up runs on each side, which do not count. Default: 3'),
     runTimeout: TimeLimit.default(DEFAULT_SETTINGS.runTimeoutMs).describe(
@@ -115,10 +103,7 @@ export const Judge = complete(
     confidence: Confidence.default(DEFAULT_POLICY.confidence).describe(
       'The required confidence. Default: 0.95',
     ),
-    minimumRuns: z
-      .int()
-      .min(2)
-      .max(RUNS_MAX)
+    minimumRuns: wholeNumber(2, RUNS_MAX)
       .default(DEFAULT_POLICY.minimumRuns)
       .describe('The least number of runs on each side to decide a metric. Default: 20'),
     metrics: Metrics.prefault({ ...DEFAULT_POLICY.smallestEffects }).describe(
@@ -133,7 +118,7 @@ export const Judge = complete(
     again: z
       .strictObject({
         after: Duration.default(HOUR_MS).describe('The pause before the next one. Default: 1h'),
-        times: z.int().min(1).max(AGAIN_MAX).default(2).describe('The most repetitions. Default: 2'),
+        times: wholeNumber(1, AGAIN_MAX).default(2).describe('The most repetitions. Default: 2'),
       })
       .prefault({})
       .describe('With onInconclusive: wait, when to judge again. All judgements share the allowed error'),

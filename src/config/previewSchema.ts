@@ -5,7 +5,7 @@ import { isRecord } from '../domain/scalars.ts';
 import { type Fields, fieldsOf, listOf } from './asWritten.ts';
 import { unknownName } from './nearestWord.ts';
 import type { FieldProblem } from './configProblem.ts';
-import { BaseUrl, Duration, EntryName, SecretReference, Text, unless } from './fields.ts';
+import { BaseUrl, Duration, EntryName, SecretReference, Text, unless, wholeNumber } from './fields.ts';
 import { PreviewJudge } from './judgeSchema.ts';
 import { DAY_MS } from '../domain/duration.ts';
 
@@ -33,10 +33,7 @@ const Preview = z.strictObject({
   ttl: Duration.default(3 * DAY_MS)
     .refine((ttl) => ttl >= SHORTEST_MS, { message: 'expected at least 1s' })
     .describe('How long a preview stays after the last push. Default: 3d'),
-  max: z
-    .int()
-    .min(1)
-    .max(PREVIEWS_MAX)
+  max: wholeNumber(1, PREVIEWS_MAX)
     .default(10)
     .describe('The most previews. One more removes the oldest idle one. Default: 10'),
   resources: z
