@@ -38,6 +38,11 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)}h${pad(minutes % 60)}m`;
 }
 
+/** How long something took. */
+export function tookText(it: { readonly startedAt: string; readonly endedAt: string }): string {
+  return formatDuration(Date.parse(it.endedAt) - Date.parse(it.startedAt));
+}
+
 function pad(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -1,6 +1,6 @@
 import { whoAndWhy } from '../../domain/actor.ts';
 import { pageLink, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { tookText } from '../../domain/duration.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
@@ -92,9 +92,9 @@ export function jobSummary({ asked, target, ending, ...links }: Summarized): str
 }
 
 function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Links): readonly string[] {
-  const { startedAt, endedAt, instructions } = result;
+  const { instructions } = result;
   const facts: readonly Fact[] = [
-    ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
+    ['took', tookText(result)],
     ['asked by', whoAndWhy(result.requestedBy)],
     ['artifact', code(result.artifact)],
     ['commit', code(result.commit)],
@@ -110,7 +110,7 @@ function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Link
   return [
     ...factsTable(facts),
     ...(instructions === null ? [] : ['### A person is needed', '', '```', instructions, '```', '']),
-    ...stepsSection(result.steps, endedAt),
+    ...stepsSection(result.steps, result.endedAt),
     ...checksSection(result.verdicts),
   ];
 }

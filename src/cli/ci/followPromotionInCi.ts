@@ -1,5 +1,5 @@
 import { whoAndWhy } from '../../domain/actor.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { tookText } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
@@ -67,11 +67,11 @@ async function serving(
 }
 
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
-  const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
+  const { promotion, from, to, outcome, reason, endedAt, requestedBy, judgement } = result;
   const facts: readonly Fact[] = [
     ['from', from],
     ['to', to],
-    ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
+    ['took', tookText(result)],
     ['asked by', whoAndWhy(requestedBy)],
     ['artifact', code(result.artifact)],
     ['commit', code(result.commit)],

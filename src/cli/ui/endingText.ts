@@ -1,4 +1,4 @@
-import { formatDuration } from '../../domain/duration.ts';
+import { tookText } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { isRollbackDone, type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
@@ -34,10 +34,7 @@ export function endingLines(
 ): readonly string[] {
   const { releaseId, outcome, reason } = endedOf(ending);
   const mark = style.mark(endingExitCode(asked, ending) === 0);
-  const elapsed =
-    ending.from === 'result'
-      ? ` in ${formatDuration(Date.parse(ending.result.endedAt) - Date.parse(ending.result.startedAt))}`
-      : '';
+  const elapsed = ending.from === 'result' ? ` in ${tookText(ending.result)}` : '';
   const lines = [`${mark} ${style.strong(outcomeWords(outcome))}${elapsed} (${releaseId}): ${reason}`];
   if (ending.from === 'result') lines.push(...resultLines(ending.result));
   if (dashboardUrl !== null) lines.push(`  page:       ${dashboardUrl}`);

@@ -2,7 +2,7 @@ import { isSameArtifact } from '../../domain/artifact/artifact.ts';
 import { asText } from '../../domain/check/answer.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { tookText } from '../../domain/duration.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
@@ -106,9 +106,7 @@ function ReleaseFacts({ story: { found, snapshot } }: { readonly story: ReleaseS
         Started: startedAt && (
           <>
             <Moment at={startedAt} />
-            {endedAt === null
-              ? null
-              : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`}
+            {endedAt === null ? null : `, took ${tookText({ startedAt, endedAt })}`}
           </>
         ),
         Commit: commit && (
