@@ -1,6 +1,7 @@
 import type { SignalDefinition } from '@temporalio/common';
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
   setCurrentDetails,
@@ -56,10 +57,12 @@ export class Target implements TargetCore {
   readonly #input: TargetInput;
   readonly #startsAs: TargetState;
   readonly #runLength: RunLength;
+  /** A reset ends this life of the target. */
+  readonly #life = CancellationScope.current();
   readonly #notices = new Notices();
   readonly #guard = new TargetGuard(this);
   readonly #lateWatch = new LateWatch(this, async (counter) => {
-    await condition(() => this.#child !== null || this.#running === null);
+    await this.started();
     await this.preempt(counter);
   });
   #state: TargetState;
@@ -126,12 +129,26 @@ export class Target implements TargetCore {
     return answer;
   }
 
-  preempt(preemption: Preemption): Promise<void> {
-    return this.#signal('preempt', preemptSignal, preemption);
+  /** Whether Temporal has not started yet what runs, so that no message can reach it. */
+  get isStarting(): boolean {
+    return this.#running !== null && this.#child === null;
+  }
+
+  /** Waits until it can. */
+  started(): Promise<void> {
+    return condition(() => !this.isStarting || this.#life.consideredCancelled);
+  }
+
+  /** Asks the running release to make way, or never to restore a revision. */
+  async preempt(preemption: Preemption): Promise<void> {
+    // `#follow` asks one that is starting to make way.
+    if (preemption.goesOn === true && this.isStarting) await this.started();
+    await this.#signal('preempt', preemptSignal, preemption);
   }
 
   /** Sends the running release the revisions that are in quarantine now, which it does not restore. */
   async reportQuarantined(): Promise<void> {
+    if (this.isStarting) await this.started();
     if (this.runningRelease === undefined) return;
     const quarantined = this.#state.known.filter((revision) => revision.quarantined === true);
     await this.#signal(

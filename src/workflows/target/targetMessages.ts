@@ -345,6 +345,7 @@ function forwardInterventions(target: Target): void {
   let delivered = Promise.resolve();
   for (const kind of INTERVENTION_KINDS) {
     setHandler(INTERVENTION_SIGNALS[kind], async (message) => {
+      if (target.isStarting) await target.started();
       const release = target.runningRelease;
       if (release === undefined) {
         target.ignore(kind, 'no release runs');

@@ -32,6 +32,16 @@ describeWorkflows('people’s messages to a running release', (harness) => {
     expect(result.reason).toContain('aborted by unknown');
   });
 
+  it('abort by a signal to the target that is only just starting the release reaches it', async () => {
+    const { target } = harness.newServingTarget();
+    await target.startOnly();
+    await target.idle();
+    const { releaseId } = await target.submit('b');
+    await target.signal('abort', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
+    expect((await target.idle()).state.ignored).toEqual([]);
+  });
+
   it('abort before the PATCH: nothing is sent', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId, gate } = await heldIn('uploadArtifact', target);

@@ -91,6 +91,14 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
+  it('of what serves reaches a release that is only just starting', async () => {
+    const [target, good] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    const { releaseId } = await target.submit('c');
+    await target.signal('quarantine', { ...BO, artifact: identity('b') });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
   it.each([
     ['is not restored by it', ['quarantine'], 'x'],
     ['is restored by it if the quarantine has ended', ['quarantine', 'unquarantine'], 'b'],
