@@ -1,11 +1,12 @@
 import { canonicalJson } from '@slipway/contract/json';
 
 import { isSameRevision, revisionPhase, type RevisionSnapshot, withCopies } from '../deployment/revision.ts';
-import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
 import { isQuarantined, restoreCandidates } from '../restore/restoreDecision.ts';
 import {
   type ActivityFact,
   type Breach,
+  CLOCKS_DIFFER_MS,
   firstChange,
   fromFirstRedeploy,
   type MessageFact,
@@ -22,13 +23,14 @@ import { activeIn } from './revisions.ts';
  * Rule 5: once a PATCH may have been applied, a failure restores. A restore tries no revision again after another,
  * and a rollback is never rolled back. A revision that a person left or that is quarantined is restored only by name.
  */
-export const alwaysRestores = perWork((work) => [
-  ...notRestored(work),
+export const alwaysRestores = perWork((work, { target }) => [
+  ...notRestored(work, target),
   ...restoredTwice(work),
-  ...restoredQuarantined(work),
+  ...restoredQuarantined(work, target),
 ]);
 
-function notRestored({ kind, activities, request, known, result }: WorkFact): string[] {
+function notRestored(work: WorkFact, target: TargetFacts): string[] {
+  const { kind, activities, request, known, result } = work;
   if (kind === 'rollback' || result === null || result.outcome === 'released') return [];
   const patched = activities.findIndex(
     ({ name, mayHaveBeenTaken }) => name === 'patchDeployment' && mayHaveBeenTaken,
@@ -37,7 +39,8 @@ function notRestored({ kind, activities, request, known, result }: WorkFact): st
   if (named(activities.slice(patched), 'redeployRevision').length > 0) return [];
   const { baseline, revisionId, preemptedBy, knownRevisions } = result;
   const all = [...known, ...knownRevisions];
-  const left = knownRevisions.filter(({ quarantined }) => quarantined === true);
+  const quarantined = all.filter(meanwhile('quarantine', work, target));
+  const left = [...quarantined, ...knownRevisions.filter((revision) => revision.quarantined === true)];
   const candidates = restoreCandidates({
     to: preemptedBy?.to,
     baseline,
@@ -49,12 +52,28 @@ function notRestored({ kind, activities, request, known, result }: WorkFact): st
     : [`its PATCH may have been taken, it ended ${result.outcome}, and nothing was restored`];
 }
 
-function restoredQuarantined({ kind, activities, request, known, result }: WorkFact): string[] {
+function restoredQuarantined(work: WorkFact, target: TargetFacts): string[] {
+  const { kind, activities, request, result } = work;
   const asked = kind === 'rollback' ? (request as RollbackRequest).to : result?.preemptedBy?.to;
+  const isFreed = meanwhile('unquarantine', work, target);
+  const known = work.known.filter((revision) => !isFreed(revision));
   return redeployed(activities)
     .filter((revisionId) => revisionId !== asked && isQuarantined(known, revisionId))
     .slice(0, 1)
     .map((revisionId) => `revision ${revisionId} was restored, although it is restored only by name`);
+}
+
+/** Whether a person has put a revision's artifact in quarantine, or ended that, while a release or a rollback ran. */
+function meanwhile(
+  kind: 'quarantine' | 'unquarantine',
+  { startedAt, endedAt }: WorkFact,
+  { said }: TargetFacts,
+): (revision: KnownRevision) => boolean {
+  const [from, until] = [startedAt - CLOCKS_DIFFER_MS, endedAt ?? Infinity];
+  const artifacts = said.flatMap((fact) =>
+    fact.kind === kind && fact.at >= from && fact.at <= until ? [fact.artifact] : [],
+  );
+  return ({ artifact }) => artifact !== undefined && artifacts.includes(artifact);
 }
 
 function redeployed(activities: readonly ActivityFact[]): string[] {

@@ -113,6 +113,16 @@ export function leaveRevision(
   );
 }
 
+/** Marks the given revisions, and no others, as restored only by name. */
+export function quarantineRevisions(
+  known: readonly KnownRevision[],
+  revisionIds: readonly string[],
+): readonly KnownRevision[] {
+  return known.map(({ quarantined: _, ...revision }): KnownRevision =>
+    revisionIds.includes(revision.revisionId) ? { ...revision, quarantined: true } : revision,
+  );
+}
+
 /**
  * The revision that the target expected to serve, with its copies, marked as left: a person went back from it on the
  * control plane, because an older one serves. None if a newer or an unknown one serves.
@@ -133,13 +143,19 @@ export function leftByHand(
   return leaveRevision(known, expected, now).filter(({ revisionId }) => left.includes(revisionId));
 }
 
+/** The revision that a person named; `undefined` if none was named, or if the target chose it. */
+export function namedRevision({ to, from }: Pick<RollbackRequest, 'to' | 'from'>): string | undefined {
+  return from === undefined ? to : undefined;
+}
+
 /** The revision that a person named, if it does not serve in the end; `undefined` if it does or none was named. */
 export function missedRevision(
-  { to, from }: RollbackRequest,
+  request: RollbackRequest,
   known: readonly KnownRevision[],
   serving: string,
 ): string | undefined {
-  return to === undefined || from !== undefined || isSameRevision(known, to, serving) ? undefined : to;
+  const named = namedRevision(request);
+  return named === undefined || isSameRevision(known, named, serving) ? undefined : named;
 }
 
 /** How long a release relies on the poller of its control plane before it looks by itself, in milliseconds. */

@@ -1,11 +1,11 @@
 import type { SignalDefinition } from '@temporalio/common';
-import { condition, getExternalWorkflowHandle, uuid4, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 
 import { missedRevision } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
-import { isQuarantined, restoreCandidates } from '../../domain/restore/restoreDecision.ts';
+import { restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { targetOf } from '../../domain/target/targetSpec.ts';
-import { readPreemption } from '../../messages/release.ts';
+import { quarantinedSignal, readPreemption } from '../../messages/release.ts';
 import { changingSignal, restoringSignal, waitsAgainSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
@@ -67,17 +67,22 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
   }
   if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
   run.proof.begin(rollback, run.journal.store, targetOf(workflowInfo().workflowId));
-  run.preemptedBy ??= hasLeftByHand(run, rollback) ? { ...rollback, to: undefined } : rollback;
+  run.preemptedBy ??= rollback;
   run.forward.cancel();
 }
 
-/** Handles the target's signal that says which revisions are in quarantine now. */
-export function noteQuarantined(run: Run, message: unknown): void {
-  if (Array.isArray(message)) run.quarantined = message.filter((id) => typeof id === 'string');
-  else ignorePreemption(run, 'the quarantined revisions are not a list');
+/**
+ * Handles the target's signal that says which revisions are in quarantine now.
+ * @param note - called with their ids.
+ */
+export function handleQuarantined(journal: Journal, note: (revisionIds: readonly string[]) => void): void {
+  setHandler(quarantinedSignal, (message: unknown) => {
+    if (Array.isArray(message)) note(message.filter((id) => typeof id === 'string'));
+    else ignorePreemption({ journal }, 'the quarantined revisions are not a list');
+  });
 }
 
-function ignorePreemption({ journal }: Run, note: string): void {
+function ignorePreemption({ journal }: Pick<Run, 'journal'>, note: string): void {
   const by = { who: 'unknown', from: 'signal' };
   journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
 }
@@ -85,11 +90,6 @@ function ignorePreemption({ journal }: Run, note: string): void {
 /** Whether a revision is the release's own and has passed its checks: then going to it only ends the release. */
 function isSoaking({ revisionId, journal }: Run, to: string | undefined): boolean {
   return to === revisionId && journal.progress.steps.some(({ step }) => step === 'soak');
-}
-
-/** Whether the target chose a revision that, as it could not know yet, a person has left on the control plane. */
-function hasLeftByHand({ knownRevisions }: Run, { from, to }: RollbackRequest): boolean {
-  return from !== undefined && to !== undefined && isQuarantined(knownRevisions, to);
 }
 
 /** Whether the release must make way for the rollback from a late revision: it waits for a person or a freeze. */

@@ -10,7 +10,7 @@ import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../domain/release/release.ts';
-import { preemptSignal, quarantinedSignal } from '../../messages/release.ts';
+import { preemptSignal } from '../../messages/release.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { CheckedRevision, runCheck } from '../check/runCheck.ts';
 import { type Watch, watchServing } from '../check/watchServing.ts';
@@ -22,7 +22,7 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { activitiesOf } from '../steps.ts';
 import { recordBaseline } from './baseline.ts';
-import { noteQuarantined, preempt, reportChanging, reportWaitingAgain } from './preempted.ts';
+import { handleQuarantined, preempt, reportChanging, reportWaitingAgain } from './preempted.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 import { finish, Run, type Setback } from './run.ts';
 import { findDeployment, findExtraRevisions, findOrCreateDeployment, patch, upload } from './ship.ts';
@@ -39,7 +39,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   setHandler(preemptSignal, (message) => preempt(run, message), {
     unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON,
   });
-  setHandler(quarantinedSignal, (revisionIds) => noteQuarantined(run, revisionIds));
+  handleQuarantined(run.journal, (revisionIds) => (run.quarantined = revisionIds));
   let setback: Setback | null = null;
   try {
     await forward.run(() => goForward(run));

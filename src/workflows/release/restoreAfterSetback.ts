@@ -1,8 +1,13 @@
-import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
+import {
+  isSameRevision,
+  leaveRevision,
+  namedRevision,
+  withCopies,
+} from '../../domain/deployment/revision.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { Baseline, KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import { type Finding, isVerified } from '../../domain/restore/restoreDecision.ts';
+import { type Finding, isQuarantined, isVerified } from '../../domain/restore/restoreDecision.ts';
 import { now } from '../journal.ts';
 import {
   isSilent,
@@ -109,11 +114,14 @@ function restoreOrder(
 ): RestoreOrder {
   const { request, revisionId, left, known, baseline, passed, objectPath } = run;
   const own = revisionId === null ? [] : [revisionId];
+  const named = preemptedBy === null ? undefined : namedRevision(preemptedBy);
   return {
     settings,
     deploymentId,
     recordStore: request.recordStore,
-    to: preemptedBy?.to,
+    // The target chose it when it was asked: a person may have left it since, or put it in quarantine.
+    to: named ?? (isQuarantined(known, preemptedBy?.to) ? undefined : preemptedBy?.to),
+    named,
     manual: preemptedBy !== null,
     baseline,
     known,
@@ -121,7 +129,8 @@ function restoreOrder(
     found,
     // A person may ask to leave another one during the restore, or quarantine it.
     get avoid() {
-      return [...own, ...run.quarantined, ...left.flatMap((other) => withCopies(known, other))];
+      const quarantined = run.quarantined ?? [];
+      return [...own, ...quarantined, ...left.flatMap((other) => withCopies(known, other))];
     },
     shippedPath: objectPath,
   };

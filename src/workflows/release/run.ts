@@ -1,7 +1,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
-import { isAnother } from '../../domain/deployment/revision.ts';
+import { isAnother, quarantineRevisions } from '../../domain/deployment/revision.ts';
 import type {
   Baseline,
   KnownRevision,
@@ -69,8 +69,8 @@ export class Run {
   checked: CheckedRevision | null = null;
   /** The revisions that people asked to leave: never restored automatically. */
   readonly left: string[] = [];
-  /** The revisions that are in quarantine since the release began: not restored automatically. */
-  quarantined: readonly string[] = [];
+  /** The revisions that are in quarantine now. `null`: those that were when the release began. */
+  quarantined: readonly string[] | null = null;
 
   /** @param onPersonAwaited - called when the release waits for an approval or a decision. It must not block. */
   constructor(input: ReleaseInput, onPersonAwaited: (waiting: Waiting) => void) {
@@ -91,7 +91,8 @@ export class Run {
   /** The revisions of the deployment that the target knew, oldest first. */
   get knownBefore(): readonly KnownRevision[] {
     const { known, knownIn } = this.input;
-    return isAnother(this.deploymentId, knownIn) ? [] : known;
+    if (isAnother(this.deploymentId, knownIn)) return [];
+    return this.quarantined === null ? known : quarantineRevisions(known, this.quarantined);
   }
 
   /** The revisions that the target knew and those that the release found, oldest first. */

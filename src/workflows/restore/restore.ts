@@ -30,7 +30,10 @@ export interface RestoreOrder {
   readonly deploymentId: string;
   /** The record store, which keeps the checks of revisions. */
   readonly recordStore: string;
+  /** The revision to try first. */
   readonly to: string | undefined;
+  /** The revision that a person named: it is restored even if it is to be avoided. */
+  readonly named: string | undefined;
   /** Whether a person asked for the rollback: then a revision that serves stays, even if its checks fail. */
   readonly manual: boolean;
   readonly baseline: Baseline | null;
@@ -40,7 +43,7 @@ export interface RestoreOrder {
   readonly passed: readonly PassedChecks[];
   /** The failures found on the new revision, and on the baseline before any change. */
   readonly found: readonly Finding[];
-  /** Revisions that are restored only if a person names them. May grow during a restore. */
+  /** Revisions that are restored only if a person names them. May change during a restore. */
   readonly avoid: readonly string[];
   /** The upload path that the release shipped: a revision that carries it is not the result of a redeploy. */
   readonly shippedPath: string | null;
@@ -140,9 +143,7 @@ class Restoring {
 
   async run(): Promise<Restored> {
     for (let turn = this.#turns.shift(); turn !== undefined; turn = this.#turns.shift()) {
-      const { revisionId } = turn.candidate;
-      // A person may ask to leave it during the restore.
-      if (revisionId !== this.#order.to && this.#order.avoid.includes(revisionId)) continue;
+      if (this.#isAvoided(turn)) continue;
       const restored = await this.#try(turn);
       if (restored !== undefined) return restored;
     }
@@ -157,12 +158,30 @@ class Restoring {
     };
   }
 
+  /** Whether a person asked to leave it, or put it in quarantine, meanwhile. */
+  #isAvoided({ candidate: { revisionId } }: Turn): boolean {
+    return revisionId !== this.#order.named && this.#order.avoid.includes(revisionId);
+  }
+
+  /** Whether a restored revision is in quarantine by now, while another verified one is not. */
+  #givesWay(turn: Turn): boolean {
+    const isBetter = (other: Turn): boolean => other.candidate.verified && !this.#isAvoided(other);
+    return this.#isAvoided(turn) && this.#turns.some(isBetter);
+  }
+
   async #try(turn: Turn): Promise<Restored | undefined> {
     const attempt = new Attempt(turn.candidate.revisionId);
     this.#attempts.push(attempt);
     try {
       const judged = await restoreRevision(this.#journal, this.#order, turn.candidate, attempt);
       const word = { ...wordOn(this.#order, attempt), verified: judged.verified, at: now() };
+      if (this.#givesWay(turn)) {
+        const reason = `revision ${attempt.original} was put in quarantine while it was restored`;
+        this.#failure = { reason, code: 'SLIPWAY_NOTHING_TO_RESTORE' };
+        this.#journal.note({ phase: `${reason}; the next one` });
+        this.#copies.push(word);
+        return undefined;
+      }
       return this.#serves(attempt, { ...judged, failed: null }, [...this.#unverified, word]);
     } catch (error) {
       return this.#afterFailure(turn, attempt, explain(error));

@@ -7,6 +7,8 @@ import {
   isSameRevision,
   leaveRevision,
   leftByHand,
+  namedRevision,
+  quarantineRevisions,
   withCopies,
 } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
@@ -31,7 +33,7 @@ import { endWorkflow, explain, refuse } from '../failure.ts';
 import { RollbackProof } from '../identity/proveIdentity.ts';
 import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
-import { missedText } from '../release/preempted.ts';
+import { handleQuarantined, missedText } from '../release/preempted.ts';
 import { findDeployment } from '../release/ship.ts';
 import { readActive, restore, servesAgain, whileRestoring } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
@@ -46,8 +48,10 @@ class Rollback {
   readonly #journal: Journal;
   readonly #settings: Settings;
   readonly #proof = new RollbackProof();
-  /** Oldest first. */
-  #known: readonly KnownRevision[];
+  /** What the target knew when the rollback began, oldest first. */
+  #knownBefore: readonly KnownRevision[];
+  /** The revisions that are in quarantine now. `null`: those that were when the rollback began. */
+  #quarantined: readonly string[] | null = null;
   /** What a person restored on the control plane before this rollback as a copy, and what they left, marked as left. */
   #byHand: readonly KnownRevision[] = [];
 
@@ -56,8 +60,16 @@ class Rollback {
     this.#input = input;
     this.#journal = new Journal(releaseId, 'rollback', lastRequest.steps, lastRequest.recordStore);
     this.#settings = new Settings(lastGood, lastRequest.target);
-    this.#known = known;
+    this.#knownBefore = known;
     refuseInterventions(this.#journal);
+    handleQuarantined(this.#journal, (revisionIds) => (this.#quarantined = revisionIds));
+  }
+
+  /** Oldest first. */
+  get #known(): readonly KnownRevision[] {
+    const before = this.#knownBefore;
+    const known = this.#quarantined === null ? before : quarantineRevisions(before, this.#quarantined);
+    return [...known, ...this.#byHand];
   }
 
   async run(): Promise<ReleaseResult> {
@@ -87,12 +99,11 @@ class Rollback {
     }
     const { deploymentId, activeRevisionId } = deployment;
     this.#journal.note({ deploymentId });
-    if (isAnother(deploymentId, knownIn)) this.#known = [];
+    if (isAnother(deploymentId, knownIn)) this.#knownBefore = [];
     if (expected !== undefined) {
       const copy = copyMadeElsewhere(this.#known, deployment);
       const left = leftByHand([...this.#known, ...copy], expected, activeRevisionId, now());
       this.#byHand = [...copy, ...left];
-      this.#known = [...this.#known, ...this.#byHand];
     }
     return deployment;
   }
@@ -120,26 +131,32 @@ class Rollback {
     }
     // With `from`, the target chose it when it was asked. It may have been quarantined since, or the deployment made again.
     const isOver =
-      from !== undefined && (isAnother(deploymentId, knownIn) || isQuarantined(known, request.to));
-    const to = (isOver ? undefined : request.to) ?? previousVerified(known, activeRevisionId);
+      from !== undefined && (isAnother(deploymentId, knownIn) || isQuarantined(this.#known, request.to));
+    const to = (isOver ? undefined : request.to) ?? previousVerified(this.#known, activeRevisionId);
     if (to !== undefined) return to;
-    const reason = whyNone(known, activeRevisionId);
+    const reason = whyNone(this.#known, activeRevisionId);
     return { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE', reason, deploymentId, ...serving };
   }
 
   async #restore({ deploymentId, activeRevisionId }: DeploymentSnapshot, to: string): Promise<Ending> {
     const known = this.#known;
+    const leaving = activeRevisionId === null ? [] : withCopies(known, activeRevisionId);
+    const quarantined = (): readonly string[] => this.#quarantined ?? [];
     const restored = await restore(this.#journal, {
       settings: this.#settings,
       deploymentId,
       recordStore: this.#input.lastRequest.recordStore,
       to,
+      named: namedRevision(this.#input.request),
       manual: true,
       baseline: null,
       known,
       passed: [],
       found: [],
-      avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
+      // A person may quarantine another one during the restore.
+      get avoid() {
+        return [...leaving, ...quarantined()];
+      },
       shippedPath: null,
     });
     const { knownRevisions } = restored;

@@ -146,10 +146,10 @@ export class Target implements TargetCore {
     await this.#signal('preempt', preemptSignal, preemption);
   }
 
-  /** Sends the running release the revisions that are in quarantine now, which it does not restore. */
+  /** Sends what runs the revisions that are in quarantine now, which it does not restore. */
   async reportQuarantined(): Promise<void> {
     if (this.isStarting) await this.started();
-    if (this.runningRelease === undefined) return;
+    if (this.#child === null) return;
     const quarantined = this.#state.known.filter((revision) => revision.quarantined === true);
     await this.#signal(
       'quarantine',

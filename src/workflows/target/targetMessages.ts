@@ -256,7 +256,7 @@ function handleQuarantine(target: Target): void {
     const found = findArtifact(target.state, message.artifact);
     return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
   };
-  /** The answer, once the running release knows of it, if it may restore a revision with the artifact. */
+  /** The answer, once what runs knows of it, if it may restore a revision with the artifact. */
   const reported = (artifact: string, taken: Taken<string>): Taken<string> | Promise<Taken<string>> =>
     target.state.known.some((revision) => revision.artifact === artifact)
       ? target.reportQuarantined().then(() => taken)

@@ -74,6 +74,18 @@ describe('an audit', () => {
     expect(broken(target([earlier(false), restoring]))).toContain(5);
   });
 
+  it('allows a release to restore what a person freed while it ran, and nothing of what a person quarantined then', () => {
+    const known = [{ ...verified('old'), artifact: 'sha256:a' }];
+    const quarantined = known.map((one) => ({ ...one, quarantined: true as const }));
+    const during = (kind: 'quarantine' | 'unquarantine', work: WorkFact): number[] =>
+      broken({ ...target([work]), said: [{ kind, at: 7, artifact: 'sha256:a' }] });
+    expect(broken(target([{ ...putBack(), known: quarantined }]))).toContain(5);
+    expect(during('unquarantine', { ...putBack(), known: quarantined })).not.toContain(5);
+    const stuck = { ...putBack({ cut: 7, result: { outcome: 'rollback_failed' } }), known };
+    expect(broken(target([stuck]))).toContain(5);
+    expect(during('quarantine', stuck)).not.toContain(5);
+  });
+
   it('finds a copy that lost the checks of its original', () => {
     const at = new Date(90).toISOString();
     const copied = (checks?: string): WorkFact => {

@@ -28,10 +28,8 @@ export class ReleaseModel {
   isChild = true;
   /** The revisions that people have asked to leave meanwhile. */
   readonly left: number[] = [];
-  /** The revisions in quarantine, if that has changed since it began. */
-  quarantined: readonly number[] = [];
   readonly #model: TargetModel;
-  readonly #known: readonly (Known & { readonly shunned: boolean })[];
+  #known: readonly (Known & { readonly shunned: boolean })[];
   readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
   readonly #news: Known[] = [];
   /** The findings on the previous revision, and on its own. */
@@ -61,6 +59,11 @@ export class ReleaseModel {
     this.#baseline = this.#lookAtBaseline();
     if (model.servesCopy) model.met.add('a release is made over a copy');
     if (model.isSlow) model.met.add('answers are slow while a release runs');
+  }
+
+  /** The revisions in quarantine have changed. */
+  noteShunned(shunned: readonly number[]): void {
+    this.#known = this.#known.map((one) => ({ ...one, shunned: shunned.includes(one.revision) }));
   }
 
   get revision(): number | null {
@@ -312,7 +315,6 @@ export class ReleaseModel {
   #restore(why: Failure | 'released' | 'stopped'): void {
     const model = this.#model;
     const baseline = this.#baseline;
-    const { to } = this.preemptedBy ?? {};
     const common = {
       id: this.id,
       kind: 'release' as const,
@@ -331,15 +333,8 @@ export class ReleaseModel {
       const revision = this.#revision ?? 0;
       const { id: release, plan } = this;
       const passed = this.skipped ? null : this.#question;
-      const own = {
-        revision,
-        verified: !this.skipped,
-        artifact: plan.artifact,
-        release,
-        left: false,
-        passed,
-        replaced: baseline.revision,
-      };
+      const made = { revision, artifact: plan.artifact, release, left: false, replaced: baseline.revision };
+      const own = { ...made, verified: !this.skipped, passed };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
     } else if (!this.#mayHaveChanged) {
       model.end({ ...common, outcome: untouched, serving: this.#servingUnchanged, news });
@@ -349,14 +344,17 @@ export class ReleaseModel {
       const known = [...this.#known, ...news.map((one) => ({ ...one, shunned: false }))];
       const own = this.#revision === null ? [] : [this.#revision];
       const left = this.left.flatMap((one) => copiesOf(known, one));
+      const { to = null, from } = this.preemptedBy ?? {};
+      const isShunned = known.some(({ revision, shunned }) => revision === to && shunned);
       const wish = {
-        to,
+        // The target chose it, and may not have known.
+        to: from !== undefined && (isShunned || left.includes(to ?? 0)) ? undefined : (to ?? undefined),
         manual: this.preemptedBy !== null,
         baseline,
         found: [...this.#foundBefore, ...this.#found],
         asks: this.#question,
       };
-      const back = restore(model, known, { ...wish, avoid: [...own, ...left, ...this.quarantined] });
+      const back = restore(model, known, { ...wish, avoid: [...own, ...left] });
       const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =

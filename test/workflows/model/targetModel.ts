@@ -214,9 +214,8 @@ export class TargetModel {
   /** The running release does not restore what is in quarantine now. */
   #reportQuarantine(artifact: ArtifactName): void {
     if (this.running === null || !this.known.some((known) => known.artifact === artifact)) return;
-    this.running.quarantined = this.known
-      .filter((known) => this.isShunned(known))
-      .map(({ revision }) => revision);
+    const shunned = this.known.filter((known) => this.isShunned(known));
+    this.running.noteShunned(shunned.map(({ revision }) => revision));
   }
 
   /** Whether an artifact has failed checks, is quarantined, or was left by a person. */

@@ -38,6 +38,19 @@ describeWorkflows(
       expect((await target.ended(requestId)).servingRevisionId).toBe(good);
     });
 
+    it('never goes to one that a person quarantines while the release that it stops sends its PATCH', async () => {
+      const [target, good, , bad] = await harness.newReleasedTarget('x', 'a', 'b');
+      const { releaseId, gate } = await heldIn('patchDeployment', target, 'c');
+      await target.rollback({ serving: bad });
+      await target.handle.executeUpdate('quarantine', { args: [{ artifact: identity('a'), who: 'bo' }] });
+      gate.open();
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      expect(target.world.redeployed).toEqual([good]);
+    });
+
     it('while a release waits, after another tool has restored that one: it is left, although the release knew another', async () => {
       const [target, good, bad] = await harness.newReleasedTarget('x', 'a', 'b');
       const approval = { required: 1, withinMs: 3_600_000 };

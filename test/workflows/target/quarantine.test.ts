@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { heldIn } from '../moments.ts';
 import { identity } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 
@@ -99,6 +100,38 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
+  it('of what serves that ends while a release runs does not keep that release from restoring it', async () => {
+    const [target, , serving] = await harness.newReleasedTarget('x', 'b');
+    target.world.bad.add(identity('c'));
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    const { releaseId, gate } = await heldIn('runCheck', target, 'c');
+    await target.handle.executeUpdate('unquarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ servingRevisionId: serving });
+  });
+
+  it.each([
+    ['goes on to the one before it, if the target chose it', undefined, 0],
+    ['stays, if a person named it', 1, 1],
+  ])('of what a rollback restores meanwhile %s', async (_, named, restored) => {
+    const [target, ...revisions] = await harness.newReleasedTarget('x', 'a', 'b');
+    const { gate, requestId } = await restoring(target, named === undefined ? undefined : revisions[named]);
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('a') }] });
+    gate.open();
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ outcome: 'rolled_back', servingRevisionId: revisions[restored] });
+    expect(row.code).toBeUndefined();
+    expect(target.world.active).toBe(revisions[restored]);
+  });
+
+  it('of what a rollback restores meanwhile leaves it in place if there is no other verified one', async () => {
+    const [target, only] = await harness.newReleasedTarget('a', 'b');
+    const { gate, requestId } = await restoring(target);
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('a') }] });
+    gate.open();
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: only });
+  });
+
   it.each([
     ['is not restored by it', ['quarantine'], 'x'],
     ['is restored by it if the quarantine has ended', ['quarantine', 'unquarantine'], 'b'],
@@ -115,3 +148,12 @@ describeWorkflows('a quarantine', (harness) => {
     });
   });
 });
+
+/** Asks for a rollback, and waits until it waits for the revision that it redeploys. */
+async function restoring(target: TargetUnderTest, to?: string) {
+  const gate = target.world.gate('awaitDeployed');
+  const before = target.world.count('awaitDeployed');
+  const { requestId } = await target.rollback({ ...BO, to });
+  await target.world.called('awaitDeployed', before + 1);
+  return { gate, requestId };
+}
