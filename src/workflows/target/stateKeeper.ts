@@ -25,8 +25,9 @@ export class StateKeeper {
     this.#kept = kept;
   }
 
-  async written(): Promise<void> {
-    if (!this.isWritten) await condition(() => this.isWritten);
+  /** Waits until the newest state is written, unless something goes first: a store that is away takes minutes. */
+  async written(goesFirst: () => boolean): Promise<void> {
+    if (!this.isWritten) await condition(() => this.isWritten || goesFirst());
   }
 
   get isWritten(): boolean {

@@ -289,8 +289,9 @@ export class Target implements TargetCore {
   async #continueAsNew(keeper: StateKeeper): Promise<void> {
     await this.#notices.begun();
     await this.#guard.sent();
-    await keeper.written();
-    const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
+    const goesFirst = (): boolean => this.#rollbackGoesFirst;
+    await keeper.written(goesFirst);
+    const canEnd = await this.#runLength.canEnd(goesFirst);
     if (!canEnd || !this.#notices.allBegun || !this.#guard.allSent || !keeper.isWritten) return;
     await continueAsNew<TargetWorkflow>({ ...this.#input, state: this.#state });
   }

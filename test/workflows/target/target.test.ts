@@ -1,11 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { jsonBytes, STATE_MAX_BYTES } from '../../../src/domain/bounds.ts';
+import { SlipwayError } from '../../../src/domain/errors.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { holdUpdate, unholdUpdate } from '../../../src/messages/target.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { heldIn } from '../moments.ts';
-import { identity, releaseRequest, tarball } from '../requests.ts';
+import { identity, QUICK, releaseRequest, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
@@ -132,6 +133,29 @@ describeWorkflows('a target', (harness) => {
       expect((await target.result(releaseId)).outcome).toBe('released');
       await vi.waitFor(async () => expect(await target.runCount()).toBe(2), 10_000);
       expect((await target.release('b')).baseline).toMatchObject({ verified: true });
+    });
+
+    it('does not delay a rollback while its record store is away', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { kept } = target.world;
+      const put = kept.set.bind(kept);
+      let attempts = 0;
+      vi.spyOn(kept, 'set').mockImplementation((name, record) => {
+        if (!name.startsWith('.targets/')) return put(name, record);
+        attempts++;
+        throw new SlipwayError('SLIPWAY_ARTIFACT_STORE_UNAVAILABLE', 'the store is away');
+      });
+      const record = { retry: { initialIntervalMs: 30_000, maximumAttempts: 2 } };
+      const { releaseId, gate } = await heldIn('uploadArtifact', target, 'a', {
+        steps: { ...QUICK, record },
+      });
+      await target.signal('renew');
+      gate.open();
+      await target.result(releaseId);
+      await vi.waitFor(() => expect(attempts).toBe(1), 10_000);
+      const { requestId } = await target.rollback();
+      expect(await target.ended(requestId)).toMatchObject({ servingRevisionId: good });
+      expect(attempts).toBe(1);
     });
 
     it('answers every update that arrives meanwhile', async () => {
