@@ -162,8 +162,8 @@ function join(situation: RollbackSituation, asked: RollbackRequest, other: Rollb
   const { running } = situation;
   const following = { ...asked, requestId: other.requestId };
   const serves = servesAfter(situation, other);
-  // One by a guard or a hook may have set no hold, which a person's sets.
-  const holds = other.hold === false && asked.hold !== false;
+  // One by a guard or a hook may have set no hold, or a person may have ended it since.
+  const holds = asked.hold !== false && (other.hold === false || situation.state.hold === null);
   const state = holds ? hold(situation, following) : situation.state;
   return {
     state: seen(state, asked),

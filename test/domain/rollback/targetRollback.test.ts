@@ -233,6 +233,15 @@ describe('an accepted rollback', () => {
     expect(state.seenRequestIds).toEqual(['guards', 'id']);
   });
 
+  it('holds the target also if a person has ended the hold of the one that it joins', () => {
+    const first = ask(serving(), leaving('R2', 'first'), 'R2').state;
+    const waiting = submitRelease({ ...first, hold: null }, ROLLBACK, request('a'), NOW).state;
+    const situation = { state: waiting, running: ROLLBACK, now: NOW, active: 'R2' };
+    const { answer, state } = requestRollback(situation, leaving('R2'));
+    expect(answer).toMatchObject({ disposition: 'joined', onHold: true });
+    expect(state).toMatchObject({ queue: [], hold: { by: ADA, requestId: 'first' } });
+  });
+
   it('holds the target also if it joins the one with which Slipway counters a late revision', () => {
     const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'R1', until: NOW };
     const state = counterLateRevision(serving({ late: [late], activeRevisionId: 'R1' }), late, 'counters');

@@ -240,15 +240,23 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
     model.requestIds.push(asked.id);
     return { disposition, serves };
   };
+  /** A person who asks again holds the target, if nothing else does. */
+  const join = (other: Rollback): Taken => {
+    if (asked.holds !== false && (other.holds === false || model.hold === null)) {
+      model.reject(always);
+      model.hold ??= { by: other.id };
+    }
+    return answer('joined', other.to);
+  };
   let rollback = asked;
   if (asked.to === undefined) {
     const waiting = rollbacks.at(-1);
-    if (asked.from === undefined && waiting !== undefined) return answer('joined', waiting.to);
+    if (asked.from === undefined && waiting !== undefined) return join(waiting);
     const from = asked.from ?? active;
     if (from !== null) {
       const same = rollbacks.find((other) => isSame(model.known, other.from ?? null, from));
       if (asked.from !== undefined || same === undefined) running?.left.push(from);
-      if (same !== undefined) return answer('joined', same.to);
+      if (same !== undefined) return join(same);
       model.leave(from);
       if (active !== null && !isSame(model.known, active, from)) {
         model.reject(always);
@@ -259,7 +267,7 @@ export function takeRollback(model: TargetModel, asked: Rollback): Taken {
     }
   }
   const same = rollbacks.find(({ to }) => to !== undefined && to === rollback.to);
-  if (same !== undefined) return answer('joined', same.to);
+  if (same !== undefined) return join(same);
   model.met.add(running === null ? 'a rollback of an idle target' : 'a rollback preempts a release');
   if (model.canceled) model.met.add('a canceled target is rolled back');
   model.reject(always);
