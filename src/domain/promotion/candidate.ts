@@ -53,6 +53,8 @@ export function chooseCandidate(line: Line): Choice {
   if (to.servingRevisionId !== null && to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortArtifact(artifact)} already` };
   }
+  const barred = whyBarred(to, artifact);
+  if (barred !== undefined) return rejected(barred);
   if (to.servingRevisionId !== null && to.artifact !== null && from.newer.includes(to.artifact))
     return rejected(
       `"${to.name}" runs ${shortArtifact(to.artifact)}, which "${from.name}" released after ` +
@@ -74,7 +76,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   const { from, to, downstream } = line;
   const gone = whyGone(candidate, from);
   if (gone !== undefined) return { kind: 'superseded', reason: gone };
-  const stopped = whyStopped([to, ...downstream]);
+  const stopped = whyStopped([to, ...downstream]) ?? whyBarred(to, candidate.artifact);
   if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
   const { activeRevisionId: known } = to;
   // What a running release makes serve is no change by hand, and may be undone.
@@ -120,6 +122,13 @@ export function whyStopped(targets: readonly TargetSeen[]): string | undefined {
   return `the line is stopped: "${held.name}" is on hold since ${exactText(since)}, set by ${whoAndWhy(by)}`;
 }
 
+/** Why no promotion releases an artifact on a target: a guard or a hook rolled back from it, and set no hold. */
+function whyBarred({ name, barred = [] }: TargetSeen, artifact: string): string | undefined {
+  if (!barred.includes(artifact)) return undefined;
+  const why = `"${name}" was rolled back from ${shortArtifact(artifact)} without a hold, so that no promotion releases it there again`;
+  return `${why}. To allow it: slipway unquarantine ${name} ${artifact}`;
+}
+
 function rejected(reason: string): Choice {
   return { kind: 'rejected', reason };
 }
@@ -159,6 +168,8 @@ export interface TargetSeen {
   readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */
   readonly quarantined: readonly string[];
+  /** The artifacts from which a rollback without a hold went back. */
+  readonly barred?: readonly string[];
 }
 
 /**
@@ -206,7 +217,16 @@ export function seeTarget(
     committedAt: row?.committedAt,
     releasedBy: row?.requestedBy ?? null,
     quarantined: quarantined.map(({ artifact }) => artifact),
+    barred: barredArtifacts(known),
   };
+}
+
+/** Those whose newest revision a rollback without a hold has left: neither was it released again since. */
+function barredArtifacts(known: readonly KnownRevision[]): readonly string[] {
+  const newest = new Map(known.map((revision) => [revision.artifact, revision]));
+  return [...newest].flatMap(([artifact, { quarantined, barred }]) =>
+    artifact !== undefined && quarantined === true && barred === true ? [artifact] : [],
+  );
 }
 
 /** `rollback-3 by bo: incident`. */

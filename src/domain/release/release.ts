@@ -171,6 +171,8 @@ export interface KnownRevision {
   readonly at: Instant;
   /** A person rolled back from it, so it is restored only by name. */
   readonly quarantined?: true;
+  /** That rollback, of a guard or a hook, set no hold: promotions do not release its artifact again. */
+  readonly barred?: true;
 }
 
 /** A request to restore an earlier revision. */

@@ -2,7 +2,7 @@ import { type Bound, newest } from '../bounds.ts';
 import { isSameRevision, leaveRevision } from '../deployment/revision.ts';
 import { revisionText, wordsOf } from '../deployment/revisionName.ts';
 import { isInForce } from '../guard/guarding.ts';
-import type { Preemption, RollbackRequest } from '../release/release.ts';
+import type { KnownRevision, Preemption, RollbackRequest } from '../release/release.ts';
 import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
 import type { RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
@@ -112,7 +112,8 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
     (other) => other.from !== undefined && isSameRevision(state.known, other.from, from),
   );
   if (same !== undefined) return join(situation, asked, same);
-  const known = leaveRevision(state.known, from, situation.now, state.activeRevisionId ?? undefined);
+  const all = leaveRevision(state.known, from, situation.now, state.activeRevisionId ?? undefined);
+  const known = asked.hold === false ? barRevision(all, from) : all;
   const left = { ...situation, state: { ...state, known } };
   if (typeof active === 'string' && !isSameRevision(known, active, from)) {
     const reason = leftAlready(from);
@@ -125,6 +126,13 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   }
   const to = previousVerified(known, from);
   return goTo(left, { ...asked, from, to });
+}
+
+/** Without a hold, a promotion could release again what a rollback leaves. */
+function barRevision(known: readonly KnownRevision[], revisionId: string): readonly KnownRevision[] {
+  return known.map((revision): KnownRevision =>
+    isSameRevision(known, revision.revisionId, revisionId) ? { ...revision, barred: true } : revision,
+  );
 }
 
 /** Answers a request with neither `to` nor `from` during or right after a restore. */

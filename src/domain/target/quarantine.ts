@@ -143,7 +143,7 @@ function markRevisions(
 ): readonly KnownRevision[] {
   return known.map((revision) => {
     if (revision.artifact !== artifact) return revision;
-    const { quarantined: _, ...rest } = revision;
-    return quarantined ? { ...rest, quarantined: true } : rest;
+    const { quarantined: _, barred: _1, ...rest } = revision;
+    return quarantined ? { ...revision, quarantined } : rest;
   });
 }

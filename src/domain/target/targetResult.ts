@@ -159,11 +159,12 @@ function mergeKnown(
     if (isSameRevision(all, to, servingRevisionId)) left.delete(originalOf(all, to));
   }
   return keepKnown(
-    all.map(({ quarantined: _, ...revision }): KnownRevision => {
+    all.map((known): KnownRevision => {
+      const { quarantined: _, barred: _1, ...revision } = known;
       const { artifact, revisionId } = revision;
       const isQuarantined = artifact !== undefined && findQuarantined(state, artifact) !== undefined;
       return isQuarantined || left.has(originalOf(all, revisionId))
-        ? { ...revision, quarantined: true }
+        ? { ...known, quarantined: true }
         : revision;
     }),
   );

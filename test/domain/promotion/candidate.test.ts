@@ -10,6 +10,7 @@ import {
   seeTarget,
   type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
+import { quarantineArtifact, unquarantineArtifact } from '../../../src/domain/target/quarantine.ts';
 import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
@@ -66,6 +67,11 @@ describe('the candidate', () => {
       '"production" runs sha256:aaaaaaaaaaaa, which "canary" released after sha256:bbbbbbbbbbbb and has left',
     ],
     ['the target does not take it', line({}, { quarantined: [B] }), 'in quarantine'],
+    [
+      'a rollback without a hold has left it on the other target',
+      line({}, { barred: [B] }),
+      `without a hold, so that no promotion releases it there again. To allow it: slipway unquarantine production ${B}`,
+    ],
     ['the target is on hold', line({}, { hold: HOLD }), 'the line is stopped: "production" is on hold'],
     [
       'a target further down is on hold',
@@ -100,6 +106,7 @@ describe('a candidate after its soak', () => {
     ],
     ['waits for a person after a change by hand', line({}, { servingRevisionId: 'x' }), 'changed_by_hand'],
     ['is rejected where the line was stopped', line({}, { hold: HOLD }), 'rejected'],
+    ['is rejected where a rollback without a hold has left it', line({}, { barred: [B] }), 'rejected'],
   ])('%s', (_what, targets, kind) => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
@@ -159,6 +166,17 @@ it('what serves is in quarantine if a rollback from it found nothing to restore'
   const state = { ...seasoned(), known, activeRevisionId: 'R1' };
   const canary = seeTarget('canary', { state, running: null }, null, '');
   expect(canary).toMatchObject({ verifiedAt: null, servesQuarantined: true });
+});
+
+it('what a rollback without a hold has left is barred, until it is released again or a person allows it', () => {
+  const left = { ...verified('R1'), artifact: A, quarantined: true, barred: true } as const;
+  const barred = (...known: TargetState['known']) =>
+    seeTarget('production', { state: { ...seasoned(), known }, running: null }, null, '').barred;
+  expect(barred(left, { ...verified('R2'), artifact: B })).toEqual([A]);
+  expect(barred({ ...left, barred: undefined })).toEqual([]);
+  expect(barred(left, { ...verified('R2'), artifact: A })).toEqual([]);
+  const freed = unquarantineArtifact({ ...seasoned(), known: [left] }, A);
+  expect(barred(...quarantineArtifact(freed, A, ADA, NOW).known)).toEqual([]);
 });
 
 it('what serves keeps its commit and its releaser, however many releases never started since', () => {

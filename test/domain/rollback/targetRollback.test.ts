@@ -251,6 +251,14 @@ describe('an accepted rollback', () => {
     expect(joined.hold).toMatchObject({ by: ADA });
   });
 
+  it('without a hold bars what it leaves, with its copies, from promotions', () => {
+    const copied = serving({ known: [...KNOWN, { ...COPY, copyOf: 'R2' }] });
+    const barred = (asked: RollbackRequest): string[] =>
+      ask(copied, asked, 'R2').state.known.flatMap((one) => (one.barred === true ? [one.revisionId] : []));
+    expect(barred({ ...leaving('R2'), hold: false })).toEqual(['R2', "R1'"]);
+    expect(barred(leaving('R2'))).toEqual([]);
+  });
+
   it('keeps the reason of an earlier hold', () => {
     const hold = { since: 'before', by: { who: 'bo', from: 'cli' } };
     expect(ask(serving({ hold }), rollback('id', 'R1')).state.hold).toEqual(hold);

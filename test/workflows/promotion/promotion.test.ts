@@ -54,37 +54,6 @@ describePromotions('a promotion', ({ harness, promotions, line }) => {
     expect(result.reason).toContain('already');
   });
 
-  it('promotes from a target whose runs Temporal has deleted, by its state in the artifact store', async () => {
-    const { canary, production } = await line();
-    await canary.release('c');
-    await canary.terminate();
-    await canary.forget();
-    const store = `file:///${canary.world.id}`;
-    const result = await promotions.promote(canary, production, { store });
-    expect(result).toMatchObject({ outcome: 'released', artifact: identity('c') });
-    harness.forget(canary);
-  });
-
-  it('is rejected if there is no verified artifact', async () => {
-    const fresh = harness.newTarget();
-    const { canary, production } = await line();
-    expect(await promotions.promote(fresh, production)).toMatchObject({
-      outcome: 'rejected',
-      reason: '"canary" has never taken a release',
-    });
-    const gate = canary.world.gate('uploadArtifact');
-    const { releaseId } = await canary.submit('c', { soakMs: DAY_MS });
-    await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'upload'));
-    await canary.say(releaseId, 'skip', { ...BO, what: 'greets' });
-    gate.open();
-    await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'check'));
-    await canary.say(releaseId, 'skip', { ...BO, what: 'soak' });
-    await canary.result(releaseId);
-    const result = await promotions.promote(canary, production);
-    expect(result.outcome).toBe('rejected');
-    expect(result.reason).toContain('is not verified');
-  });
-
   it('ends at the first check that fails in the soak, and does not touch the other target', async () => {
     const { canary, production } = await line();
     const promotion = await promotions.start(canary, production, { soakMs: DAY_MS });
