@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 
 import { type ArtifactStore, readTargetRecord } from '../../artifact/artifactStore.ts';
+import { releaseRecords } from '../../artifact/releaseRecords.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { seeTarget, type TargetSeen, whyGone, whyStopped } from '../../domain/promotion/candidate.ts';
@@ -26,7 +27,7 @@ export function lineActivities(
   { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
   pollUntil: PollUntil,
   place: Place,
-  openStore: (url: string) => Pick<ArtifactStore, 'getRecord'>,
+  openStore: (url: string) => Pick<ArtifactStore, 'getRecord' | 'listRecords'>,
 ): Untracked<
   Pick<
     Activities,
@@ -38,6 +39,16 @@ export function lineActivities(
     const answer = (await viewOf(target)) ?? (await forgotten(target, store));
     return seeTarget(target.name, answer, deployment, target.agentUrl);
   };
+  /** The candidate's target. If it has lost its history, the record of the release says who released what serves. */
+  const seeSource = async (target: TargetSpec, store: string): Promise<TargetSeen> => {
+    const seen = await see(target, true, store);
+    const { release, recordedAs, releasedBy } = seen;
+    if (release === undefined || releasedBy !== null) return seen;
+    const named = { name: recordedAs ?? target.name, workflowId: targetWorkflowId(target) };
+    for await (const { requestedBy, commit, committedAt } of releaseRecords(openStore(store), named, release))
+      return { ...seen, releasedBy: requestedBy, commit, committedAt };
+    return seen;
+  };
   /** The state of a target that Temporal no longer has. */
   const forgotten = async (target: TargetSpec, store: string) => {
     const kept = await readTargetRecord(openStore(store), targetWorkflowId(target));
@@ -48,7 +59,7 @@ export function lineActivities(
   return {
     lookAtLine: async ({ from, to, downstream, store }) => ({
       line: {
-        from: await see(from, true, store),
+        from: await seeSource(from, store),
         to: await see(to, true, store),
         downstream: await seeAll(downstream, store),
       },

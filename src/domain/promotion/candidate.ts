@@ -164,6 +164,10 @@ export interface TargetSeen {
   readonly committedAt?: Instant;
   /** The artifacts released after that one: a rollback has left them. */
   readonly newer: readonly string[];
+  /** Its release; absent if unknown. */
+  readonly release?: string;
+  /** The name of the target in the records of its releases; absent if it has accepted none. */
+  readonly recordedAs?: string;
   /** Who released it; `null` if unknown. */
   readonly releasedBy: Actor | null;
   /** The quarantined artifacts. */
@@ -215,6 +219,8 @@ export function seeTarget(
     newer: revision === undefined ? [] : newer.filter(wasReleased).flatMap(({ artifact }) => artifact ?? []),
     commit: row?.commit ?? null,
     committedAt: row?.committedAt,
+    release: revision?.release,
+    recordedAs: state.spec?.name,
     releasedBy: row?.requestedBy ?? null,
     quarantined: quarantined.map(({ artifact }) => artifact),
     barred: barredArtifacts(known),

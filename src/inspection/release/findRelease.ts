@@ -1,11 +1,11 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { type NamedTarget, releaseRecords } from '../../artifact/releaseRecords.ts';
 import type { ActivityFact } from '../../domain/audit/facts.ts';
 import type { RunningCall } from '../../domain/heartbeat.ts';
 import { type PastRelease, pastOfResult, pastOfWork } from '../../domain/release/pastRelease.ts';
 import type {
   CheckVerdict,
   Progress,
-  ReleaseRecord,
   ReleaseRequest,
   ReleaseResult,
   RollbackRequest,
@@ -19,12 +19,6 @@ import { noAnswerCall } from '../../temporal/client/workerPresence.ts';
 
 /** The word for a target's newest release. */
 export const LATEST = 'latest';
-
-/** A target's name, which another project's target with the same store may have too, and its workflow's id. */
-interface NamedTarget {
-  readonly name: string;
-  readonly workflowId: string;
-}
 
 export interface FoundRelease {
   readonly target: string;
@@ -124,7 +118,7 @@ export async function recordOf(
   releaseId: string | undefined,
   row?: Pick<PastRelease, 'startedAt'>,
 ): Promise<ReleaseResult | undefined> {
-  for await (const result of recordsOf(store, named, releaseId))
+  for await (const result of releaseRecords(store, named, releaseId))
     if (row === undefined || result.startedAt === row.startedAt) return result;
   return undefined;
 }
@@ -136,27 +130,11 @@ export async function recordedReleases(
   last: number,
 ): Promise<readonly PastRelease[]> {
   const releases: PastRelease[] = [];
-  for await (const record of recordsOf(store, named)) {
+  for await (const record of releaseRecords(store, named)) {
     if (releases.length === last) break;
     releases.push(pastOfResult(record));
   }
   return releases;
-}
-
-/** The records of a target's releases and rollbacks, newest first. Record names begin with the start time. */
-async function* recordsOf(
-  store: ArtifactStore,
-  { name: target, workflowId: targetId }: NamedTarget,
-  releaseId?: string,
-): AsyncGenerator<ReleaseResult> {
-  const names = await store.listRecords(`${target}/`);
-  const called = names.filter((name) => releaseId === undefined || name.endsWith(`-${releaseId}.json`));
-  for (const name of called.reverse()) {
-    const record = (await store.getRecord(name)) as ReleaseRecord | undefined;
-    if (record === undefined) continue;
-    const { workflowId, ...result } = record;
-    if (workflowId === `${targetId}/${result.releaseId}`) yield result;
-  }
 }
 
 /** The answers that were too long for their verdicts, by record name, if the store has them. */

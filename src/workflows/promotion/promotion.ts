@@ -67,7 +67,7 @@ export async function promotion(input: PromotionInput): Promise<PromotionResult>
 
 async function goForward(run: PromotionRun): Promise<Ending> {
   const { request, journal, interventions } = run;
-  const { from, bakeMs } = request;
+  const { from, bakeMs, approval } = request;
 
   // Before the soak: the proof is of this moment, and its keys are known at the issuer now.
   await interventions.proveRequester();
@@ -83,6 +83,8 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   run.candidate = candidate;
   run.before = line.to;
   if (candidate.releasedBy !== null) interventions.noteMaker(candidate.releasedBy);
+  else if (approval !== undefined && approval.required > 0)
+    return { outcome: 'rejected', reason: unknownMaker(from.name, candidate.revisionId) };
   journal.note({ deploymentId: candidate.deploymentId, revisionId: candidate.revisionId });
   const { sizeBytes } = await interventions.go(() => findArtifact(run, candidate.artifact));
 
@@ -100,6 +102,11 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   if (bakeMs > 0) await bake(run, released);
   await interventions.whilePaused();
   return { outcome: 'released', reason: released.reason };
+}
+
+/** Who made it may not approve it. */
+function unknownMaker(target: string, revisionId: string): string {
+  return `no one can approve revision ${revisionId} of "${target}", because it is not known who released it: release it there again`;
 }
 
 /** Watches the release on `to`, without the checks that a person skipped in it. @throws as {@link watch}. */

@@ -19,6 +19,31 @@ describePromotions('the candidate of a promotion', ({ harness, promotions, line 
     harness.forget(canary);
   });
 
+  it('of such a target cannot be approved by who released it', async () => {
+    const { canary, production } = await line();
+    await canary.release('c', { commit: 'c0ffee2' });
+    await canary.terminate();
+    await canary.forget();
+    const asked = {
+      store: `file:///${canary.world.id}`,
+      approval: { required: 1, withinMs: DAY_MS },
+    };
+    const promotion = await promotions.start(canary, production, asked);
+    await promotion.waitsFor('approval');
+    await expect(promotion.say('approve', { who: 'ada' })).rejects.toMatchObject({
+      cause: { message: 'the person who released the artifact cannot approve it' },
+    });
+    await promotion.say('approve', BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'released', commit: 'c0ffee2' });
+    for (const name of canary.world.kept.keys()) if (!name.startsWith('.')) canary.world.kept.delete(name);
+    await production.release('x');
+    expect(await promotions.promote(canary, production, asked)).toMatchObject({
+      outcome: 'rejected',
+      reason: expect.stringContaining('it is not known who released it') as string,
+    });
+    harness.forget(canary);
+  });
+
   it('is not what a guard rolled back without a hold, until a person allows it', async () => {
     const { canary, production } = await line();
     production.world.measures = () => 1;
