@@ -44,6 +44,21 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     expect((await api.send('POST', '/runs/cancel', { status: 'all' })).status).toBe(404);
   });
 
+  it('a run without a thread that is rolled back leaves nothing, even if its process then dies', async () => {
+    const agent = await agents.start('nothing', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const scene = agents.scene();
+    const run = await agent.api.json('POST', '/runs', { assistant_id: 'work', input: scene.input('x') });
+    await scene.untilNoted('slow-begun', 1);
+    const tidyingUp = way.hold('before', 'checkpoint_writes WHERE thread_id = ANY');
+    await agent.api.send('POST', `/threads/${run.thread_id}/runs/${run.run_id}/cancel?action=rollback`);
+    await tidyingUp;
+    agent.child.kill('SIGKILL');
+    const left = await agents.query(
+      `select 1 from slipway_checkpoints.checkpoints where starts_with(thread_id, 'nothing/')`,
+    );
+    expect(left).toEqual([]);
+  });
+
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,

@@ -173,13 +173,13 @@ export class RunLifecycle {
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
     // A run that has not begun changed nothing. What is pending on the thread, and its marks, belong to others.
-    const hasFootprint = !live.stateless && live.record.attempt > 0;
+    const hasFootprint = live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const { ending, thread } = await outcomes.readOutcome(live, undefined);
     const endedAt = await this.#retry(() => ends.finishRolledBack(live.record, thread));
     if (endedAt === undefined) return LOST_ENDING;
     live.record = { ...live.record, updated_at: endedAt };
-    await this.#tidyUp(live, false);
+    await this.#tidyUp(live, hasFootprint);
     return ending;
   }
 

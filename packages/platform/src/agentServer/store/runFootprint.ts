@@ -18,14 +18,15 @@ import {
  * state reverts to before the run"). Other runs may have continued from there.
  */
 export class RunFootprint extends DeploymentStore {
-  /** Drops the kept writes of a run that has ended and is not rolled back. */
+  /** Drops the kept writes of a run that has ended. */
   async dropSavedWrites(runId: string): Promise<void> {
     await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(this.db);
   }
 
   /**
    * Rolls a run back (contract 001, "States and transitions"): removes its checkpoints, and restores the thread with
-   * the writes that were pending. Returns whether the owner still had the run in this attempt.
+   * the writes that were pending. Safe to repeat until the run has ended. Returns whether the owner still had the run in
+   * this attempt.
    */
   async rollBack(run: RunRecord): Promise<boolean> {
     const { run_id: runId } = run;
@@ -48,7 +49,6 @@ export class RunFootprint extends DeploymentStore {
         transaction,
       );
       await restorePendingWrites(transaction, { key, run });
-      await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(transaction);
       await dropUnusedBlobs(transaction, key);
     });
   }
