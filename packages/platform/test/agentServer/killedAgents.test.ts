@@ -160,6 +160,26 @@ describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
     expect(back.__interrupt__).toMatchObject([{ value: 'two?' }]);
   });
 
+  it('between two questions of a subgraph asks the second one, without reusing the first answer', async () => {
+    const scene = agents.scene();
+    const first = await agents.start('nested');
+    const thread = await first.api.thread();
+    const path = `/threads/${thread}/runs`;
+    await first.api.json('POST', `${path}/wait`, { assistant_id: 'nested', input: scene.input('x') });
+    const run = await first.api.json('POST', path, { assistant_id: 'nested', command: { resume: 'yes' } });
+    await scene.untilNoted('thinking', 1);
+    first.child.kill('SIGKILL');
+    await first.exited;
+    const second = await agents.start('nested');
+    await scene.untilNoted('thinking', 2);
+    await scene.open();
+    const asked = await second.api.json('GET', `${path}/${run.run_id}/join`);
+    expect(asked.__interrupt__).toMatchObject([{ value: 'two?' }]);
+    const command = { resume: 'no' };
+    const answered = await second.api.json('POST', `${path}/wait`, { assistant_id: 'nested', command });
+    expect(answered.log).toEqual(['yes', 'no']);
+  });
+
   it('that waits for a person still waits', async () => {
     const scene = agents.scene();
     const agent = await agents.start('waiting');

@@ -1,4 +1,5 @@
 import { Command } from '@langchain/langgraph';
+import { isRecord } from '@slipway/contract/json';
 import { pick } from '@slipway/contract/pick';
 
 import {
@@ -143,20 +144,28 @@ function createExecutionRequest(
 }
 
 /**
- * The run's command, in a form in which LangGraph.js accepts every answer: it ignores `false`, `0` and `''` unless they
- * come with the ids of the interrupts. An answer without an id is for all that wait.
+ * The run's command, with the ids of the interrupts that its answer is for if it needs them: LangGraph.js ignores
+ * `false`, `0` and `''` without ids, and a further attempt must not answer what was asked meanwhile. An answer without an
+ * id is for all that wait.
  */
 async function addressResume(
   live: LiveRun,
   { command, config }: Kwargs,
   graph: CompiledGraph,
 ): Promise<Kwargs['command']> {
-  if (command?.resume == null || Boolean(command.resume)) return command;
+  if (command?.resume == null || isAddressed(command.resume)) return command;
+  if (Boolean(command.resume) && live.record.attempt <= 1) return command;
   const place = { thread_id: live.threadId, checkpoint_id: config.configurable['checkpoint_id'] };
   const { tasks } = await graph.getState({ configurable: omitNulls(place) });
   const ids = tasks.flatMap(({ interrupts }) => interrupts.flatMap(({ id }) => id ?? []));
   if (ids.length === 0) return command;
   return { ...command, resume: Object.fromEntries(ids.map((id) => [id, command.resume])) };
+}
+
+/** Whether answers come with the ids of their interrupts, by LangGraph's own rule. */
+function isAddressed(resume: unknown): boolean {
+  const ids = isRecord(resume) ? Object.keys(resume) : [];
+  return ids.length > 0 && ids.every((id) => /^[0-9a-f]{32}$/.test(id));
 }
 
 function omitNulls(record: Record<string, unknown>): Record<string, unknown> {

@@ -54,8 +54,8 @@ export class RunFootprint extends DeploymentStore {
   }
 
   /**
-   * Removes the pending answers and updates of a run's `command`, so that it can be given again. Duplicate answers
-   * would also answer the next question. Writes of finished nodes stay. Returns as {@link rollBack}.
+   * Removes the pending answers, questions and updates that a run's `command` led to, so that it can be given again.
+   * Duplicate answers would also answer the next question. Writes of finished nodes stay. Returns as {@link rollBack}.
    */
   async rollBackCommand(run: RunRecord): Promise<boolean> {
     return this.#asOwner(run, (transaction, key) =>
@@ -127,8 +127,8 @@ const ORIGIN_NAMES = ['graph_id', 'assistant_id'];
 
 const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 
-/** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
-const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = ${COMMAND_TASK}`;
+/** LangGraph's names for what a command leaves pending: answers, further questions, and writes of no task. */
+const COMMAND_WRITES = sql`w.channel IN ('__resume__', '__interrupt__') OR w.task_id = ${COMMAND_TASK}`;
 
 /** Restores the pending writes at a run's {@link startingPoints} to the kept ones. `only`: those that match. */
 async function restorePendingWrites(
