@@ -139,6 +139,14 @@ describe('a run', () => {
     },
   );
 
+  it('of a graph that keeps no state can be joined later, too', async () => {
+    const thread = await api.thread();
+    const answer = await api.wait(thread, { assistant_id: 'forgetful', ...input('x') });
+    expect(answer.text).toBe('heard: x');
+    const [run] = await api.runs(thread);
+    expect(await api.join(thread, run.run_id)).toEqual(answer);
+  });
+
   it('is not joined by HEAD, which would wait for an end that it does not show', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'echo', ...input('hi') });

@@ -142,7 +142,9 @@ export class RunLifecycle {
     }
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
-    const output = live.stateless || webhookOf(live.record) !== undefined ? values : undefined;
+    // A run without a thread, and one of a graph without a checkpointer, leaves no checkpoint to read them from.
+    const isKept = thread?.state?.values !== undefined && webhookOf(live.record) === undefined;
+    const output = isKept ? undefined : values;
     const endedAt = await this.#retry(() =>
       ends.finish(live.record, { status, thread, error: failure, output }),
     );

@@ -65,7 +65,7 @@ interface RunsTable {
   /** Its thread's metadata and configuration when it began, for a rollback; null if it made the thread. */
   metadata_before: JSONColumnType<Record<string, unknown>> | null;
   config_before: Json<Record<string, unknown>> | null;
-  /** The final values of a stateless run, which has no thread to read them from, or for a webhook. */
+  /** The final values, if they are in no checkpoint of a thread, or for a webhook. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;
   /** When to send the webhook again, unless it is delivered before; null: never. */

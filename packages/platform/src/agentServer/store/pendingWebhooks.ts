@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { DeploymentStore, type ProcessOfDeployment, type RunRecord } from './agentDatabase.ts';
+import { CHECKPOINTS, storedThreadId } from './checkpointTables.ts';
 
 /** How many webhooks one claim takes. */
 const CLAIM_MAX = 20;
@@ -35,10 +36,13 @@ export class PendingWebhooks extends DeploymentStore {
     return rows;
   }
 
-  /** Records that a receiver accepted a webhook. A thread has its run's values, so they are no longer kept twice. */
-  async settle(run: Pick<RunRecord, 'run_id'>): Promise<void> {
+  /** Records that a receiver accepted a webhook. Values that a checkpoint of the run has are no longer kept twice. */
+  async settle(run: Pick<RunRecord, 'run_id' | 'thread_id'>): Promise<void> {
+    const key = storedThreadId(this.deploymentId, run.thread_id);
     await sql`UPDATE slipway_agent.runs
-      SET webhook_due = NULL, output = CASE WHEN expires_at IS NULL THEN NULL ELSE output END
+      SET webhook_due = NULL, output = CASE WHEN expires_at IS NULL AND EXISTS (
+          SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key} AND metadata->>'run_id' = ${run.run_id}
+        ) THEN NULL ELSE output END
       WHERE run_id = ${run.run_id}`.execute(this.db);
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { startService } from '../../../../../test/clients/faultyService.ts';
-import { until } from '../agentUnderTest.ts';
+import { FIXTURE_AGENT, until } from '../agentUnderTest.ts';
 import { DURABLE_AGENT, PATIENCE_MS, useAgentProcesses } from '../durableAgents.ts';
 
 const agents = useAgentProcesses(DURABLE_AGENT);
@@ -33,6 +33,18 @@ async function refusedWebhook(deployment: string, thread: 'thread' | 'no thread'
     until(async () => (await run()).webhook_due === null, 'the webhook is settled', PATIENCE_MS);
   return { agent, answer, receiver, values, run, isSettled };
 }
+
+it('a webhook that its receiver accepts does not remove values that no checkpoint has', async () => {
+  const agent = await agents.start('accepted', env, FIXTURE_AGENT);
+  const receiver = await startService((_, response) => response.end());
+  const thread = await agent.api.thread();
+  const body = { assistant_id: 'forgetful', input: { text: 'x' }, webhook: receiver.url };
+  const answer = await agent.api.wait(thread, body);
+  const due = `select run_id from slipway_agent.runs where thread_id = $1 and webhook_due is null`;
+  const accepted = async () => (await agents.query(due, [thread]))[0];
+  const run = (await until(accepted, 'the webhook is accepted', PATIENCE_MS)) as { run_id: string };
+  expect(await agent.api.join(thread, run.run_id)).toEqual(answer);
+}, 240_000);
 
 describe('a webhook that its receiver has not accepted', { timeout: 240_000 }, () => {
   it.each(['thread', 'no thread'] as const)(
