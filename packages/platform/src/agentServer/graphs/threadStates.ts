@@ -126,11 +126,13 @@ export class ThreadStates {
       throw invalid([
         { loc: ['body', 'metadata', 'graph_id'], msg: 'Required by supersteps', type: 'missing' },
       ]);
-    const steps = supersteps.map(({ updates }) => ({
-      updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })),
-    }));
-    const config = { ...configOf(threadId, {}), metadata: { graph_id: thread.metadata['graph_id'] } };
-    await translateUpdateError(graph.bulkUpdateState(config, steps));
+    const metadata = { graph_id: thread.metadata['graph_id'] };
+    let config = configOf(threadId, {});
+    for (const { updates } of supersteps) {
+      const step = { updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })) };
+      // Of several steps, LangGraph gives only the first one the metadata.
+      config = await translateUpdateError(graph.bulkUpdateState({ ...config, metadata }, [step]));
+    }
     await this.refresh(threadId, { keepsError: false });
   }
 

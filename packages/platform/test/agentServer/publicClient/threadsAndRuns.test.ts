@@ -24,6 +24,8 @@ describe('the public client', () => {
     const { thread_id: id } = thread;
     expect(thread).toMatchObject({ status: 'interrupted', values: { text: '0', log: ['by hand'] } });
     expect((await threads.getState(id)).next).toEqual(['second']);
+    const states = await threads.getHistory(id);
+    expect(states).toMatchObject([{ metadata: { graph_id: 'steps' } }, { metadata: { graph_id: 'steps' } }]);
     await expect(
       threads.create({ graphId: 'steps', supersteps: [{ updates: [{ values: {}, asNode: 'nobody' }] }] }),
     ).rejects.toThrow('422');
