@@ -122,6 +122,17 @@ describe('state written by hand', () => {
     expect(refused.status).toBe(422);
   });
 
+  it('by several clients at once has what each of them wrote', async () => {
+    const thread = await api.thread();
+    await api.wait(thread, { assistant_id: 'steps', ...input('0') });
+    const names = ['a', 'b', 'c', 'd'];
+    const write = (name: string) =>
+      api.json('POST', `/threads/${thread}/state`, { values: { log: [name] }, as_node: 'second' });
+    await Promise.all(names.map(write));
+    const { log } = (await api.state(thread)).values as { log: string[] };
+    expect(log.slice(2).sort()).toEqual(names);
+  });
+
   it('needs a node if none has run before the thread was interrupted', async () => {
     const thread = await api.thread();
     const command = { update: { text: 'v' } };

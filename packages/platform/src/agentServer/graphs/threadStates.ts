@@ -15,11 +15,19 @@ export interface StateAddress {
   readonly checkpoint_ns?: string | null;
 }
 
+/** What to write to a thread's state. */
+interface StateChange extends StateAddress {
+  readonly values: unknown;
+  readonly asNode: string | undefined;
+}
+
 /** A thread's states (contract 001, "Thread state"): reading, history, and manual updates. */
 export class ThreadStates {
   readonly #threads: ThreadStore;
   readonly #assistants: Assistants;
   readonly #checkpoints: CheckpointStore;
+  /** The last update of each thread that is being updated. */
+  readonly #updates = new Map<string, Promise<unknown>>();
 
   constructor(threads: ThreadStore, assistants: Assistants, checkpoints: CheckpointStore) {
     this.#threads = threads;
@@ -71,14 +79,23 @@ export class ThreadStates {
   }
 
   /**
-   * Writes to a thread's state as the node `asNode` would. Returns the address of the new state.
+   * Writes to a thread's state as the node `asNode` would. Returns the address of the new state. Updates of a thread
+   * follow one another, because each makes its state of the newest one.
    * @throws HttpProblem 404 (also for an unknown checkpoint, or a namespace without a subgraph), 409 while a run is
    * active, 422 if the graph rejects the update, 503 if the clock is behind.
    */
-  async update(
-    threadId: string,
-    update: StateAddress & { values: unknown; asNode: string | undefined },
-  ): Promise<Record<string, unknown>> {
+  async update(threadId: string, update: StateChange): Promise<Record<string, unknown>> {
+    const earlier = this.#updates.get(threadId)?.catch(() => undefined);
+    const own = Promise.resolve(earlier).then(() => this.#update(threadId, update));
+    this.#updates.set(threadId, own);
+    try {
+      return await own;
+    } finally {
+      if (this.#updates.get(threadId) === own) this.#updates.delete(threadId);
+    }
+  }
+
+  async #update(threadId: string, update: StateChange): Promise<Record<string, unknown>> {
     const thread = await this.#threads.get(threadId);
     if (thread.status === 'busy') throw threadBusy(threadId);
     const graph = await this.#graphOf(thread);
