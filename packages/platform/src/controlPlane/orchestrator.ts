@@ -5,7 +5,7 @@ import { pause } from '../pause.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
-import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
+import { recordChange, recordEnd } from './revisionLedger.ts';
 import { isInProgress, UNSETTLED_STATUSES } from './revisionStates.ts';
 import { REQUESTED_AGAIN, type RevisionWork, type WorkCancellation } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
@@ -236,14 +236,16 @@ async function resumeUnfinished(
     .where('id', 'in', ids)
     .execute();
   for (const { id: revisionId, restarts, deployment_id: deployment } of unfinished) {
-    const change: Omit<RevisionChange, 'revisionId'> =
+    const why = `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`;
+    const status =
       restarts < RESTARTS_MAX
-        ? { event: 'takenUpAgain', reason, set: { restarts: restarts + 1 } }
-        : {
-            event: 'interrupted',
-            reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,
-          };
-    const status = await recordChange(kysely, { revisionId, ...change });
+        ? await recordChange(kysely, {
+            revisionId,
+            event: 'takenUpAgain',
+            reason,
+            set: { restarts: restarts + 1 },
+          })
+        : await recordEnd(kysely, revisionId, 'interrupted', why);
     log.info({ revision: revisionId, deployment, status }, 'an unfinished revision was found');
   }
 }
