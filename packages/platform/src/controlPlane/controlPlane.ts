@@ -30,7 +30,7 @@ import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSo
 import { createRevisionLogs } from './revisionLogs.ts';
 import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
-import { requeueRevision, createRevisions } from './revisions.ts';
+import { createRevisions, hasNewerRequest, requeueRevision } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
@@ -225,7 +225,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const revision of await active.execute()) {
       const spec = await work.agentSpecOf(revision);
       if (spec !== undefined) fleet.restore(spec);
-      else if (isSettled(revision.status)) {
+      else if (isSettled(revision.status) && !(await hasNewerRequest(kysely, revision))) {
         await requeueRevision(kysely, revision.id, 'The build is no longer on the disk: it is built again.');
       }
     }

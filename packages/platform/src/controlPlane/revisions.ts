@@ -7,7 +7,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { findDeployment, revisionView } from './deploymentRows.ts';
 import { recordChange, recordEnd } from './revisionLedger.ts';
-import type { RevisionStatus } from './revisionStates.ts';
+import { type RevisionStatus, UNSETTLED_STATUSES } from './revisionStates.ts';
 
 /** The operations of the revision endpoints, for the caller's tenant. Every problem is an {@link HttpProblem}. */
 export type Revisions = ReturnType<typeof createRevisions>;
@@ -130,6 +130,21 @@ export async function requeueRevision(db: Kysely<Schema>, revisionId: string, re
   const set = { ...request, restarts: 0 };
   if ((await recordChange(db, { revisionId, event: 'redeployRequested', reason, set })) !== undefined) return;
   await db.updateTable('revisions').set(request).where('id', '=', revisionId).execute();
+}
+
+/** Whether a later request of the same deployment waits or is in progress: requeued now, a revision would skip it. */
+export async function hasNewerRequest(
+  db: Kysely<Schema>,
+  { deployment_id: deploymentId, requested }: Pick<Selectable<RevisionsTable>, 'deployment_id' | 'requested'>,
+): Promise<boolean> {
+  const newer = await db
+    .selectFrom('revisions')
+    .select('id')
+    .where('deployment_id', '=', deploymentId)
+    .where('status', 'in', UNSETTLED_STATUSES)
+    .where('requested', '>', requested)
+    .executeTakeFirst();
+  return newer !== undefined;
 }
 
 /** Whether a revision was made from an upload that has been removed. */

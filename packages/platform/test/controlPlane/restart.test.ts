@@ -61,6 +61,40 @@ describe('a killed platform', () => {
     await platform.reaches(id, revision, 'INTERRUPTED');
   });
 
+  it('keeps an active revision that is killed in every attempt to deploy it again', async () => {
+    const { id, revision } = await platform.deployed('keeps serving');
+    const begun = gate();
+    platform.onStart = () => {
+      begun.open();
+      return new Promise(() => undefined);
+    };
+    await platform.redeploy(id, revision);
+    await begun.promise;
+    await platform.kysely
+      .updateTable('revisions')
+      .set({ restarts: RESTARTS_MAX })
+      .where('id', '=', revision)
+      .execute();
+    await killedAndStartedAgain();
+    await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
+    expect(await platform.status(id, revision)).toBe('DEPLOYED');
+  });
+
+  it('continues a newer revision, even if the directory of the active one is gone', async () => {
+    const { id } = await platform.deployed('lost both directories');
+    const begun = gate();
+    platform.onBuild = () => {
+      begun.open();
+      return new Promise(() => undefined);
+    };
+    const newer = await platform.release(id);
+    await begun.promise;
+    await rm(`${platform.home}/builds`, { recursive: true });
+    await killedAndStartedAgain();
+    await platform.reaches(id, newer, 'DEPLOYED');
+    expect(platform.serving.get(id)).toBe(newer);
+  });
+
   it('rebuilds an active revision whose directory is gone', async () => {
     const { id, revision } = await platform.deployed('lost its directory');
     await rm(`${platform.home}/builds`, { recursive: true });
