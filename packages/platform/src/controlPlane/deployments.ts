@@ -25,7 +25,7 @@ import {
   updateDeployment,
 } from './deploymentRows.ts';
 import type { Idempotency } from './idempotency.ts';
-import { notFound } from './ownedRows.ts';
+import { findOwned, notFound } from './ownedRows.ts';
 import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';
 
@@ -52,7 +52,8 @@ export function createDeployments(options: {
     await kysely.transaction().execute(async (trx) => {
       await recordAudit(trx, caller, { deployment_id: id });
       if (withTracingProject && (await deleteTracingProject(trx, id, isLeftOf(caller.tenantId)))) return;
-      await findDeployment(trx, caller, id);
+      // Locked, because it may be about to be purged.
+      await findOwned(trx, 'deployments', caller, id, { forChange: true });
       await trx
         .updateTable('deployments')
         .set({
@@ -216,7 +217,8 @@ export function createDeployments(options: {
     /** Deletes the rows of a deployment that is marked for deletion. */
     purge: async (id: string): Promise<void> => {
       await kysely.transaction().execute(async (trx) => {
-        const row = await trx.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+        const rows = trx.selectFrom('deployments').selectAll().where('id', '=', id);
+        const row = await rows.forUpdate().executeTakeFirst();
         if (row?.delete_tracing_project === true) await deleteTracingProject(trx, id);
         await trx
           .deleteFrom('deployments')

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 
 import { sql } from 'kysely';
+import pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
@@ -108,6 +109,36 @@ describe('a deployment that is deleted', () => {
     await allow();
     await gone(id);
     await platform.create('asked once');
+  });
+
+  it('takes its tracing project with it, or is not found, if that is requested during its removal', async () => {
+    const client = new pg.Client({ connectionString: platform.database.connectionString });
+    await client.connect();
+    // On the embedded database all clients share one session, so nothing waits there.
+    await client.query(`create function wait_for_test() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(4); return old; end $$`);
+    await client.query(
+      'create trigger waiting before delete on deployments for each row execute function wait_for_test()',
+    );
+    await client.query('select pg_advisory_lock(4)');
+    const id = await platform.create('asked late');
+    const path = `/v2/deployments/${id}`;
+    const isGone = async () => (await platform.call('GET', path)).status === 404;
+    const waiting = async (count: number) =>
+      vi.waitFor(async () => {
+        const { rowCount } = await client.query('select 1 from pg_locks where not granted');
+        expect(rowCount === count || (await isGone())).toBe(true);
+      }, 10_000);
+    await platform.call('DELETE', path);
+    await waiting(1);
+    const answer = platform.call('DELETE', `${path}?delete_tracing_project=true`);
+    await waiting(2);
+    await client.query('select pg_advisory_unlock(4)');
+    await vi.waitFor(async () => expect(await isGone()).toBe(true), 10_000);
+    await client.query('drop trigger waiting on deployments');
+    await client.end();
+    const isDone = (await answer).status === 204;
+    expect((await platform.post(createBody({ name: 'asked late' }))).status).toBe(isDone ? 201 : 409);
   });
 
   it('removes its agents’ data, and no other data', async () => {
