@@ -20,6 +20,7 @@ export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclu
 
 export const Text = z.string().trim().min(1, 'must not be empty');
 
+/** A whole number of at least `least`. @param most - default: none. */
 export function wholeNumber(least: number, most?: number) {
   const number = z.int().min(least);
   return most === undefined ? number : number.max(most);

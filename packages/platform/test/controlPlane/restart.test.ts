@@ -16,6 +16,12 @@ async function killedAndStartedAgain(): Promise<void> {
   await platform.start();
 }
 
+/** Counts the attempt of a revision that is in progress as its last one. */
+async function countAsLastAttempt(revision: string): Promise<void> {
+  const set = platform.kysely.updateTable('revisions').set({ restarts: RESTARTS_MAX });
+  await set.where('id', '=', revision).execute();
+}
+
 describe('a killed platform', () => {
   it('restarts the agents of the active revisions', async () => {
     const { id, revision } = await platform.deployed('was serving');
@@ -52,11 +58,7 @@ describe('a killed platform', () => {
     };
     const revision = await platform.release(id);
     await begun.promise;
-    await platform.kysely
-      .updateTable('revisions')
-      .set({ restarts: RESTARTS_MAX })
-      .where('id', '=', revision)
-      .execute();
+    await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await platform.reaches(id, revision, 'INTERRUPTED');
   });
@@ -70,11 +72,7 @@ describe('a killed platform', () => {
     };
     await platform.redeploy(id, revision);
     await begun.promise;
-    await platform.kysely
-      .updateTable('revisions')
-      .set({ restarts: RESTARTS_MAX })
-      .where('id', '=', revision)
-      .execute();
+    await countAsLastAttempt(revision);
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
     expect(await platform.status(id, revision)).toBe('DEPLOYED');
