@@ -5,7 +5,7 @@ import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease.ts';
-import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { ReleaseRecord } from '../../domain/release/release.ts';
 import type { TargetHistory } from '../../temporal/client/release/pastReleases.ts';
 
 interface OlderReleases {
@@ -26,7 +26,7 @@ const reads = pLimit(READS_AT_ONCE);
 /** The cached part of a record: a whole record may be large. */
 interface Recorded {
   readonly past: PastRelease;
-  readonly deploymentId: string | null;
+  readonly workflowId: string;
 }
 
 /**
@@ -35,7 +35,7 @@ interface Recorded {
  * @param open - opens the store. Default: the store that the URL names.
  */
 export async function olderReleases(
-  { name, releases, olderIn, deploymentId }: TargetHistory,
+  { workflowId, name, releases, olderIn }: TargetHistory,
   from: number,
   open: (url: string) => Pick<ArtifactStore, 'listRecords' | 'getRecord'> = openArtifactStore,
 ): Promise<OlderReleases> {
@@ -52,7 +52,9 @@ export async function olderReleases(
     const found = await reads.map(newest, (record) => readRecord(store, olderIn, record));
     return {
       // Another target with the same name, on another control plane, may have its records in the same store.
-      releases: found.flatMap((record) => (isOf(record, deploymentId) ? [record.past] : [])),
+      releases: found.flatMap((record) =>
+        record?.workflowId === `${workflowId}/${record?.past.releaseId}` ? [record.past] : [],
+      ),
       missing: newest.length < names.length ? `only its newest ${RECORDS_READ} records were read` : null,
     };
   } catch (error) {
@@ -80,16 +82,10 @@ async function readRecord(
   const key = `${url} ${name}`;
   const before = remembered.get(key);
   if (before !== undefined) return before;
-  const result = (await store.getRecord(name)) as ReleaseResult | undefined;
+  const result = (await store.getRecord(name)) as ReleaseRecord | undefined;
   if (result === undefined) return undefined;
   if (remembered.size >= REMEMBERED) remembered.clear();
-  const { deploymentId } = result;
-  const recorded = { past: pastOfResult(result), deploymentId };
+  const recorded = { past: pastOfResult(result), workflowId: result.workflowId };
   remembered.set(key, recorded);
   return recorded;
-}
-
-function isOf(record: Recorded | undefined, deploymentId: string | null): record is Recorded {
-  if (record === undefined) return false;
-  return deploymentId === null || record.deploymentId === null || record.deploymentId === deploymentId;
 }

@@ -15,7 +15,8 @@ async function recorded(ids: readonly string[], changes = {}) {
   for (const id of ids) {
     const number = id.slice(id.indexOf('-') + 1).padStart(2, '0');
     const at = `2026-01-${number}T12:00:00.000Z`;
-    const record = result(id, { startedAt: at, endedAt: at, ...changes });
+    const workflowId = `target:a/${id}`;
+    const record = { ...result(id, { startedAt: at, endedAt: at }), workflowId, ...changes };
     await store.putRecord(`production/2026-01-${number}T12-00-00-000Z-${id}.json`, record);
   }
   const history = {
@@ -23,7 +24,6 @@ async function recorded(ids: readonly string[], changes = {}) {
     name: 'production',
     releases: [pastOfResult(result('release-3', { endedAt: '2026-01-03T12:00:00.000Z' }))],
     olderIn: `file:///store-${++stores}`,
-    deploymentId: 'deployment',
     unanswered: null,
   };
   let reads = 0;
@@ -54,8 +54,9 @@ it('are not read if the target’s own list goes back far enough, or is complete
   expect(reads()).toBe(0);
 });
 
-it('are not those of another deployment whose target has the same name', async () => {
-  const { history, open } = await recorded(['release-1'], { deploymentId: 'another' });
+it('are not those of another target with the same name, also of one that found no deployment', async () => {
+  const another = { workflowId: 'target:b/release-1', deploymentId: null };
+  const { history, open } = await recorded(['release-1'], another);
   expect(ids(await olderReleases(history, 0, open))).toEqual([]);
 });
 

@@ -138,7 +138,6 @@ export interface TargetHistory extends ListedTarget {
   readonly releases: readonly PastRelease[];
   /** Where the records of older releases are; `null` if there are none, or if that is not known. */
   readonly olderIn: string | null;
-  readonly deploymentId: string | null;
   /** Why the target did not answer: then the releases are the newest that Temporal keeps. `null`: it did. */
   readonly unanswered: SlipwayError | null;
 }
@@ -175,7 +174,6 @@ async function historyOf(
       name: view.state.spec?.name ?? target.name,
       releases: await releasesOf(temporal, view),
       olderIn: hasOlder(view) ? (view.state.lastRequest?.recordStore ?? null) : null,
-      deploymentId: view.state.owns ?? null,
       unanswered: null,
     };
   } catch (error) {
@@ -189,7 +187,7 @@ async function historyOf(
   }
 }
 
-const NOTHING = { releases: [], olderIn: null, deploymentId: null, unanswered: null } as const;
+const NOTHING = { releases: [], olderIn: null, unanswered: null } as const;
 
 /** Whether a target had more releases and rollbacks than its bounded history shows. The numbers tell. */
 function hasOlder({ state, running }: TargetView): boolean {
