@@ -20,6 +20,8 @@ export interface ArtifactUse {
 /** A release of an artifact, as recorded in the artifact store. */
 export interface RecordedRelease {
   readonly target: string;
+  /** The target's workflow id: targets of several projects may have the same name and one store. */
+  readonly targetId: string;
   readonly releaseId: string;
   /** The artifact's identity, or the beginning of its digest. */
   readonly artifact: string;
@@ -116,13 +118,16 @@ function shippedOf(revisions: readonly KnownRevision[], why: string): readonly A
   return revisions.flatMap(({ artifact }) => (artifact === undefined ? [] : [{ artifact, why }]));
 }
 
-/** The artifacts that targets may need which released into the store but can no longer be asked. */
+/**
+ * The artifacts that targets may need which released into the store but can no longer be asked.
+ * @param asked - the workflow ids of the targets that were.
+ */
 export function unaskedUses(
   releases: readonly RecordedRelease[],
   asked: ReadonlySet<string>,
 ): readonly ArtifactUse[] {
   return releases
-    .filter(({ target }) => !asked.has(target))
+    .filter(({ targetId }) => !asked.has(targetId))
     .flatMap(({ target, artifact, datasets }) => {
       const why = `released on ${target}, which could not be asked`;
       return [{ artifact, why }, ...datasetUses(datasets, why)];
@@ -132,21 +137,14 @@ export function unaskedUses(
 /** The last artifacts that each target released, as many as the policy keeps. */
 function lastReleased(newestFirst: readonly RecordedRelease[], keep: number): readonly ArtifactUse[] {
   const byTarget = new Map<string, Set<string>>();
-  const datasets: ArtifactUse[] = [];
-  for (const release of newestFirst) {
-    const { target, artifact, released } = release;
-    const last = byTarget.get(target) ?? new Set();
-    if (released && last.size < keep) byTarget.set(target, last.add(artifact));
-    if (last.has(artifact)) datasets.push(...datasetUses(release.datasets, whyKept(target, keep)));
+  const uses: ArtifactUse[] = [];
+  for (const { target, targetId, artifact, datasets, released } of newestFirst) {
+    const why = `among the last ${keep} released on ${target}`;
+    const last = byTarget.get(targetId) ?? new Set();
+    if (released && last.size < keep) byTarget.set(targetId, last.add(artifact));
+    if (last.has(artifact)) uses.push({ artifact, why }, ...datasetUses(datasets, why));
   }
-  const artifacts = [...byTarget].flatMap(([target, last]) =>
-    [...last].map((artifact) => ({ artifact, why: whyKept(target, keep) })),
-  );
-  return [...artifacts, ...datasets];
-}
-
-function whyKept(target: string, keep: number): string {
-  return `among the last ${keep} released on ${target}`;
+  return uses;
 }
 
 function ageText(milliseconds: number): string {

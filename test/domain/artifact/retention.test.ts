@@ -32,6 +32,7 @@ function released(letter: string, days: number, change: Partial<RecordedRelease>
   const releaseId = `release-${letter}`;
   return {
     target: 'staging',
+    targetId: `target:http://one:${change.target ?? 'staging'}`,
     releaseId,
     artifact,
     datasets: [],
@@ -75,6 +76,15 @@ describe('an artifact', () => {
     const old = ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300));
     const [staging, production] = ['staging', 'production'].map((on) => `among the last 2 released on ${on}`);
     expect(decide(old, [], releases)).toEqual({ a: [], b: [staging], c: [staging], d: [production] });
+  });
+
+  it('is kept for each of two targets with the same name', () => {
+    const other = (letter: string, days: number) =>
+      released(letter, days, { targetId: 'target:http://other:staging' });
+    const releases = [released('a', 100), released('b', 90), other('c', 80), other('d', 70)];
+    const why = ['among the last 2 released on staging'];
+    const old = ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300));
+    expect(decide(old, [], releases)).toEqual({ a: why, b: why, c: why, d: why });
   });
 
   it('that is a dataset is kept as long as the artifact whose checks asked it', () => {
@@ -134,10 +144,11 @@ describe('the artifacts that a target needs', () => {
     ]);
   });
 
-  it('are all that it ever released if it cannot be queried', () => {
-    const releases = [released('a', 400), released('b', 300, { target: 'gone', released: false })];
-    expect(unaskedUses(releases, new Set(['staging']))).toEqual([
-      { artifact: digest('b').slice(0, 19), why: 'released on gone, which could not be asked' },
+  it('are all that it ever released if it cannot be queried, though another one of its name can', () => {
+    const gone = { targetId: 'target:http://gone:staging', released: false };
+    const releases = [released('a', 400), released('b', 300, gone)];
+    expect(unaskedUses(releases, new Set(['target:http://one:staging']))).toEqual([
+      { artifact: digest('b').slice(0, 19), why: 'released on staging, which could not be asked' },
     ]);
   });
 });

@@ -14,7 +14,7 @@ import {
 import { datasetDigests, ROWS_UNDER_WAY } from '../../../domain/check/dataset.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
 import { onSlipwayError, SlipwayError } from '../../../domain/errors.ts';
-import type { ReleaseResult } from '../../../domain/release/release.ts';
+import type { ReleaseRecord } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
 import { IDENTITIES } from '../../../identity/proof.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
@@ -107,11 +107,13 @@ async function retentions(
   return withTemporal(context, async (temporal) => {
     const { uses, targets } = await artifactUses(temporal);
     const recorded = await recordedReleases(store);
-    // A target of the same name with another record store says nothing about the records in this store.
-    const asked = new Set(targets.filter((target) => target.store === store.url).map(({ name }) => name));
-    const releases = recorded.filter(({ target }) => asked.has(target) || !forget.includes(target));
-    const kept = targets.filter(({ name }) => asked.has(name));
-    const needed = [...uses, ...(await restorableDatasets(store, kept)), ...unaskedUses(releases, asked)];
+    // Checks of a target with another record store are not in this one.
+    const here = targets.filter((target) => target.store === store.url);
+    const asked = new Set(here.map(({ workflowId }) => workflowId));
+    const releases = recorded.filter(
+      ({ target, targetId }) => asked.has(targetId) || !forget.includes(target),
+    );
+    const needed = [...uses, ...(await restorableDatasets(store, here)), ...unaskedUses(releases, asked)];
     const policy = { keep, olderThanMs: olderThan };
     return decideRetention(await store.listArtifacts(), needed, releases, policy, Date.now());
   });
@@ -214,22 +216,22 @@ export async function recordedReleases(store: ArtifactStore): Promise<readonly R
 async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
   const record = await recordOf(store, name);
   if (record === undefined) return [];
-  const { target, releaseId, artifact, outcome, endedAt, verdicts = [] } = record;
+  const { target, releaseId, workflowId, artifact, outcome, endedAt, verdicts = [] } = record;
   if (artifact === null) return [];
-  if (![target, releaseId, artifact, outcome, endedAt].every((field) => typeof field === 'string')) {
-    throw unreadable(name, store.url);
-  }
+  const named = [target, releaseId, workflowId, artifact, outcome, endedAt];
+  if (!named.every((field) => typeof field === 'string')) throw unreadable(name, store.url);
   const datasets = [...new Set(verdicts.flatMap(({ dataset }) => dataset?.digest ?? []))];
   if (!artifact.startsWith('sha256:') && datasets.length === 0) return [];
-  return [{ target, releaseId, artifact, datasets, released: outcome === 'released', endedAt }];
+  const targetId = workflowId.slice(0, -`/${releaseId}`.length);
+  return [{ target, targetId, releaseId, artifact, datasets, released: outcome === 'released', endedAt }];
 }
 
 /** Other versions of Slipway may have written it without verdicts. */
-type ReleaseRecord = Omit<ReleaseResult, 'verdicts'> & Partial<Pick<ReleaseResult, 'verdicts'>>;
+type AnyRecord = Omit<ReleaseRecord, 'verdicts'> & Partial<Pick<ReleaseRecord, 'verdicts'>>;
 
-async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseRecord | undefined> {
+async function recordOf(store: ArtifactStore, name: string): Promise<AnyRecord | undefined> {
   const record = await store.getRecord(name);
-  if (typeof record === 'object' && record !== null) return record as ReleaseRecord;
+  if (typeof record === 'object' && record !== null) return record as AnyRecord;
   if (record === undefined) return undefined;
   throw unreadable(name, store.url);
 }

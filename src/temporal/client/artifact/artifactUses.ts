@@ -18,6 +18,7 @@ export interface KnownUses {
 
 interface AskedTarget {
   readonly name: string;
+  readonly workflowId: string;
   /** The store for the records of its releases: a URL. */
   readonly store: string;
   /** The digests of the checks that its known revisions passed, which may be restored under them. */
@@ -75,6 +76,7 @@ async function askTarget(
     return {
       target: {
         name,
+        workflowId,
         store: last.recordStore,
         checks: view.state.known.flatMap(({ checks }) => checks ?? []),
       },

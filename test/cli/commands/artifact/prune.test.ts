@@ -17,7 +17,7 @@ import {
 } from '../../../../src/cli/commands/artifact/prune.ts';
 import { styleOf } from '../../../../src/cli/ui/text.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
-import type { CheckVerdict } from '../../../../src/domain/release/release.ts';
+import type { CheckVerdict, ReleaseRecord } from '../../../../src/domain/release/release.ts';
 import { newProofName } from '../../../../src/identity/proof.ts';
 import { result } from '../../../domain/target/targets.ts';
 import { useFolders } from '../../../support/temporaryFolder.ts';
@@ -30,6 +30,7 @@ function pruned(digits: string, change: Partial<Pruned>): Pruned {
     artifact: { digest, sizeBytes: 5_000, putAt: '2026-03-01T12:00:00.000Z' },
     last: {
       target: 'staging',
+      targetId: 'target:http://one:staging',
       releaseId: 'release-3',
       artifact: digest,
       datasets: [],
@@ -49,6 +50,11 @@ const PRUNED = [
 ];
 
 const folder = useFolders();
+
+function record(releaseId: string, changes: Partial<ReleaseRecord> = {}): ReleaseRecord {
+  const workflowId = `target:http://one:agent/${releaseId}`;
+  return { ...result(releaseId), workflowId, ...changes };
+}
 
 it.each([
   ['proofs', 'proofs of identity that were unused for a week', newProofName, 7],
@@ -109,19 +115,24 @@ describe('the result of a prune', () => {
 describe('the releases in the records', () => {
   it('are those of tarballs, on every target', async () => {
     const store = openArtifactStore(folder());
-    await store.putRecord('staging/1.json', result('release-1', { target: 'staging', artifact: 'sha256:a' }));
+    await store.putRecord('staging/1.json', record('release-1', { target: 'staging', artifact: 'sha256:a' }));
     await store.putRecord(
       'production/2.json',
-      result('release-2', { artifact: 'sha256:b', outcome: 'failed' }),
+      record('release-2', { artifact: 'sha256:b', outcome: 'failed' }),
     );
-    await store.putRecord('staging/3.json', result('release-3', { artifact: 'registry/agent:1' }));
-    await store.putRecord('staging/4.json', result('rollback-4', { artifact: null }));
+    await store.putRecord('staging/3.json', record('release-3', { artifact: 'registry/agent:1' }));
+    await store.putRecord('staging/4.json', record('rollback-4', { artifact: null }));
     await store.putRecord('_promotions/night/1.json', { outcome: 'released' });
     await store.putRecord('judgements/1/report.json', {});
     await store.putRecord('_checks/0123.json', []);
     const found = await recordedReleases(store);
     expect(found.toSorted((one, other) => one.releaseId.localeCompare(other.releaseId))).toEqual([
-      expect.objectContaining({ target: 'staging', artifact: 'sha256:a', released: true }),
+      expect.objectContaining({
+        target: 'staging',
+        targetId: 'target:http://one:agent',
+        artifact: 'sha256:a',
+        released: true,
+      }),
       expect.objectContaining({ target: 'production', artifact: 'sha256:b', released: false }),
     ]);
   });
@@ -133,9 +144,9 @@ describe('the releases in the records', () => {
     const ofImage = { artifact: 'registry/agent:1', verdicts: asked('sha256:c') };
     await store.putRecord(
       'staging/1.json',
-      result('release-1', { artifact: 'sha256:a', verdicts: asked('sha256:b', 'sha256:c', 'sha256:b') }),
+      record('release-1', { artifact: 'sha256:a', verdicts: asked('sha256:b', 'sha256:c', 'sha256:b') }),
     );
-    await store.putRecord('staging/2.json', result('release-2', ofImage));
+    await store.putRecord('staging/2.json', record('release-2', ofImage));
     const found = await recordedReleases(store);
     expect(found.map(({ releaseId, datasets }) => [releaseId, datasets]).toSorted()).toEqual([
       ['release-1', ['sha256:b', 'sha256:c']],

@@ -83,7 +83,9 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
 describe('the users of artifacts', () => {
   it('are all targets, promotions, previews, hooks and schedules, with waiting, running, promoted and judged artifacts, and datasets', async () => {
     const { uses, targets } = await artifactUses(namespace());
-    expect(targets).toEqual([{ name: 'production', store: 'file:///records', checks: [] }]);
+    expect(targets).toEqual([
+      { name: 'production', workflowId: TARGET, store: 'file:///records', checks: [] },
+    ]);
     expect(uses).toEqual([
       { artifact: RUNS, why: 'release-7 runs on production' },
       { artifact: ROWS, why: 'a dataset of a check: release-7 runs on production' },
