@@ -145,7 +145,6 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       lease,
       checkpoints,
       footprint,
-      states,
       remoteRunEnds: pollRunEnds(runs, log),
       outcomes,
       assistants,

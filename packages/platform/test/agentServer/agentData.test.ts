@@ -30,7 +30,8 @@ const TABLES = [
 /** A deployment with a row in every table: a running run on a thread with a checkpoint, and what was pending there. */
 async function fill(agents: AgentDatabase, deploymentId: string) {
   const threads = new ThreadStore({ db: agents.kysely, deploymentId });
-  const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+  const threadId = randomUUID();
+  await threads.create({ threadId, metadata: {}, ifExists: 'raise' });
   const processes = new ProcessStore({ db: agents.kysely, deploymentId, leaseMs: 1_000 });
   await processes.heartbeat();
   await new AssistantStore({ db: agents.kysely, deploymentId }).create(

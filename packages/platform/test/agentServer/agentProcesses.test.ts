@@ -84,6 +84,22 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect(bulk.status).toBe(404);
   });
 
+  it('write to the state of one thread at the same time without replacing what the others wrote', async () => {
+    const [{ api }, other] = await Promise.all([agents.start('writing'), agents.start('writing')]);
+    const thread = await api.thread();
+    await api.wait(thread, steps(0));
+    const names = Array.from({ length: 8 }, (_, index) => `by hand ${index}`);
+    const write = (name: string, index: number) =>
+      (index % 2 === 0 ? api : other.api).json('POST', `/threads/${thread}/state`, {
+        values: { log: [name] },
+        as_node: 'second',
+      });
+    await Promise.all(names.map(write));
+    const { log } = (await api.state(thread)).values as { log: string[] };
+    expect(log.slice(2).sort()).toEqual(names);
+    expect((await api.threadOf(thread)).values.log).toEqual(log);
+  });
+
   it('finish running runs at SIGTERM, leave queued ones to the next process, and exit 0', async () => {
     const hold = gate();
     // A short lease is renewed often.

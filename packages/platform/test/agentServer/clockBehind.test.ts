@@ -26,7 +26,8 @@ describe.each([
   ['is behind the newest state', '2f1ecb47-a313-6670-8001-6c76154b9cfe', true],
   ['is not', '1e1ecb47-a313-6670-8001-6c76154b9cfe', false],
 ])('while the clock %s, %s', (_, newest, isBehind) => {
-  const store = new CheckpointStore({} as never, 'd');
+  const pool = { query: () => Promise.resolve({ rows: [{ held: true }] }) };
+  const store = new CheckpointStore(pool as never, 'd');
   vi.spyOn(store, 'getTuple').mockImplementation(({ configurable }) => {
     const id = (configurable?.['checkpoint_id'] as string | undefined) ?? newest;
     return Promise.resolve({ config: {}, checkpoint: { ...emptyCheckpoint(), id } });
@@ -44,10 +45,7 @@ describe.each([
     const getState = () => Promise.resolve({ values: {}, next: [], tasks: [], createdAt: 'then' });
     const graph = { checkpointer: store, getState, updateState };
     const states = new ThreadStates(
-      {
-        get: () => Promise.resolve({ status: 'idle', metadata: { graph_id: 'g' }, config: {} }),
-        setState: () => Promise.resolve(),
-      } as never,
+      { get: () => Promise.resolve({ status: 'idle', metadata: { graph_id: 'g' }, config: {} }) } as never,
       { getGraph: () => ({ name: 'g', resolve: () => Promise.resolve(graph) }) } as never,
       store,
     );

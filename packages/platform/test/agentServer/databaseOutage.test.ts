@@ -59,6 +59,45 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     expect(left).toEqual([]);
   });
 
+  it('a state that is written by hand is stored with its thread’s record, or not at all', async () => {
+    const agent = await agents.start('writing', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const body = { assistant_id: 'chain', input: agents.scene().input('x') };
+    const thread = await agent.api.thread();
+    await agent.api.wait(thread, body);
+    const storing = way.hold('before', 'SET "values" = ');
+    const update = { values: { log: ['by hand'] }, as_node: '5' };
+    const cutOff = agent.api.send('POST', `/threads/${thread}/state`, update).catch(() => undefined);
+    await storing;
+    agent.child.kill('SIGKILL');
+    await cutOff;
+    const { api } = await agents.start('writing');
+    const { values } = await api.state(thread);
+    expect((await api.threadOf(thread)).values).toEqual(values);
+  });
+
+  it('a thread is created with all of its first states, or not at all', async () => {
+    const agent = await agents.start('creating', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const thread_id = crypto.randomUUID();
+    const names = ['one', 'two', 'the last state'];
+    const body = {
+      thread_id,
+      metadata: { graph_id: 'chain' },
+      supersteps: names.map((name) => ({ updates: [{ values: { log: [name] }, as_node: '1' }] })),
+    };
+    // Its values are bytes, in hexadecimal digits.
+    const storing = way.hold('before', Buffer.from('the last state').toString('hex'));
+    const cutOff = agent.api.send('POST', '/threads', body).catch(() => undefined);
+    await storing;
+    agent.child.kill('SIGKILL');
+    await cutOff;
+    const { api } = await agents.start('creating');
+    expect((await api.send('GET', `/threads/${thread_id}`)).status).toBe(404);
+    const created = await api.json('POST', '/threads', body);
+    expect(created.values.log).toEqual(names);
+    const history = await api.json('GET', `/threads/${thread_id}/history`);
+    expect(history).toHaveLength(names.length);
+  });
+
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,

@@ -124,7 +124,7 @@ describe('a cancel that arrives after a run’s graph has ended', () => {
 });
 
 describe('a state that is written by hand while a run starts', () => {
-  const input = { assistant_id: 'steps', input: { text: '0' } };
+  const steps = (text = '0') => ({ assistant_id: 'steps', input: { text } });
   const byHand = { values: { log: ['by hand'] }, as_node: 'first' };
 
   /** Sends the requests one after another. Each waits for the thread's row, and gets it in this order. */
@@ -137,18 +137,20 @@ describe('a state that is written by hand while a run starts', () => {
       await untilWaiting('%update slipway_agent.threads%', answers.length);
     }
     await holder.query('COMMIT');
-    return Promise.all(answers);
+    return answers;
   }
 
   it('is rejected if the run comes first, and changes nothing', async () => {
+    const hold = gate();
     const thread = await api.thread();
-    await api.wait(thread, input);
+    await api.wait(thread, steps());
     const [ran, written] = await inOrder(thread, [
-      ['runs/wait', input],
+      ['runs/wait', steps(hold.path)],
       ['state', byHand],
     ]);
-    expect([ran?.status, written?.status]).toEqual([200, 409]);
-    expect(await ran?.json()).toMatchObject({ log: ['first', 'second', 'first', 'second'] });
+    expect((await written)?.status).toBe(409);
+    await hold.open();
+    expect(await (await ran)?.json()).toMatchObject({ log: ['first', 'second', 'first', 'second'] });
     expect((await api.state(thread)).values.log).toHaveLength(4);
   });
 
@@ -157,9 +159,9 @@ describe('a state that is written by hand while a run starts', () => {
     const thread = String(created.thread_id);
     const [written, ran] = await inOrder(thread, [
       ['state', byHand],
-      ['runs/wait', input],
+      ['runs/wait', steps()],
     ]);
-    expect([written?.status, ran?.status]).toEqual([200, 200]);
-    expect(await ran?.json()).toMatchObject({ log: ['by hand', 'first', 'second'] });
+    expect((await written)?.status).toBe(200);
+    expect(await (await ran)?.json()).toMatchObject({ log: ['by hand', 'first', 'second'] });
   });
 });

@@ -9,6 +9,8 @@ import {
   openAgentDatabase,
   type RunRecord,
 } from '../../src/agentServer/store/agentDatabase.ts';
+import { CheckpointHistory } from '../../src/agentServer/store/checkpointHistory.ts';
+import { CheckpointStore } from '../../src/agentServer/store/checkpointStore.ts';
 import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
 import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
@@ -31,6 +33,10 @@ afterAll(async () => {
   await database.close();
 });
 
+const newThread = async () => {
+  const thread = { threadId: randomUUID(), metadata: {}, ifExists: 'raise' } as const;
+  return (await threads.create(thread)).thread_id;
+};
 const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
   runId: randomUUID(),
   threadId,
@@ -49,7 +55,7 @@ const ended = { status: 'success', thread: IDLE };
 
 describe('a thread', () => {
   it('is busy exactly while it has active runs, under concurrent starts and ends', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     for (let round = 0; round < 15; round++) {
       const { run } = await runs.accept(newRun(threadId, 'enqueue'));
       const [, ...accepted] = await Promise.all([
@@ -69,7 +75,7 @@ describe('a thread', () => {
   });
 
   it('accepts one of many concurrent runs with reject', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
         runs.accept(newRun(threadId, 'reject')).catch((error: unknown) => (error as HttpProblem).status),
@@ -95,7 +101,7 @@ describe('a thread', () => {
   });
 
   it('starts a run on acceptance if no other is active and it may start', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     const first = await runs.accept(newRun(threadId, 'enqueue'), true);
     expect(first.begunRun).toMatchObject({ isThreadEmpty: true, hasSavedWrites: false, run: { attempt: 1 } });
     expect(first.run.status).toBe('running');
@@ -110,7 +116,7 @@ describe('a thread', () => {
   });
 
   it('lets other runs pass one that is delayed, which takes its turn when it is due', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     const { run: delayed } = await runs.accept({ ...newRun(threadId, 'enqueue'), delaySeconds: 60 });
     const { run: next } = await runs.accept(newRun(threadId, 'enqueue'));
     expect(await runs.begin(next, MARKS)).toBeDefined();
@@ -122,7 +128,7 @@ describe('a thread', () => {
   });
 
   it('is not released by a run to be cancelled, nor by another process’s run', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     const { run } = await runs.accept(newRun(threadId, 'reject'));
     expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBeUndefined();
     await runs.requestCancel([run.run_id], 'interrupt');
@@ -133,26 +139,49 @@ describe('a thread', () => {
     expect(await ends.finish(run, ended)).toBeUndefined();
   });
 
-  it('keeps the newest of several states that are stored by hand at the same time', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
-    const state = (text: string) => ({ values: JSON.stringify({ text }), interrupts: '{}', status: 'idle' });
-    const store = (read: () => Promise<ReturnType<typeof state>>) =>
-      threads.setState(threadId, read, { keepsError: false });
-    const newest = ['older', 'newest'];
-    await store(async () => {
-      const [text = 'unread'] = newest.splice(0, 1);
-      if (text === 'older') await store(() => Promise.resolve(state('newer')));
-      return state(text);
-    });
-    const isNewest = { status: 'idle', values: { text: 'newest' } };
-    expect(await threads.get(threadId)).toMatchObject(isNewest);
+  it('takes a state that was written by hand only if it has not changed since that was begun', async () => {
+    const threadId = await newThread();
+    const checkpoints = new CheckpointStore(database.pool, 'd');
+    const history = new CheckpointHistory({ db: database.kysely, deploymentId: 'd' });
+    const begin = async () => {
+      const [thread, draft] = [await threads.get(threadId), checkpoints.openDraft(threadId)];
+      return (text: string) =>
+        checkpoints.storeDraft(draft, thread, {
+          values: JSON.stringify({ text }),
+          interrupts: '{}',
+          status: 'idle',
+        });
+    };
+    const [one, other] = [await begin(), await begin()];
+    expect([await one('one'), await other('other')]).toEqual([true, false]);
+    const beforeDrop = await begin();
+    expect(await history.dropAllButNewest(threadId)).toBe(true);
+    expect(await beforeDrop('dropped')).toBe(false);
+    const beforeRun = await begin();
     await runs.accept(newRun(threadId, 'reject'));
-    await store(() => Promise.resolve(state('of a run')));
-    expect(await threads.get(threadId)).toMatchObject({ ...isNewest, status: 'busy' });
+    expect(await beforeRun('of a run')).toBe(false);
+    expect(await threads.get(threadId)).toMatchObject({ status: 'busy', values: { text: 'one' } });
+  });
+
+  it('does not take its status from a run that did not begin, if it has changed meanwhile', async () => {
+    const threadId = await newThread();
+    const { run: first } = await runs.accept(newRun(threadId, 'enqueue'));
+    const { run: second } = await runs.accept(newRun(threadId, 'enqueue'));
+    const outcome = async () => {
+      const { version } = await threads.get(threadId);
+      return { status: 'interrupted', keepsError: true, state: undefined, version } as const;
+    };
+    const outdated = await outcome();
+    await ends.finish(first, ended);
+    expect(await ends.finishRolledBack(second, outdated)).toBeUndefined();
+    expect(await ends.finish(second, { status: 'success', thread: outdated })).toBeUndefined();
+    expect((await threads.get(threadId)).status).toBe('busy');
+    expect(await ends.finishRolledBack(second, await outcome())).toBeDefined();
+    expect((await threads.get(threadId)).status).toBe('interrupted');
   });
 
   it('is removed with the runs that come while its run is stopped', async () => {
-    const { thread_id: threadId } = (await threads.create({ ifExists: 'raise' })).thread;
+    const threadId = await newThread();
     await runs.accept(newRun(threadId, 'reject'));
     const stopped: string[] = [];
     const service = {

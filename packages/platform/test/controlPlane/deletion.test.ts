@@ -145,8 +145,9 @@ describe('a deployment that is deleted', () => {
     const agents = await openAgentDatabase(platform.database.connectionString, () => undefined);
     const id = await platform.create('with threads');
     const other = await platform.create('with other threads');
+    const thread = { threadId: crypto.randomUUID(), metadata: {}, ifExists: 'raise' } as const;
     for (const deploymentId of [id, other])
-      await new ThreadStore({ db: agents.kysely, deploymentId }).create({ ifExists: 'raise' });
+      await new ThreadStore({ db: agents.kysely, deploymentId }).create(thread);
     await agents.close();
     await remove(id);
     const { rows } = await sql`select deployment_id from slipway_agent.threads`.execute(platform.kysely);

@@ -3,8 +3,10 @@ import { INTERRUPT, START } from '@langchain/langgraph';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import { CheckpointNotFound, type CheckpointStore } from '../store/checkpointStore.ts';
+import type { RestingState } from '../store/fencedWrites.ts';
+import { DRAFT_KEY, type StateDraft } from '../store/stateDraft.ts';
 import { threadBusy } from '../store/threadProblems.ts';
-import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
+import type { NewThread, ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import { addressOf, type CompiledGraph, type GraphConfigLike, type StateSnapshot } from './compiledGraph.ts';
 import { resolveForInspection } from './graphLoader.ts';
@@ -96,25 +98,31 @@ export class ThreadStates {
   }
 
   async #update(threadId: string, update: StateChange): Promise<Record<string, unknown>> {
-    const thread = await this.#threads.get(threadId);
-    if (thread.status === 'busy') throw threadBusy(threadId);
-    const graph = await this.#graphOf(thread);
-    if (graph === undefined) {
-      throw new HttpProblem(
-        409,
-        `Thread ${threadId} is not tied to a graph yet: run one, or set metadata.graph_id.`,
-      );
+    for (;;) {
+      const thread = await this.#threads.get(threadId);
+      if (thread.status === 'busy') throw threadBusy(threadId);
+      const graph = await this.#graphOf(thread);
+      if (graph === undefined) {
+        throw new HttpProblem(
+          409,
+          `Thread ${threadId} is not tied to a graph yet: run one, or set metadata.graph_id.`,
+        );
+      }
+      const draft = this.#checkpoints.openDraft(threadId);
+      const config = configOf(threadId, update);
+      const { next } = await translateUpdateError(graph.getState(config));
+      await this.#checkpoints.requireCheckpoint(config.configurable ?? {});
+      // Before the first node of a thread, LangGraph fails to infer one.
+      const asNode = update.asNode ?? next.find((node) => node === START);
+      if (asNode === undefined) await this.#requireLastNode(config);
+      const drafting = drafted(config, draft, thread);
+      const updated = await translateUpdateError(graph.updateState(drafting, update.values, asNode));
+      const state = await this.#restingStateOf(graph, draft);
+      // Another process may have changed the thread meanwhile.
+      if (!(await this.#checkpoints.storeDraft(draft, thread, state))) continue;
+      const checkpoint = addressOf(updated);
+      return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
     }
-    const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
-    const { next } = await translateUpdateError(graph.getState(config));
-    await this.#checkpoints.requireCheckpoint(config.configurable ?? {});
-    // Before the first node of a thread, LangGraph fails to infer one.
-    const asNode = update.asNode ?? next.find((node) => node === START);
-    if (asNode === undefined) await this.#requireLastNode(config);
-    const updated = await translateUpdateError(graph.updateState(config, update.values, asNode));
-    await this.refresh(threadId, { keepsError: false });
-    const checkpoint = addressOf(updated);
-    return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
   }
 
   /**
@@ -130,51 +138,70 @@ export class ThreadStates {
   }
 
   /**
-   * Makes the first states of a new thread, one per superstep.
-   * @throws HttpProblem 422 if the thread names no graph, or its graph rejects the updates.
+   * Creates a thread with its first states, one per superstep: all at once, or nothing. If the id exists, `ifExists`
+   * decides, and no state is made.
+   * @throws HttpProblem 409 as {@link ThreadStore.create}, 422 if the thread names no graph, or its graph rejects the
+   * updates.
    */
-  async createStates(
-    threadId: string,
+  async createThread(
+    created: NewThread,
     supersteps: readonly { updates: readonly { values?: unknown; as_node: string }[] }[],
-  ): Promise<void> {
+  ): Promise<ThreadRecord> {
+    const { threadId, metadata } = created;
+    if (!(await this.#threads.versions([threadId])).has(threadId)) {
+      const thread = { thread_id: threadId, metadata, config: {} };
+      const graph = await this.#graphOf(thread);
+      if (graph === undefined)
+        throw invalid([
+          { loc: ['body', 'metadata', 'graph_id'], msg: 'Required by supersteps', type: 'missing' },
+        ]);
+      const draft = this.#checkpoints.openDraft(threadId);
+      let config = configOf(threadId, {});
+      for (const { updates } of supersteps) {
+        const step = { updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })) };
+        // Of several steps, LangGraph gives only the first one the metadata.
+        config = await translateUpdateError(graph.bulkUpdateState(drafted(config, draft, thread), [step]));
+      }
+      const state = await this.#restingStateOf(graph, draft);
+      if (await this.#checkpoints.storeNewThread(draft, thread, state)) return this.#threads.get(threadId);
+    }
+    return this.#threads.getExisting(created);
+  }
+
+  /**
+   * A thread's newest state, and the thread's version before it was read. No state if no graph is known that keeps one.
+   * @throws HttpProblem 404, 409
+   */
+  async newestOf(threadId: string): Promise<{ snapshot: StateSnapshot | undefined; version: string }> {
     const thread = await this.#threads.get(threadId);
     const graph = await this.#graphOf(thread);
-    if (graph === undefined)
-      throw invalid([
-        { loc: ['body', 'metadata', 'graph_id'], msg: 'Required by supersteps', type: 'missing' },
-      ]);
-    const metadata = { graph_id: thread.metadata['graph_id'] };
-    let config = configOf(threadId, {});
-    for (const { updates } of supersteps) {
-      const step = { updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })) };
-      // Of several steps, LangGraph gives only the first one the metadata.
-      config = await translateUpdateError(graph.bulkUpdateState({ ...config, metadata }, [step]));
+    const snapshot = await graph?.getState({ configurable: { thread_id: threadId } });
+    return { snapshot, version: thread.version };
+  }
+
+  /** Gives a thread's record the state of its newest checkpoint, unless a run is active. @throws HttpProblem 404, 409 */
+  async refresh(threadId: string): Promise<void> {
+    for (let isStored = false; !isStored;) {
+      const thread = await this.#threads.get(threadId);
+      const graph = await this.#graphOf(thread);
+      if (thread.status === 'busy' || graph === undefined) return;
+      const unchanged = this.#checkpoints.openDraft(threadId);
+      const state = await this.#restingStateOf(graph, unchanged);
+      isStored = await this.#checkpoints.storeDraft(unchanged, thread, state);
     }
-    await this.refresh(threadId, { keepsError: false });
   }
 
-  /** A thread's newest state; `undefined` if no graph is known that keeps one. @throws HttpProblem 404, 409 */
-  async newestOf(threadId: string): Promise<StateSnapshot | undefined> {
-    const graph = await this.#graphOf(await this.#threads.get(threadId));
-    return graph?.getState({ configurable: { thread_id: threadId } });
-  }
-
-  /** Sets a thread's values and status as its newest checkpoint is. @throws HttpProblem 404, 409 */
-  async refresh(threadId: string, options: { keepsError: boolean }): Promise<void> {
-    const read = async () => {
-      const snapshot = await this.newestOf(threadId);
-      if (snapshot === undefined) return undefined;
-      return {
-        values: toWireJson(valuesOf(snapshot), { strict: false, root: 'values' }),
-        interrupts: interruptsByTask(snapshot),
-        status: restingStatus(snapshot),
-      };
-    };
-    await this.#threads.setState(threadId, read, options);
+  async #restingStateOf(graph: CompiledGraph, draft: StateDraft): Promise<RestingState> {
+    const { threadId } = draft;
+    return restingStateOf(
+      await graph.getState({ configurable: { thread_id: threadId, [DRAFT_KEY]: draft } }),
+    );
   }
 
   /** The thread's graph, or the agent's only one. */
-  async #graphOf(thread: ThreadRecord): Promise<CompiledGraph | undefined> {
+  async #graphOf(
+    thread: Pick<ThreadRecord, 'thread_id' | 'metadata' | 'config'>,
+  ): Promise<CompiledGraph | undefined> {
     const name = thread.metadata['graph_id'];
     const loaded = typeof name === 'string' ? this.#assistants.getGraph(name) : this.#assistants.onlyGraph;
     if (loaded === undefined) return undefined;
@@ -265,6 +292,18 @@ function configOf(threadId: string, address: StateAddress): GraphConfigLike {
   };
 }
 
+/** The configuration with which a graph changes a thread's draft. Its checkpoints name the graph. */
+function drafted(
+  config: GraphConfigLike,
+  draft: StateDraft,
+  { metadata }: Pick<ThreadRecord, 'metadata'>,
+): GraphConfigLike {
+  return {
+    configurable: { ...config.configurable, [DRAFT_KEY]: draft },
+    metadata: { graph_id: metadata['graph_id'] },
+  };
+}
+
 function checkpointIdOf(config: GraphConfigLike | undefined): string | undefined {
   const id = config?.configurable?.['checkpoint_id'];
   return typeof id === 'string' ? id : undefined;
@@ -310,6 +349,14 @@ export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
   const waiting = (snapshot?.tasks ?? []).filter((task) => task.interrupts.length > 0);
   const byTask = Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]));
   return toWireJson(byTask, { strict: false, root: 'interrupts' });
+}
+
+function restingStateOf(snapshot: StateSnapshot): RestingState {
+  return {
+    values: toWireJson(valuesOf(snapshot), { strict: false, root: 'values' }),
+    interrupts: interruptsByTask(snapshot),
+    status: restingStatus(snapshot),
+  };
 }
 
 /** The status of a thread without an active run. (`next` lacks a node that waits for the second of its answers.) */

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import {
   type HistoryQuery,
@@ -19,7 +21,7 @@ import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { RunStore } from '../store/runStore.ts';
 import { threadNotFound } from '../store/threadProblems.ts';
-import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
+import type { NewThread, ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { pickFields, wireThread } from './wire.ts';
 
@@ -35,20 +37,14 @@ export function threadRoutes(options: {
   const serve = serveOn(app);
 
   serve(ENDPOINTS.createThread, async ({ body }) => {
-    const { thread, isNew } = await threads.create({
-      threadId: body.thread_id ?? undefined,
-      metadata: body.metadata ?? undefined,
+    const thread: NewThread = {
+      threadId: body.thread_id ?? randomUUID(),
+      metadata: body.metadata ?? {},
       ifExists: body.if_exists ?? 'raise',
-    });
-    if (!isNew || body.supersteps == null || body.supersteps.length === 0) return wireThread(thread);
-    try {
-      await states.createStates(thread.thread_id, body.supersteps);
-    } catch (error) {
-      // If its states cannot be made, the thread is removed.
-      await removal.remove(thread.thread_id);
-      throw error;
-    }
-    return wireThread(await threads.get(thread.thread_id));
+    };
+    const { supersteps } = body;
+    const hasStates = supersteps != null && supersteps.length > 0;
+    return wireThread(await (hasStates ? states.createThread(thread, supersteps) : threads.create(thread)));
   });
   serve(ENDPOINTS.searchThreads, async ({ body }, c) => {
     const found = await threads.search({ ...body, limit: body.limit + 1 });
@@ -67,7 +63,7 @@ export function threadRoutes(options: {
   serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
   serve(ENDPOINTS.copyThread, async ({ params }) => {
     const { copyId, wasBusy } = await history.copy(params.thread_id);
-    if (wasBusy) await states.refresh(copyId, { keepsError: false });
+    if (wasBusy) await states.refresh(copyId);
     return wireThread(await threads.get(copyId));
   });
   return app;

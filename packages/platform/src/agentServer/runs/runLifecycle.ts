@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { retryDuringOutage } from '../../store/databaseOutage.ts';
 import { pause } from '../../pause.ts';
 import type { Slots } from '../../slots.ts';
-import type { ThreadStates } from '../graphs/threadStates.ts';
 import { isActive, type RunRecord, webhookOf } from '../store/agentDatabase.ts';
 import type { RunEnds } from '../store/runEnds.ts';
 import type { BegunRun, RunStore } from '../store/runStore.ts';
@@ -18,7 +17,6 @@ const ATTEMPTS_MAX = 3;
 export interface RunParts extends ExecutionParts {
   readonly runs: RunStore;
   readonly ends: RunEnds;
-  readonly states: ThreadStates;
   /** How many attempts a run may lose before it fails. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
   readonly log: Logger;
@@ -131,7 +129,10 @@ export class RunLifecycle {
     return this.#storeOutcome(live, outcome, attempt > 0);
   }
 
-  /** Stores how a run ended. If a cancel was stored first, the cancel counts, and the outcome is computed again. */
+  /**
+   * Stores how a run ended. If a cancel was stored first, the cancel counts, and the outcome is computed again. So is that
+   * of a run that has not begun, if its thread has changed meanwhile.
+   */
   async #storeOutcome(live: LiveRun, outcome: ExecutionOutcome, hasSavedWrites: boolean): Promise<RunEnding> {
     const { ending, thread, result } = outcome;
     const { ends, runs } = this.#parts;
@@ -153,9 +154,9 @@ export class RunLifecycle {
       await this.#tidyUp(live, hasSavedWrites);
       return ending;
     }
-    const cancelAction = await this.#findStoredCancel(live);
-    if (cancelAction === undefined) return LOST_ENDING;
-    live.stop(cancelAction);
+    const current = await this.#findOwned(live);
+    if (current === undefined) return LOST_ENDING;
+    if (current.cancel_action !== null) live.stop(current.cancel_action as StopReason);
     return this.#storeOutcome(
       live,
       await this.#parts.outcomes.readOutcome(live, undefined, result),
@@ -163,13 +164,12 @@ export class RunLifecycle {
     );
   }
 
-  /** The stored cancel of a run that this process still owns in the attempt it knows. */
-  async #findStoredCancel(live: LiveRun): Promise<StopReason | undefined> {
+  /** The active run, if this process still owns it in the attempt it knows. */
+  async #findOwned(live: LiveRun): Promise<RunRecord | undefined> {
     const current = await this.#retry(() => this.#parts.runs.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
     const { owner, attempt } = live.record;
-    if (current.owner !== owner || current.attempt !== attempt) return undefined;
-    return (current.cancel_action ?? undefined) as StopReason | undefined;
+    return current.owner === owner && current.attempt === attempt ? current : undefined;
   }
 
   async #rollBack(live: LiveRun): Promise<RunEnding> {
@@ -179,23 +179,20 @@ export class RunLifecycle {
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const { ending, thread } = await outcomes.readOutcome(live, undefined);
     const endedAt = await this.#retry(() => ends.finishRolledBack(live.record, thread));
-    if (endedAt === undefined) return LOST_ENDING;
+    if (endedAt === undefined)
+      return (await this.#findOwned(live)) === undefined ? LOST_ENDING : this.#rollBack(live);
     live.record = { ...live.record, updated_at: endedAt };
     await this.#tidyUp(live, hasFootprint);
     return ending;
   }
 
-  /**
-   * Removes what an ended run leaves behind. While a run waited to begin, other runs may have changed the thread, so its
-   * state is read again. Because the run has ended, a failure is only logged.
-   */
+  /** Removes what an ended run leaves behind. Because the run has ended, a failure is only logged. */
   async #tidyUp(live: LiveRun, hasSavedWrites: boolean): Promise<void> {
-    const { checkpoints, footprint, states, log } = this.#parts;
+    const { checkpoints, footprint, log } = this.#parts;
     try {
       if (live.stateless) {
         if (live.record.attempt > 0) await checkpoints.deleteThread(live.threadId);
-      } else if (live.record.attempt === 0) await states.refresh(live.threadId, { keepsError: true });
-      else if (hasSavedWrites) await footprint.dropSavedWrites(live.runId);
+      } else if (hasSavedWrites) await footprint.dropSavedWrites(live.runId);
     } catch (error) {
       log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be tidied up');
     }

@@ -56,16 +56,17 @@ export class RunOutcomes {
         result,
       };
     }
-    let snapshot: StateSnapshot | undefined;
+    let read: ReadState = { snapshot: undefined };
     let values = 'null';
     try {
       if (!live.stateless || result === undefined) {
-        snapshot = await retryDuringOutage(
+        read = await retryDuringOutage(
           this.#parts.lease,
-          () => this.#snapshot(live, result),
+          () => this.#read(live, result),
           () => live.stop('lost'),
         );
       }
+      const { snapshot } = read;
       const answerValues =
         snapshot === undefined || endedWhereItBegan(live, snapshot, result)
           ? withInterrupts(result?.values === undefined ? {} : result.values, result?.interrupts ?? [])
@@ -77,7 +78,7 @@ export class RunOutcomes {
       problem ??= toRunFailure(error);
     }
     const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
-    return { ending, thread: live.stateless ? undefined : threadOutcome(live, ending, snapshot), result };
+    return { ending, thread: live.stateless ? undefined : threadOutcome(live, ending, read), result };
   }
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint, or from the one where it began. */
@@ -98,28 +99,34 @@ export class RunOutcomes {
     });
   }
 
-  async #snapshot(
+  async #read(
     { stateless, stopReason, record }: LiveRun,
     result: ExecutionResult | undefined,
-  ): Promise<StateSnapshot | undefined> {
+  ): Promise<ReadState> {
     if (!stateless && (record.attempt === 0 || stopReason === 'rollback'))
       return this.#parts.states.newestOf(record.thread_id);
     const { config } = record.kwargs as Kwargs;
     const graph = await this.#parts.assistants.graphOfRun({ config });
-    if (graph.checkpointer === false) return undefined;
+    if (graph.checkpointer === false) return { snapshot: undefined };
     const newest = { configurable: { thread_id: record.thread_id } };
     try {
       // The checkpoint that a failed run branched off must stay readable too.
       const branch = branchOf(record);
       if (result === undefined && branch !== undefined)
         await graph.getState({ configurable: { ...newest.configurable, checkpoint_id: branch } });
-      return await graph.getState(newest);
+      return { snapshot: await graph.getState(newest) };
     } catch (error) {
       if (result !== undefined || isDatabaseUnavailable(error)) throw error;
       await this.#parts.footprint.rollBackWrites(record);
-      return graph.getState(newest);
+      return { snapshot: await graph.getState(newest) };
     }
   }
+}
+
+/** The state that a run's end is determined by, if any. `version`: that of the thread before it was read. */
+interface ReadState {
+  readonly snapshot: StateSnapshot | undefined;
+  readonly version?: string;
 }
 
 /** The checkpoint from which a run was asked to begin, if it is not its thread's newest. */
@@ -169,9 +176,10 @@ function stoppedFailure({ stopReason }: LiveRun): RunFailure | undefined {
   return undefined;
 }
 
-function threadOutcome(live: LiveRun, ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
+function threadOutcome(live: LiveRun, ending: RunEnding, { snapshot, version }: ReadState): ThreadOutcome {
+  // While it waited to begin, other runs may have changed the thread.
   if (live.record.attempt === 0)
-    return { status: restingStatus(snapshot), keepsError: true, state: undefined };
+    return { status: restingStatus(snapshot), keepsError: true, state: undefined, version };
   const failed = ending.status === 'error' || ending.status === 'timeout';
   return {
     status: failed ? 'error' : restingStatus(snapshot),

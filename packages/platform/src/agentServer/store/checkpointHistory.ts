@@ -51,14 +51,14 @@ export class CheckpointHistory extends DeploymentStore {
   /**
    * Drops a thread's history: only the newest checkpoint of each namespace stays. Returns whether it did. Decision:
    * not while runs are active on the thread, because a rollback or a further attempt needs the checkpoint they began
-   * with. The thread's row is locked meanwhile, so no run is accepted in between.
+   * with. The thread's row is changed, so that neither a run nor a state written by hand begins with a dropped one.
    */
   async dropAllButNewest(threadId: string): Promise<boolean> {
     const key = storedThreadId(this.deploymentId, threadId);
     return this.db.transaction().execute(async (transaction) => {
       // A thread is `busy` exactly as long as it has active runs.
-      const idleThread = await sql`SELECT 1 FROM slipway_agent.threads
-        WHERE ${this.threadCondition(threadId)} AND status <> 'busy' FOR UPDATE`.execute(transaction);
+      const idleThread = await sql`UPDATE slipway_agent.threads SET updated_at = now()
+        WHERE ${this.threadCondition(threadId)} AND status <> 'busy' RETURNING 1`.execute(transaction);
       if (idleThread.rows.length === 0) return false;
       for (const table of [WRITES, CHECKPOINTS]) {
         await sql`

@@ -20,8 +20,18 @@ import type { Pool } from 'pg';
 import { HttpProblem } from '../../http/problem.ts';
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, COMMAND_TASK, DELETE_THREADS, storedThreadId } from './checkpointTables.ts';
-import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
+import {
+  type CheckpointRows,
+  type RestingState,
+  whileHeld,
+  whileIdle,
+  whileUnchanged,
+  withNewThread,
+  type WriteCondition,
+  writeCheckpoints,
+} from './fencedWrites.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
+import { DRAFT_KEY, StateDraft, type StoredValue } from './stateDraft.ts';
 import { threadBusy, threadNotFound } from './threadProblems.ts';
 
 /**
@@ -50,9 +60,7 @@ export class CheckpointStore extends PostgresSaver {
 
   /** Lets one attempt of a run at a time write checkpoints, until {@link closeWriter}. */
   openWriter(options: RunWriterOptions): RunWriter {
-    const writer = new RunWriter(options, (rows, fence) =>
-      writeCheckpoints(this.#pool, this.#deploymentId, rows, fence),
-    );
+    const writer = new RunWriter(options, (rows, fence) => this.#store(rows, whileHeld(fence)));
     this.#writers.set(options.fence.runId, writer);
     return writer;
   }
@@ -62,6 +70,38 @@ export class CheckpointStore extends PostgresSaver {
     const failure = await this.#writers.get(runId)?.waitUntilSettled();
     this.#writers.delete(runId);
     return failure;
+  }
+
+  /** Begins a draft. It takes what a graph writes to the thread, if it is in the configuration under {@link DRAFT_KEY}. */
+  openDraft(threadId: string): StateDraft {
+    const readValues = async (namespace: string, versions: readonly (readonly [string, string])[]) => {
+      const { rows } = await this.#pool.query<StoredValue>(STORED_VALUES, [
+        this.#key(threadId),
+        namespace,
+        versions.map(([channel]) => channel),
+        versions.map(([, version]) => version),
+      ]);
+      return rows;
+    };
+    return new StateDraft({ threadId, serde: this.serde, readValues });
+  }
+
+  /** Stores a draft with the state that it gives its thread. Returns false if the thread has changed since that version. */
+  async storeDraft(
+    draft: StateDraft,
+    thread: Parameters<typeof whileUnchanged>[1],
+    state: RestingState,
+  ): Promise<boolean> {
+    return this.#store(draft, whileUnchanged(this.#deploymentId, thread, state));
+  }
+
+  /** Stores a draft, and creates its thread. Returns false if the id of the thread is taken. */
+  async storeNewThread(
+    draft: StateDraft,
+    thread: Parameters<typeof withNewThread>[1],
+    state: RestingState,
+  ): Promise<boolean> {
+    return this.#store(draft, withNewThread(this.#deploymentId, thread, state));
   }
 
   /**
@@ -86,6 +126,8 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const draft = draftOf(config);
+    if (draft !== undefined) return this.#readDraft(draft, config);
     const writer = this.#writers.get(String(runMetadata(config)['run_id']));
     const read = () => super.getTuple(this.#toStoredConfig(config));
     const tuple = await (writer === undefined ? read() : writer.read(configurableOf(config).thread_id, read));
@@ -126,7 +168,8 @@ export class CheckpointStore extends PostgresSaver {
       isInput: metadata.source === 'input',
     };
     await this.#write(config, { threadId: thread_id, checkpoints: [row], values, writes: [] });
-    return { configurable: { thread_id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id } };
+    const address = { thread_id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
+    return withDraft({ configurable: address }, draftOf(config));
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
@@ -170,17 +213,44 @@ export class CheckpointStore extends PostgresSaver {
     };
   }
 
+  /** A checkpoint of a drafted thread. Its configurations lead LangGraph to the draft again. */
+  async #readDraft(draft: StateDraft, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { checkpoint_ns: namespace = '', checkpoint_id: id } = configurableOf(config);
+    const stored = async () => {
+      const tuple = await super.getTuple(this.#toStoredConfig(config));
+      return tuple && this.#toClientTuple(tuple);
+    };
+    const tuple = (await draft.find(namespace, id)) ?? (await stored());
+    if (tuple === undefined) return undefined;
+    const written = await draft.writesTo(namespace, tuple.checkpoint.id);
+    return {
+      ...tuple,
+      pendingWrites: [...(tuple.pendingWrites ?? []), ...written],
+      config: withDraft(tuple.config, draft),
+      ...(tuple.parentConfig && { parentConfig: withDraft(tuple.parentConfig, draft) }),
+    };
+  }
+
+  #store(rows: CheckpointRows, condition: WriteCondition): Promise<boolean> {
+    return writeCheckpoints(this.#pool, this.#key(rows.threadId), rows, condition);
+  }
+
   /**
    * Stores a write. A run's write is refused unless that attempt of the run is admitted, and any other write while a
    * run is active on the thread.
    * @throws HttpProblem 404, 409
    */
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
+    const draft = draftOf(config);
+    if (draft !== undefined) {
+      draft.add(rows);
+      return;
+    }
     const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
       // A graph may give any text as the id of a thread.
       if (Uuid.safeParse(rows.threadId).data !== rows.threadId) throw threadNotFound(rows.threadId);
-      if (await writeCheckpoints(this.#pool, this.#deploymentId, rows, undefined)) return;
+      if (await this.#store(rows, whileIdle(this.#deploymentId, rows.threadId))) return;
       const { rowCount } = await this.#pool.query(
         'SELECT 1 FROM slipway_agent.threads WHERE deployment_id = $1 AND thread_id = $2',
         [this.#deploymentId, rows.threadId],
@@ -230,6 +300,23 @@ class ClockBehind extends HttpProblem {
 /** The time in an id of a checkpoint (a version 6 uuid), as text. */
 function timeIn(checkpointId: string): string {
   return checkpointId.slice(0, 18);
+}
+
+/** The values of a thread's channels at given versions. */
+const STORED_VALUES = `
+  SELECT channel, type, blob FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs
+  JOIN unnest($3::text[], $4::text[]) AS wanted (channel, version) USING (channel, version)
+  WHERE thread_id = $1 AND checkpoint_ns = $2`;
+
+/** The draft in a configuration, if it is one of this thread. */
+function draftOf(config: RunnableConfig): StateDraft | undefined {
+  const { thread_id: threadId, [DRAFT_KEY]: draft } = configurableOf(config);
+  return draft instanceof StateDraft && draft.threadId === threadId ? draft : undefined;
+}
+
+function withDraft(config: RunnableConfig, draft: StateDraft | undefined): RunnableConfig {
+  if (draft === undefined) return config;
+  return { ...config, configurable: { ...config.configurable, [DRAFT_KEY]: draft } };
 }
 
 /** The configuration key of a run's attempt. LangGraph keeps names like this out of the metadata. */

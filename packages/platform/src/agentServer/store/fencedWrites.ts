@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-import { CHECKPOINT_SCHEMA, COMMAND_TASK, storedThreadId } from './checkpointTables.ts';
+import { CHECKPOINT_SCHEMA, COMMAND_TASK } from './checkpointTables.ts';
 
 /** The fencing token of an attempt: its writes count only while this owner has the run in this attempt. */
 export interface Fence {
@@ -17,7 +17,7 @@ export interface CheckpointRows {
   readonly writes: readonly WriteRow[];
 }
 
-interface CheckpointRow {
+export interface CheckpointRow {
   readonly namespace: string;
   readonly id: string;
   readonly parentId: string | undefined;
@@ -27,7 +27,7 @@ interface CheckpointRow {
   readonly isInput: boolean;
 }
 
-interface ValueRow {
+export interface ValueRow {
   readonly namespace: string;
   readonly channel: string;
   readonly version: string;
@@ -35,7 +35,7 @@ interface ValueRow {
   readonly blob: Uint8Array | undefined;
 }
 
-interface WriteRow {
+export interface WriteRow {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly taskId: string;
@@ -47,48 +47,89 @@ interface WriteRow {
   readonly replaces: boolean;
 }
 
+/** When to store rows, and what to change with them: the first part of the statement, which returns a row if they are. */
+export interface WriteCondition {
+  readonly statement: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** The state in which a change by hand leaves a thread, as JSON texts. */
+export interface RestingState {
+  readonly values: string;
+  /** The pending interrupts, by task. */
+  readonly interrupts: string;
+  readonly status: 'interrupted' | 'idle';
+}
+
+/** While the fence holds. A process that claims the run waits until the rows are stored. */
+export function whileHeld({ runId, attempt, owner }: Fence): WriteCondition {
+  return { statement: FENCED_STATEMENT, parameters: [runId, attempt, owner] };
+}
+
+/** While no run is active on the thread. */
+export function whileIdle(deploymentId: string, threadId: string): WriteCondition {
+  return { statement: IDLE_THREAD_STATEMENT, parameters: [deploymentId, threadId] };
+}
+
+/** While the thread is as it was at a version, without an active run. Its record gets the state, and loses its error. */
+export function whileUnchanged(
+  deploymentId: string,
+  thread: { thread_id: string; version: string },
+  { values, interrupts, status }: RestingState,
+): WriteCondition {
+  const parameters = [deploymentId, thread.thread_id, thread.version, values, interrupts, status];
+  return { statement: UNCHANGED_THREAD_STATEMENT, parameters };
+}
+
+/** If neither a thread nor a run without a thread has the id. The thread is created. */
+export function withNewThread(
+  deploymentId: string,
+  thread: { thread_id: string; metadata: Record<string, unknown> },
+  { values, interrupts, status }: RestingState,
+): WriteCondition {
+  const { thread_id: threadId, metadata } = thread;
+  const parameters = [deploymentId, threadId, JSON.stringify(metadata), values, interrupts, status];
+  return { statement: NEW_THREAD_STATEMENT, parameters };
+}
+
 /**
- * Stores rows of a thread in one statement: one round trip, all or none. With a fence they are stored only while the
- * fence holds, and a process that claims the run waits until they are. Without one they are stored only while no run
- * is active on the thread. Returns whether they were stored.
+ * Stores rows of a thread in one statement: one round trip, all or none. `key`: the thread's stored id. Returns whether
+ * they were stored, as the condition says.
  */
 export async function writeCheckpoints(
   pool: Pool,
-  deploymentId: string,
-  rows: CheckpointRows,
-  fence: Fence | undefined,
+  key: string,
+  rows: Omit<CheckpointRows, 'threadId'>,
+  condition: WriteCondition,
 ): Promise<boolean> {
-  const { threadId, checkpoints, values } = rows;
+  const { checkpoints, values } = rows;
   // One statement may replace a row only once, so the last one counts.
   const replacing = new Map(
     rows.writes.filter(({ replaces }) => replaces).map((row) => [keyOf(row), row] as const),
   );
   const writes = rows.writes.filter((row) => !row.replaces || replacing.get(keyOf(row)) === row);
-  const result = await pool.query<{ held: boolean }>(
-    fence === undefined ? IDLE_THREAD_STATEMENT : FENCED_STATEMENT,
-    [
-      storedThreadId(deploymentId, threadId),
-      values.map(({ namespace }) => namespace),
-      values.map(({ channel }) => channel),
-      values.map(({ version }) => version),
-      values.map(({ type }) => type),
-      values.map(({ blob }) => (blob === undefined ? null : Buffer.from(blob))),
-      checkpoints.map(({ namespace }) => namespace),
-      checkpoints.map(({ id }) => id),
-      checkpoints.map(({ parentId }) => parentId ?? null),
-      checkpoints.map(({ checkpoint }) => JSON.stringify(checkpoint)),
-      checkpoints.map(({ metadata }) => JSON.stringify(metadata)),
-      writes.map(({ namespace }) => namespace),
-      writes.map(({ checkpointId }) => checkpointId),
-      writes.map(({ taskId }) => taskId),
-      writes.map(({ index }) => index),
-      writes.map(({ channel }) => channel),
-      writes.map(({ type }) => type),
-      writes.map(({ blob }) => Buffer.from(blob)),
-      writes.map(({ replaces }) => replaces),
-      ...(fence === undefined ? [deploymentId, threadId] : [fence.runId, fence.attempt, fence.owner]),
-    ],
-  );
+  const result = await pool.query<{ held: boolean }>(condition.statement, [
+    key,
+    values.map(({ namespace }) => namespace),
+    values.map(({ channel }) => channel),
+    values.map(({ version }) => version),
+    values.map(({ type }) => type),
+    values.map(({ blob }) => (blob === undefined ? null : Buffer.from(blob))),
+    checkpoints.map(({ namespace }) => namespace),
+    checkpoints.map(({ id }) => id),
+    checkpoints.map(({ parentId }) => parentId ?? null),
+    checkpoints.map(({ checkpoint }) => JSON.stringify(checkpoint)),
+    checkpoints.map(({ metadata }) => JSON.stringify(metadata)),
+    writes.map(({ namespace }) => namespace),
+    writes.map(({ checkpointId }) => checkpointId),
+    writes.map(({ taskId }) => taskId),
+    writes.map(({ index }) => index),
+    writes.map(({ channel }) => channel),
+    writes.map(({ type }) => type),
+    writes.map(({ blob }) => Buffer.from(blob)),
+    writes.map(({ replaces }) => replaces),
+    ...condition.parameters,
+  ]);
   return result.rows[0]?.held === true;
 }
 
@@ -102,6 +143,17 @@ const WRITE_COLUMNS = '(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, c
 const IDLE_THREAD_STATEMENT = writeStatement(`
   UPDATE slipway_agent.threads SET updated_at = now()
   WHERE deployment_id = $20 AND thread_id = $21::uuid AND status <> 'busy' RETURNING 1`);
+
+const UNCHANGED_THREAD_STATEMENT = writeStatement(`
+  UPDATE slipway_agent.threads
+  SET "values" = $23::json, interrupts = $24::json, status = $25, error = NULL, updated_at = now()
+  WHERE deployment_id = $20 AND thread_id = $21::uuid AND status <> 'busy' AND updated_at::text = $22 RETURNING 1`);
+
+const NEW_THREAD_STATEMENT = writeStatement(`
+  INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata, "values", interrupts, status)
+  SELECT $20, $21::uuid, $22::jsonb, $23::json, $24::json, $25
+  WHERE NOT EXISTS (SELECT 1 FROM slipway_agent.runs WHERE deployment_id = $20 AND thread_id = $21::uuid)
+  ON CONFLICT DO NOTHING RETURNING 1`);
 
 /** The run's row is locked during the write, so a claim of the run comes before or after it. */
 const FENCED_STATEMENT = writeStatement(`

@@ -16,6 +16,8 @@ export interface ThreadOutcome {
         readonly interrupts: string;
       }
     | undefined;
+  /** The thread's version from which the status was read. If the thread has changed since, the run does not end. */
+  readonly version?: string | undefined;
 }
 
 /** What a thread has from the newest run that has begun on it, as JSON texts. */
@@ -29,7 +31,10 @@ export interface ThreadMarks {
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
 const STOPPED_STATUSES = ['interrupted', 'timeout'];
 
-/** Ends runs and frees their threads. Returns when; `undefined` if the run's owner no longer had it in this attempt. */
+/**
+ * Ends runs and frees their threads. Returns when; `undefined` if the run's owner no longer had it in this attempt, or the
+ * outcome for the thread is outdated.
+ */
 export class RunEnds extends DeploymentStore {
   /**
    * Ends an active run and sets its thread as `thread` says (a stateless run has none), or to `busy` while other runs
@@ -83,17 +88,18 @@ export class RunEnds extends DeploymentStore {
     const threadCondition = this.threadCondition(run.thread_id);
     const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
-    const { status, keepsError, state } = thread;
+    const { status, keepsError, state, version = null } = thread;
     const ownError = sql`${status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json`;
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
     // thread has changed since, it does nothing and is repeated.
     for (;;) {
       const { rows } = await sql<{ fresh: boolean; at: Date | null }>`
         WITH thread AS MATERIALIZED (
-          SELECT t.updated_at = (SELECT s.updated_at FROM slipway_agent.threads s WHERE ${threadCondition}) AS fresh
+          SELECT t.updated_at = (SELECT s.updated_at FROM slipway_agent.threads s WHERE ${threadCondition}) AS fresh,
+            t.updated_at::text = coalesce(${version}::text, t.updated_at::text) AS unchanged
           FROM slipway_agent.threads t WHERE ${threadCondition} FOR UPDATE
         ), ended AS (
-          ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING now() AS at
+          ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh AND unchanged FROM thread), true)`)} RETURNING now() AS at
         ), left_behind AS (
           UPDATE slipway_agent.threads
           SET status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy'

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import type { ThreadSearch } from '@slipway/contract/runApi/thread';
 import { type Selectable, sql } from 'kysely';
 
@@ -10,37 +8,44 @@ import { threadNotFound, threadTaken } from './threadProblems.ts';
 
 export type ThreadRecord = Selectable<ThreadsTable>;
 
+/** A thread to create, and what to do if its id exists: refuse, or answer the existing thread. */
+export interface NewThread {
+  readonly threadId: string;
+  readonly metadata: Record<string, unknown>;
+  readonly ifExists: 'raise' | 'do_nothing';
+}
+
 /** The threads of a deployment (contract 001, "Thread"). The `CheckpointStore` writes their checkpoints. */
 export class ThreadStore extends DeploymentStore {
   /**
-   * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides. Returns also whether it is new.
+   * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides.
    * @throws HttpProblem 409 if it exists and `ifExists` is `raise`, or if it is the id of a run without a thread.
    */
-  async create(thread: {
-    threadId?: string;
-    metadata?: Record<string, unknown>;
-    ifExists: 'raise' | 'do_nothing';
-  }): Promise<{ thread: ThreadRecord; isNew: boolean }> {
-    const threadId = thread.threadId ?? randomUUID();
+  async create(thread: NewThread): Promise<ThreadRecord> {
+    const { threadId, metadata } = thread;
     const { rows } = await sql<ThreadRecord>`
       INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata)
-      SELECT ${this.deploymentId}, ${threadId}::uuid, ${JSON.stringify(thread.metadata ?? {})}::jsonb
+      SELECT ${this.deploymentId}, ${threadId}::uuid, ${JSON.stringify(metadata)}::jsonb
       WHERE NOT EXISTS (SELECT 1 FROM slipway_agent.runs WHERE ${this.threadCondition(threadId)})
       ON CONFLICT DO NOTHING RETURNING *`.execute(this.db);
-    const [created] = rows;
-    if (created !== undefined) return { thread: created, isNew: true };
+    return rows[0] ?? this.getExisting(thread);
+  }
+
+  /** The answer to the creation of a thread whose id is taken. @throws HttpProblem 409 as {@link create} */
+  async getExisting({ threadId, ifExists }: NewThread): Promise<ThreadRecord> {
     const [existing] = await this.#matching({ ids: [threadId] })
       .selectAll()
       .execute();
     if (existing === undefined) throw threadTaken(threadId);
-    if (thread.ifExists === 'raise') throw new HttpProblem(409, `Thread ${threadId} exists already.`);
-    return { thread: existing, isNew: false };
+    if (ifExists === 'raise') throw new HttpProblem(409, `Thread ${threadId} exists already.`);
+    return existing;
   }
 
-  /** @throws HttpProblem 404 */
-  async get(threadId: string): Promise<ThreadRecord> {
-    const { rows } = await sql<ThreadRecord>`
-      SELECT * FROM slipway_agent.threads WHERE ${this.threadCondition(threadId)}`.execute(this.db);
+  /** Also its version: see {@link versions}. @throws HttpProblem 404 */
+  async get(threadId: string): Promise<ThreadRecord & { readonly version: string }> {
+    const { rows } = await sql<ThreadRecord & { version: string }>`
+      SELECT *, updated_at::text AS version FROM slipway_agent.threads
+      WHERE ${this.threadCondition(threadId)}`.execute(this.db);
     return found(rows, threadId);
   }
 
@@ -51,33 +56,6 @@ export class ThreadStore extends DeploymentStore {
       SET metadata = metadata || ${JSON.stringify(metadata)}::jsonb, updated_at = now()
       WHERE ${this.threadCondition(threadId)} RETURNING *`.execute(this.db);
     return found(rows, threadId);
-  }
-
-  /**
-   * Stores the state that `read` returns, as JSON texts. If the thread changes meanwhile, the state is read again.
-   * Stores nothing while a run is active: the end of the run stores the state. `keepsError`: otherwise the error of the
-   * last run is removed.
-   */
-  async setState(
-    threadId: string,
-    read: () => Promise<{ values: string; interrupts: string; status: string } | undefined>,
-    { keepsError }: { keepsError: boolean },
-  ): Promise<void> {
-    const isResting = sql`${this.threadCondition(threadId)} AND status <> 'busy'`;
-    for (let isStored = false; !isStored;) {
-      const resting = await sql<{ version: string }>`
-        SELECT updated_at::text AS version FROM slipway_agent.threads WHERE ${isResting}`.execute(this.db);
-      const [thread] = resting.rows;
-      const state = thread && (await read());
-      if (state === undefined) return;
-      const { rows } = await sql`
-        UPDATE slipway_agent.threads
-        SET "values" = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(),
-          error = CASE WHEN ${keepsError} THEN error END,
-          status = CASE WHEN ${keepsError} AND error IS NOT NULL THEN 'error' ELSE ${state.status} END
-        WHERE ${isResting} AND updated_at::text = ${thread?.version} RETURNING 1`.execute(this.db);
-      isStored = rows.length > 0;
-    }
   }
 
   /** Removes a thread, the records of its runs, and its checkpoints. False if runs are active on it. @throws HttpProblem 404 */
@@ -137,7 +115,7 @@ export class ThreadStore extends DeploymentStore {
   }
 }
 
-function found([thread]: readonly ThreadRecord[], threadId: string): ThreadRecord {
+function found<Thread extends ThreadRecord>([thread]: readonly Thread[], threadId: string): Thread {
   if (thread === undefined) throw threadNotFound(threadId);
   return thread;
 }
