@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
 import { describe, expect, it } from 'vitest';
 
 import { useAgent } from './agentUnderTest.ts';
@@ -48,6 +48,21 @@ describe('interrupts', () => {
     expect((await api.wait(thread, body)).log).toEqual(['before', 'answer: go on']);
     expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', interrupts: {} });
   });
+
+  it.each(['askMuch', 'askInside'])(
+    'of a second question (%s) wait for its own answer, also in a run that brings none',
+    async (assistant_id) => {
+      const thread = await api.thread();
+      const send = (body: object) => api.wait(thread, { assistant_id, ...body });
+      const asked = (output: any) => (output.__interrupt__ as { value: string }[]).map(({ value }) => value);
+      await send(input('x'));
+      const second = await send({ command: { resume: 'A' } });
+      expect(asked(second)).toEqual(['b?']);
+      expect(asked(await send({}))).toEqual(['b?']);
+      const { log } = await send({ command: { resume: 'B' } });
+      expect(log).toContain('both: A,B');
+    },
+  );
 
   it('of a graph that a node calls on another thread continue there', async () => {
     const [thread, other] = [await api.thread(), await api.thread()];

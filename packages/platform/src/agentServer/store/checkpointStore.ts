@@ -9,6 +9,7 @@ import {
   type CheckpointTuple,
   INTERRUPT,
   type PendingWrite,
+  RESUME,
   type SerializerProtocol,
   uuid6,
   WRITES_IDX_MAP,
@@ -42,7 +43,7 @@ import { threadBusy, threadNotFound } from './threadProblems.ts';
  *   `RunFootprint` can roll a run back.
  * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value. Two
  *   branches of a thread, or a run after a rolled-back one, would read each other's values.
- * - An interrupt is pending only until its task has ended.
+ * - An interrupt is pending only until its task has ended, and an answer only for the run that gave it.
  * - A run writes only through its {@link RunWriter}. LangGraph answers an abort at once, so a graph may continue
  *   after its run's end, or in a frozen process while another executes the run.
  */
@@ -345,12 +346,23 @@ function tolerant(serde: SerializerProtocol): SerializerProtocol {
   };
 }
 
-/** Writes without the interrupts of tasks that have ended: LangGraph keeps those until the other tasks of the step have. */
+/**
+ * Writes without the interrupts of tasks that have ended: LangGraph keeps those until the other tasks of the step have.
+ * And without the answer for whatever is asked, once a task has asked: it belongs to the run that gave it, and LangGraph
+ * would give it again to the next question of a run without an answer.
+ */
 function withoutAnswered(writes: CheckpointPendingWrite[]): CheckpointPendingWrite[] {
   const ended = new Set(
     writes.filter(([, channel]) => !(channel in WRITES_IDX_MAP)).map(([taskId]) => taskId),
   );
-  return writes.filter(([taskId, channel]) => channel !== INTERRUPT || !ended.has(taskId));
+  const hasAsked = writes.some(
+    ([taskId, channel]) => channel === INTERRUPT || (channel === RESUME && taskId !== COMMAND_TASK),
+  );
+  return writes.filter(
+    ([taskId, channel]) =>
+      !(channel === INTERRUPT && ended.has(taskId)) &&
+      !(channel === RESUME && taskId === COMMAND_TASK && hasAsked),
+  );
 }
 
 /** The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own notes. */
