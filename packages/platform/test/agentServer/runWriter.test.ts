@@ -2,6 +2,7 @@ import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { describe, expect, it } from 'vitest';
 
 import { type CompiledGraph, usesDefaultStart } from '../../src/agentServer/graphs/compiledGraph.ts';
+import { ATTEMPT_KEY, CheckpointStore, RunEndedHere } from '../../src/agentServer/store/checkpointStore.ts';
 import type { CheckpointRows } from '../../src/agentServer/store/fencedWrites.ts';
 import { RunWriter } from '../../src/agentServer/store/runWriter.ts';
 
@@ -95,4 +96,24 @@ it('a graph has a plain start unless conditional edges decide it', () => {
     false,
   ]);
   expect(usesDefaultStart({} as CompiledGraph)).toBe(false);
+});
+
+it('a lost attempt that ends does not stop the writes of the further attempt in its process', async () => {
+  const pool = { query: () => Promise.resolve({ rows: [{ held: true }] }) };
+  const store = new CheckpointStore(pool as never, 'd');
+  const begin = (attempt: number) => {
+    const fence = { runId: 'r', attempt, owner: 'o' };
+    const options = { lease: { isHeld: true }, onRunLost: () => undefined, isThreadEmpty: true };
+    const writer = store.openWriter({ threadId: 't', fence, ...options });
+    const configurable = { thread_id: 't', checkpoint_id: 'c', [ATTEMPT_KEY]: attempt };
+    const write = () =>
+      store.putWrites({ configurable, metadata: { run_id: 'r' } }, [['channel', 'value']], 'task');
+    return { writer, write };
+  };
+  const [lost, further] = [begin(1), begin(2)];
+  await store.closeWriter(lost.writer);
+  await further.write();
+  await expect(lost.write()).rejects.toThrow(RunEndedHere);
+  await store.closeWriter(further.writer);
+  await expect(further.write()).rejects.toThrow(RunEndedHere);
 });

@@ -81,7 +81,7 @@ export async function executeRun(
     clearTimeout(timer);
     live.logLater = undefined;
     await live.waitUntilPublished();
-    const unstored = await checkpoints.closeWriter(runId);
+    const unstored = await checkpoints.closeWriter(writer);
     if (unstored !== undefined && live.stopReason === undefined) failure ??= toRunFailure(unstored);
   }
   return outcomes.readOutcome(live, failure, result);

@@ -178,6 +178,8 @@ export class RunLifecycle {
     const hasFootprint = live.record.attempt > 0;
     if (hasFootprint && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const { ending, thread } = await outcomes.readOutcome(live, undefined);
+    // The lease may have expired meanwhile.
+    if (ending.status === 'lost') return ending;
     const endedAt = await this.#retry(() => ends.finishRolledBack(live.record, thread));
     if (endedAt === undefined)
       return (await this.#findOwned(live)) === undefined ? LOST_ENDING : this.#rollBack(live);

@@ -298,7 +298,8 @@ export class RunService {
     else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
     if (!moved) void this.#parts.endReports.send(live.record, ending);
-    this.#live.delete(live.runId);
+    // A lost run may have been claimed again meanwhile.
+    if (this.#live.get(live.runId) === live) this.#live.delete(live.runId);
   }
 }
 

@@ -67,9 +67,11 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   /** Lets a run store its completed steps, then no more. Resolves with the first error once no write is pending. */
-  async closeWriter(runId: string): Promise<unknown> {
-    const failure = await this.#writers.get(runId)?.waitUntilSettled();
-    this.#writers.delete(runId);
+  async closeWriter(writer: RunWriter): Promise<unknown> {
+    const failure = await writer.waitUntilSettled();
+    const { runId } = writer.fence;
+    // This process may have begun a further attempt meanwhile.
+    if (this.#writers.get(runId) === writer) this.#writers.delete(runId);
     return failure;
   }
 
