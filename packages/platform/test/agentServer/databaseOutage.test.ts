@@ -59,6 +59,21 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     expect(left).toEqual([]);
   });
 
+  it('a run without a thread leaves nothing once its record is deleted, even if its process died', async () => {
+    const agent = await agents.start('deleted', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const tidyingUp = way.hold('before', 'checkpoint_writes WHERE thread_id = ANY');
+    const body = { assistant_id: 'chain', input: agents.scene().input('x') };
+    const run = await agent.api.json('POST', '/runs', body);
+    await tidyingUp;
+    agent.child.kill('SIGKILL');
+    const { api } = await agents.start('deleted');
+    await api.json('DELETE', `/threads/${run.thread_id}/runs/${run.run_id}`);
+    const left = await agents.query(
+      `select 1 from slipway_checkpoints.checkpoints where starts_with(thread_id, 'deleted/')`,
+    );
+    expect(left).toEqual([]);
+  });
+
   it('a state that is written by hand is stored with its thread’s record, or not at all', async () => {
     const agent = await agents.start('writing', { SLIPWAY_AGENT_DATABASE_URL: way.url });
     const body = { assistant_id: 'chain', input: agents.scene().input('x') };

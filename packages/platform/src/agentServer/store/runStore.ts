@@ -291,24 +291,27 @@ export class RunStore extends DeploymentStore {
     return storeCancel(this.db, runIds, action);
   }
 
-  async remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
-    await this.db
-      .deleteFrom('slipway_agent.runs')
-      .where('run_id', '=', run.run_id)
-      .where('status', 'not in', ACTIVE)
-      .execute();
+  /** Removes the record of an ended run. */
+  remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
+    return this.#removeRecords(sql<boolean>`run_id = ${run.run_id} AND status NOT IN ('pending', 'running')`);
   }
 
-  /** Removes the expired records of stateless runs, with the checkpoints that their ends left. */
-  async removeExpired(): Promise<void> {
+  /** Removes the expired records of stateless runs. */
+  removeExpired(): Promise<void> {
+    return this.#removeRecords(sql<boolean>`expires_at < now()`);
+  }
+
+  /** Removes records; those of stateless runs with the checkpoints that their ends left. */
+  async #removeRecords(condition: RawBuilder<boolean>): Promise<void> {
     await this.db.transaction().execute(async (db) => {
       const rows = await db
         .deleteFrom('slipway_agent.runs')
         .where('deployment_id', '=', this.deploymentId)
-        .where('expires_at', '<', sql<Date>`now()`)
-        .returning('thread_id')
+        .where(condition)
+        .returning(['thread_id', 'expires_at'])
         .execute();
-      const keys = rows.map((row) => storedThreadId(this.deploymentId, row.thread_id));
+      const stateless = rows.filter((row) => row.expires_at !== null);
+      const keys = stateless.map((row) => storedThreadId(this.deploymentId, row.thread_id));
       if (keys.length > 0) await deleteThreads(db, keys);
     });
   }
