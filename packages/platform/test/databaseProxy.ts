@@ -38,7 +38,6 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
     const database = connect({ host: hostname, port: Number(port), noDelay: true });
     let isHeld = false;
     let awaitingCommit: Hold | undefined;
-    let committing: Hold | undefined;
     for (const [socket, other] of [
       [client, database],
       [database, client],
@@ -60,17 +59,17 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
         return;
       }
       awaitingCommit = hold ?? awaitingCommit;
-      if (awaitingCommit !== undefined && data.includes('commit')) committing = awaitingCommit;
       database.write(data);
     });
     database.on('data', (data) => {
       if (isHeld) return;
-      if (committing === undefined) {
+      // The database names what it did. A client may have sent only the name of a prepared statement.
+      if (awaitingCommit === undefined || !data.includes('COMMIT\0')) {
         client.write(data);
         return;
       }
       isHeld = true;
-      committing.happened();
+      awaitingCommit.happened();
     });
   });
   const url = new URL(target);

@@ -113,6 +113,33 @@ describe('during a database outage', { timeout: 240_000 }, () => {
     expect(history).toHaveLength(names.length);
   });
 
+  it('a rollback whose end is unknown is repeated, and leaves what waited before the run', async () => {
+    const { api } = await agents.start('rollback', { SLIPWAY_AGENT_DATABASE_URL: way.url });
+    const scene = agents.scene();
+    const path = `/threads/${await api.thread()}`;
+    const run = { assistant_id: 'questions', input: scene.input('x') };
+    await api.json('POST', `${path}/runs/wait`, run);
+    const before = await api.json('GET', `${path}/state`);
+    expect(before.interrupts).toMatchObject([{ value: 'one?' }]);
+    const answer = { assistant_id: 'questions', command: { resume: 'yes' } };
+    const { run_id: runId } = await api.json('POST', `${path}/runs`, answer);
+    await scene.untilNoted('answer-yes', 1);
+    const rolledBack = way.hold('after its commit', 'coalesce(r.config_before');
+    await api.send('POST', `${path}/runs/${runId}/cancel?action=rollback`);
+    await rolledBack;
+    way.cut();
+    way.repair();
+    await until(
+      async () => {
+        const response = await api.send('GET', `${path}/runs/${runId}`).catch(() => undefined);
+        return response?.status === 404;
+      },
+      'the run is rolled back',
+      PATIENCE_MS,
+    );
+    expect(await api.json('GET', `${path}/state`)).toEqual(before);
+  });
+
   it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,
