@@ -183,6 +183,30 @@ async function ignoreRules(root: string, patterns: readonly string[]): Promise<I
   return rulesIn(root, root, [given], [], above);
 }
 
+/**
+ * The rules of a source for files that may not exist, such as those that a sparse checkout lacks.
+ * @returns a function that says whether a file would be packed. `path`: relative to the root, with `/`.
+ */
+export function packingRules(root: string, patterns: readonly string[]): (path: string) => Promise<boolean> {
+  /** By folder. `undefined`: the folder is left out. */
+  const known = new Map<string, Promise<IgnoreRules | undefined>>();
+  const rulesOf = (folder: string): Promise<IgnoreRules | undefined> => {
+    const rules = known.get(folder) ?? read(folder);
+    known.set(folder, rules);
+    return rules;
+  };
+  const read = async (folder: string): Promise<IgnoreRules | undefined> => {
+    if (folder === '.') return ignoreRules(root, patterns);
+    const above = await rulesOf(dirname(folder));
+    const name = basename(folder);
+    return above === undefined || (await above.ignores(name, true)) ? undefined : above.below(name, false);
+  };
+  return async (path) => {
+    const rules = await rulesOf(dirname(path));
+    return rules !== undefined && !(await rules.ignores(basename(path), false));
+  };
+}
+
 async function rulesIn(
   root: string,
   folder: string,

@@ -1,8 +1,8 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { lstat, readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { notRead, type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
+import { notRead, packingRules, type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
 import type { Project } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -15,6 +15,8 @@ import { artifactStoreOf } from './artifactStoreOf.ts';
 export interface SourceToPack {
   readonly root: string;
   readonly entries: readonly SourceEntry[];
+  /** The rules of `artifact.ignore`, and Slipway's own folders. */
+  readonly patterns: readonly string[];
   /** The files that are left out because they contain a package registry's login. */
   readonly withLogin: readonly string[];
   readonly emptyFolders: readonly string[];
@@ -35,6 +37,7 @@ export async function sourceToPack({ config, folder }: Project, context: Machine
   const source = {
     root,
     entries,
+    patterns,
     withLogin: noticed.login,
     emptyFolders: noticed.empty,
     repositories: [...new Set(noticed.repository)],
@@ -94,7 +97,8 @@ const POINTER_MAX_BYTES = 1_024;
 
 /**
  * Warns of files with logins, which are left out; of files that a checkout without Git LFS has pointers of; of
- * submodules that it lacks; and of a repository that git refuses. Without git, only of the first.
+ * submodules and of files of a sparse checkout that it lacks; and of a repository that git refuses. Without git, only of the
+ * first.
  */
 export async function warnOfSource(output: Output, source: SourceToPack): Promise<void> {
   const { root, entries, withLogin, emptyFolders } = source;
@@ -109,13 +113,20 @@ export async function warnOfSource(output: Output, source: SourceToPack): Promis
     output.note(`  allow it: ${remedy}`);
   };
   const withLfs = new Set(await gitPaths(source, ['ls-files', ':(attr:filter=lfs)'], refused));
+  const tracked = new Set(await gitPaths(source, ['ls-files']));
   // Of an empty folder, git lists only a submodule.
-  const tracked = emptyFolders.length === 0 ? [] : await gitPaths(source, ['ls-files']);
-  const submodules = emptyFolders.filter((path) => tracked.includes(path));
+  const submodules = emptyFolders.filter((path) => tracked.has(path));
   if (submodules.length > 0) {
     output.warn(`the source lacks the files of git submodules: ${firstOf(submodules)}`);
     output.note(
       '  fetch them: git submodule update --init --recursive; in GitHub Actions: actions/checkout with submodules: recursive',
+    );
+  }
+  const leftOut = await sparseFiles(source, tracked);
+  if (leftOut.length > 0) {
+    output.warn(`the source lacks files that its sparse checkout leaves out: ${firstOf(leftOut)}`);
+    output.note(
+      '  fetch them: git sparse-checkout disable; in GitHub Actions: actions/checkout without sparse-checkout; or list them in .slipwayignore',
     );
   }
   const pointers: string[] = [];
@@ -129,4 +140,23 @@ export async function warnOfSource(output: Output, source: SourceToPack): Promis
   if (pointers.length === 0) return;
   output.warn(`the source has pointers of Git LFS in place of files: ${firstOf(pointers)}`);
   output.note('  fetch them: git lfs pull; in GitHub Actions: actions/checkout with lfs: true');
+}
+
+/** The tracked files that a source would pack, but lacks because of a sparse checkout. Files that a person removed do not count. */
+async function sparseFiles(source: SourceToPack, tracked: ReadonlySet<string>): Promise<readonly string[]> {
+  const { root, entries, patterns } = source;
+  const packed = new Set(entries.map(({ path }) => path));
+  const isPacked = packingRules(root, patterns);
+  const missing: string[] = [];
+  for (const path of tracked) {
+    if (packed.has(path) || !(await isPacked(path))) continue;
+    const isThere = await lstat(join(root, path)).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) missing.push(path);
+  }
+  // Git does not count what a sparse checkout leaves out as deleted.
+  const removed = new Set(missing.length === 0 ? [] : await gitPaths(source, ['ls-files', '--deleted']));
+  return missing.filter((path) => !removed.has(path));
 }

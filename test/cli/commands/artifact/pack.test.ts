@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -162,6 +162,33 @@ describe('slipway pack', () => {
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toMatch(/lacks the files of git submodules: lib, sub\/tools$/u);
+  });
+
+  it('warns of what a sparse checkout leaves out, but not of ignored or removed files, and packs', async () => {
+    const names = [
+      'docs/a.md',
+      'lib/b.ts',
+      'lib/own/c.ts',
+      'lib/h.ts',
+      'lib/own/notes/d',
+      'src/.env',
+      'src/e.ts',
+      'src/f.ts',
+    ];
+    await writeFiles(folder(), Object.fromEntries(names.map((name) => [name, ''])));
+    await writeFiles(folder(), { '.slipwayignore': 'docs/\n', 'lib/own/.slipwayignore': 'notes\n' });
+    for (const words of [
+      'init -q',
+      'add .',
+      '-c user.name=a -c user.email=a@b.c commit -qm one',
+      'sparse-checkout set --no-cone /slipway.yaml /graph.json /.slipwayignore /lib /src/f.ts !/lib/h.ts',
+    ])
+      execFileSync('git', words.split(' '), { cwd: folder() });
+    for (const name of ['lib/b.ts', 'lib/own/notes/d']) await rm(join(folder(), name));
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted[0]).toMatch(/sparse checkout leaves out: lib\/h\.ts, src\/e\.ts$/u);
+    expect(output.noted[1]).toContain('git sparse-checkout disable');
   });
 
   it('prints an event for each file, and for each suspicion', async () => {
