@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 import { slipwayHome } from '../config/home.ts';
 import type { Machine } from '../inspection/deployment/deploymentAccess.ts';
@@ -15,7 +15,7 @@ export interface CommonOptions {
   readonly json?: boolean;
   readonly verbose?: boolean;
   readonly quiet?: boolean;
-  /** Default: `SLIPWAY_HOME`, else `.slipway`. */
+  /** Default: see {@link slipwayHome}. */
   readonly home?: string;
 }
 
@@ -29,11 +29,17 @@ export interface MessageOptions extends FileOptions {
   readonly reason?: string;
 }
 
-/** @throws the system's error if the working folder no longer exists. */
-export function commandContext(options: CommonOptions): CommandContext {
+/**
+ * @param file - the `slipway.yaml` that the command line names: the home is beside it. A pipe is in no project's folder.
+ * @throws the system's error if the working folder no longer exists.
+ */
+export function commandContext(options: CommonOptions, file?: string): CommandContext {
   const { home } = options;
   const context = reportContext(options);
-  if (home === undefined) return { ...context, home: slipwayHome(context.environment) };
+  if (home === undefined) {
+    const from = file === undefined || file.startsWith('/dev/') ? undefined : dirname(resolve(file));
+    return { ...context, home: slipwayHome(context.environment, from) };
+  }
   const named = resolve(home);
   return { ...context, home: named, environment: { ...context.environment, SLIPWAY_HOME: named } };
 }

@@ -6,15 +6,16 @@ import { SlipwayError } from '../domain/errors.ts';
 import { CONFIG_FILE } from './findConfig.ts';
 
 /**
- * The absolute path of Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` beside the `slipway.yaml` of this folder or
- * of one above it, or `.slipway` here. It need not exist.
+ * The absolute path of Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` beside the `slipway.yaml` of a folder or
+ * of one above it, or `.slipway` in that folder. It need not exist.
+ * @param from - that folder. Default: the working folder.
  */
 export function slipwayHome(
   environment: Readonly<Record<string, string | undefined>>,
   from: string = process.cwd(),
 ): string {
   const configured = environment['SLIPWAY_HOME'];
-  if (configured !== undefined && configured !== '') return resolve(from, configured);
+  if (configured !== undefined && configured !== '') return resolve(configured);
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, CONFIG_FILE))) return join(folder, DEFAULT_NAME);
     if (dirname(folder) === folder) return resolve(from, DEFAULT_NAME);

@@ -18,6 +18,8 @@ describe('the home', () => {
   it('is beside slipway.yaml, also for a command in a folder below', async () => {
     await writeFile(join(folder(), 'slipway.yaml'), '');
     expect(slipwayHome({}, join(folder(), 'src', 'deep'))).toBe(join(folder(), '.slipway'));
+    const relative = { SLIPWAY_HOME: 'named' };
+    expect(slipwayHome(relative, join(folder(), 'src'))).toBe(join(process.cwd(), 'named'));
   });
 
   it('is ignored by git, because it contains keys', async () => {

@@ -2,7 +2,7 @@ import { CodedError } from '@slipway/contract/codedError';
 import type { Command } from 'commander';
 
 import { inSpan, startTraces } from '../../traces/trace.ts';
-import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
+import { type CommandContext, commandContext, type CommonOptions, type FileOptions } from '../context.ts';
 import { configOption } from './options.ts';
 
 /**
@@ -47,8 +47,8 @@ export function commandTable(
     async (...given) => {
       // Commander's last argument is the command, which also knows its parents' options.
       const called = given.at(-1) as Command;
-      const options = called.optsWithGlobals<CommonOptions>();
-      const context = commandContext(options);
+      const options = called.optsWithGlobals<NamingOptions>();
+      const context = commandContext(options, fileNamed(called, options));
       const { printError } = await import('../ui/errorReport.ts');
       try {
         const loaded = await load();
@@ -67,6 +67,18 @@ export function commandTable(
     runs: runner(false),
     runsTraced: runner(true),
   };
+}
+
+interface NamingOptions extends CommonOptions, FileOptions {
+  readonly hooks?: string;
+}
+
+/** The `slipway.yaml` that a command line names: by `--config`, by `--hooks`, or as the argument of `lint`. */
+function fileNamed(
+  { registeredArguments, args }: Command,
+  { config, hooks }: NamingOptions,
+): string | undefined {
+  return config ?? hooks ?? args[registeredArguments.findIndex((argument) => argument.name() === 'file')];
 }
 
 export function withExamples(command: Command, ...examples: readonly string[]): Command {

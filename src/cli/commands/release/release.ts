@@ -29,7 +29,7 @@ import { announceFreezes, noteJoined } from '../../ui/freezes.ts';
 import { counted, sizeText } from '../../ui/text.ts';
 import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printProblems } from '../lint/problemLines.ts';
-import { describeHold, homeOfHolds, readLocalHold } from '../target/localHold.ts';
+import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts, type SourceFacts, storeArtifact } from './releaseRequest.ts';
 
@@ -165,7 +165,7 @@ async function prepareRequest(
   const { output } = context;
   const { file, reason, strict = false, overrideHold = false, overrideFreeze = false } = order;
   const { name, settings, spec } = order.target;
-  await refuseOnLocalHold(context, file, spec, overrideHold);
+  await refuseOnLocalHold(context, spec, overrideHold);
   const frozen = announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason });
   // This is before packing, which takes a while, so that a missing worker is reported at once.
   const [[requestedBy, source]] = await Promise.all([
@@ -239,13 +239,11 @@ async function withProof(context: CommandContext, request: ReleaseRequest): Prom
 
 /** A hold that exists only on this machine also blocks the release. */
 async function refuseOnLocalHold(
-  context: CommandContext,
-  file: Project,
+  { output, home }: CommandContext,
   target: TargetSpec,
   override: boolean,
 ): Promise<void> {
-  const { output } = context;
-  const hold = await readLocalHold(homeOfHolds(context, file), target);
+  const hold = await readLocalHold(home, target);
   if (hold === undefined) return;
   if (override) {
     output.warn(`"${target.name}" is ${describeHold(hold)}; this release overrides the hold`);

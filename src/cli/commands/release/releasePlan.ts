@@ -37,7 +37,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
-import { homeOfHolds, readLocalHold } from '../target/localHold.ts';
+import { readLocalHold } from '../target/localHold.ts';
 import { type ChosenTarget, readDeployment } from '../target/targetAccess.ts';
 import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 
@@ -60,7 +60,7 @@ export async function releasePlan(
   const [deployment, word, localHold] = await Promise.all([
     askDeployment(context, spec, signal),
     askTarget(context, workflowId),
-    readLocalHold(homeOfHolds(context, file), spec),
+    readLocalHold(context.home, spec),
   ]);
   const view = word instanceof SlipwayError ? undefined : word;
   const found = deployment instanceof SlipwayError ? undefined : deployment;

@@ -24,7 +24,6 @@ import { removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
 interface BreakGlassOrder {
   readonly target: TargetSpec;
-  readonly home: string;
   /** A revision, the beginning of its id, or a release. Default: the newest good one before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
@@ -51,8 +50,8 @@ export async function breakGlass(
   order: BreakGlassOrder,
   signal: AbortSignal,
 ): Promise<number> {
-  const { output } = context;
-  const { target, home, requestedBy } = order;
+  const { output, home } = context;
+  const { target, requestedBy } = order;
   return withControlPlane(context, target, async (client) => {
     const retry: Retry = (call) => retryBusy(context, call, signal);
     const before = await retry(() => findDeployment(client, target));

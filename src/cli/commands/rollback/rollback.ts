@@ -23,7 +23,7 @@ import { readRequester } from '../../provenance.ts';
 import { answerEnding, endedOf, onPageLines, outcomeWords } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from '../target/forgottenTarget.ts';
-import { homeOfHolds, onHoldText } from '../target/localHold.ts';
+import { onHoldText } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 
@@ -54,8 +54,7 @@ export async function runRollbackCommand(
       const recorded = (deploymentId: string) =>
         recordedRevisions(store(), { name, workflowId }, deploymentId);
       const { to, wait, timeout: timeoutMs } = options;
-      const home = homeOfHolds(context, file);
-      const order = { target: spec, home, to, requestedBy, recorded, wait, timeoutMs };
+      const order = { target: spec, to, requestedBy, recorded, wait, timeoutMs };
       return breakGlass(context, order, signal);
     }
     const requestId = randomUUID();

@@ -16,7 +16,6 @@ import { wrapLine } from '../../ui/text.ts';
 import { LINE_INDENT } from '../../ui/underWayLines.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
-import { homeOfHolds } from '../target/localHold.ts';
 import { type ChosenTarget, chooseTargetSpecs } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
@@ -53,12 +52,11 @@ export async function printStatus(
       output.print(line);
   };
   const openStore = () => artifactStoreOf({ config, folder }, context);
-  const home = homeOfHolds(context, { folder });
   /** That no worker answers, which holds for all targets. */
   let silence: SlipwayError | undefined;
   let problem: SlipwayError | undefined;
   for (const target of targets) {
-    const status = await targetStatus(context, temporal, target, { last, silence, openStore, home });
+    const status = await targetStatus(context, temporal, target, { last, silence, openStore });
     const why = status.unanswered?.silence;
     if (why?.code === 'SLIPWAY_NO_WORKER') silence = why;
     else problem ??= why;

@@ -55,8 +55,6 @@ interface StatusQuestion {
   /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;
   readonly openStore: () => ArtifactStore;
-  /** The home that has the target's hold. */
-  readonly home: string;
 }
 
 /**
@@ -67,9 +65,9 @@ export async function targetStatus(
   context: CommandContext,
   temporal: TemporalConnection,
   { name: target, spec, workflowId }: Omit<ChosenTarget, 'settings'>,
-  { last, silence: known, openStore, home }: StatusQuestion,
+  { last, silence: known, openStore }: StatusQuestion,
 ): Promise<TargetStatus> {
-  const hold = await readLocalHold(home, spec).catch(unreadableHold);
+  const hold = await readLocalHold(context.home, spec).catch(unreadableHold);
   const holdProblem = hold instanceof SlipwayError ? hold : undefined;
   const localHold = hold instanceof SlipwayError ? undefined : hold;
   const asked = known ?? (await askTarget(temporal, workflowId));

@@ -10,7 +10,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactStoreOf.ts';
 import { askTarget } from './forgottenTarget.ts';
-import { describeHold, homeOfHolds, onHoldText, removeLocalHold } from './localHold.ts';
+import { describeHold, onHoldText, removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /**
@@ -39,7 +39,7 @@ export async function runHoldCommand(
     const view = answer.onHold === true ? await queryTarget(temporal, workflowId) : undefined;
     return { ...answer, hold: view?.state.hold ?? null };
   }).catch(onSlipwayError((error) => error, 'SLIPWAY_TARGET_NEVER_RELEASED'));
-  const removedLocal = !holding && (await removeLocalHold(homeOfHolds(context, file), spec));
+  const removedLocal = !holding && (await removeLocalHold(context.home, spec));
   const isUnknown = taken instanceof SlipwayError;
   if (isUnknown && !removedLocal) throw taken;
   if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');

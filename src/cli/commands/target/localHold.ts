@@ -2,13 +2,11 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeHome, slipwayHome } from '../../../config/home.ts';
-import type { Project } from '../../../config/loadConfig.ts';
+import { makeHome } from '../../../config/home.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { exactText, type Instant, isRecord } from '../../../domain/scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import type { Machine } from '../../../inspection/deployment/deploymentAccess.ts';
 
 /** A hold that `rollback --break-glass` left on this machine. `slipway release` refuses until `slipway unhold`. */
 export interface LocalHold {
@@ -17,14 +15,6 @@ export interface LocalHold {
   readonly by: Actor;
   /** The restored revision. */
   readonly to: string;
-}
-
-/**
- * The home that has the holds of a file's targets: the one that was named, else the one of the file's folder, also for a
- * command that names the file in another folder.
- */
-export function homeOfHolds({ environment, home }: Machine, { folder }: Pick<Project, 'folder'>): string {
-  return (environment['SLIPWAY_HOME'] ?? '') === '' ? slipwayHome(environment, folder) : home;
 }
 
 /** The hold of a target on this machine; `undefined`: none. */

@@ -143,7 +143,6 @@ async function breaking(
     { output, home: home(), environment: { PRODUCTION_KEY: KEY } },
     {
       target: target(),
-      home: home(),
       to: options.to,
       requestedBy: { who: 'ada', from: 'cli', reason: 'it lies' },
       recorded: (deploymentId) => {
