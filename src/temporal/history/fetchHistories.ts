@@ -1,6 +1,6 @@
-import { SlipwayError } from '../../domain/errors.ts';
 import { promotionOf } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
+import { neverReleased } from '../client/ask.ts';
 import { type TemporalConnection, callTemporal, callOrNone } from '../client/connection.ts';
 import { isGone } from '../client/temporalError.ts';
 import { decode, decodeEvents, timeOf } from './payloads.ts';
@@ -30,11 +30,7 @@ export async function fetchHistories(
       // A run after a reset contains the events of the run before it, and so its children.
       for (const child of wanted) started.set(child.runId ?? child.workflowId, child);
     }
-    if (own.length === 0) {
-      throw new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
-        place: workflowId,
-      });
-    }
+    if (own.length === 0) throw neverReleased(workflowId);
     const children: AuditedHistory[] = [];
     for (const child of [...started.values()].slice(0, newest)) {
       const history = await fetchHistory(temporal, child.workflowId, child.runId);
