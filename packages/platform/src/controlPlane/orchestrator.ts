@@ -15,8 +15,7 @@ export const RESTARTS_MAX = 3;
 
 interface Job extends RunningJob {
   building: boolean;
-  interrupted: boolean;
-  readonly controller: AbortController;
+  readonly cancel: (cancellation: WorkCancellation) => void;
   done: Promise<void>;
 }
 
@@ -127,28 +126,26 @@ export function createOrchestrator(options: {
   };
 
   const interruptJob = (deploymentId: string, reason: string): void => {
-    const job = jobs.get(deploymentId);
-    if (job === undefined || job.interrupted) return;
-    job.interrupted = true;
-    job.controller.abort({ kind: 'interrupted', reason } satisfies WorkCancellation);
+    jobs.get(deploymentId)?.cancel({ kind: 'interrupted', reason });
   };
 
   const run = (revision: PlannedRevision, building: boolean): void => {
     const controller = new AbortController();
+    const { signal } = controller;
     const job: Job = {
       revisionId: revision.id,
       requested: revision.requested,
       building,
-      interrupted: false,
-      controller,
+      signal,
+      cancel: (cancellation) => controller.abort(cancellation),
       done: Promise.resolve(),
     };
     const buildAndDeploy = async (): Promise<void> => {
-      if (!building || (await work.build(revision, controller.signal))) {
+      if (!building || (await work.build(revision, signal))) {
         // A built revision is deployed before a newer one that waits.
         job.building = false;
         requestPass();
-        await work.deploy(revision, controller.signal);
+        await work.deploy(revision, signal);
       }
       await options.afterWork(revision.deploymentId).catch((error: unknown) => {
         const of = { err: error, deployment: revision.deploymentId };
@@ -205,17 +202,14 @@ export function createOrchestrator(options: {
     queued: (): number => queued,
     /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
     interrupt: (revisionId: string): void => {
-      const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
-      if (job === undefined) return;
-      job.interrupted = true;
-      job.controller.abort(REQUESTED_AGAIN);
+      [...jobs.values()].find((job) => job.revisionId === revisionId)?.cancel(REQUESTED_AGAIN);
     },
     /** Stops all work; the next start resumes it. */
     close: async (): Promise<void> => {
       stopping.abort();
       await currentPasses;
       const cancellation: WorkCancellation = { kind: 'stopping', reason: 'The platform was stopped.' };
-      for (const job of jobs.values()) job.controller.abort(cancellation);
+      for (const job of jobs.values()) job.cancel(cancellation);
       await Promise.all([...jobs.values()].map((job) => job.done));
       await Promise.all(removals.values());
     },

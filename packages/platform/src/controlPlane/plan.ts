@@ -17,7 +17,8 @@ export interface RunningJob {
   readonly revisionId: string;
   readonly requested: number;
   readonly building: boolean;
-  readonly interrupted: boolean;
+  /** Aborted: the work on the revision is being stopped. */
+  readonly signal: AbortSignal;
 }
 
 export type Action =
@@ -72,7 +73,7 @@ export function planWork(
       actions.push({ kind: 'queue', revision });
     } else if (job !== undefined) {
       const isRedeployAfter = revision.requestedBy === 'redeploy' && revision.requested > job.requested;
-      if (isRedeployAfter && !job.interrupted) {
+      if (isRedeployAfter && !job.signal.aborted) {
         actions.push({ kind: 'interrupt', deploymentId: revision.deploymentId, replacedBy: revision.id });
       }
     } else if (revision.status === 'QUEUED') {

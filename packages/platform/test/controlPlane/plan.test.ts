@@ -16,7 +16,13 @@ function revision(id: string, status: RevisionStatus, more: Partial<PlannedRevis
 }
 
 function job(more: Partial<RunningJob> = {}): RunningJob {
-  return { revisionId: 'running', requested: 0, building: true, interrupted: false, ...more };
+  return {
+    revisionId: 'running',
+    requested: 0,
+    building: true,
+    signal: new AbortController().signal,
+    ...more,
+  };
 }
 
 /** The plan with two build slots, in short form; `jobs` by deployment. */
@@ -83,7 +89,7 @@ describe('the plan', () => {
   it('interrupts running work only for a redeploy, once', () => {
     const redeploy = revision('old', 'AWAITING_DEPLOY', { requested: 9, requestedBy: 'redeploy' });
     expect(plan([redeploy], { d: job({ requested: 5 }) })).toEqual(['interrupt d for old']);
-    expect(plan([redeploy], { d: job({ requested: 5, interrupted: true }) })).toEqual([]);
+    expect(plan([redeploy], { d: job({ requested: 5, signal: AbortSignal.abort() }) })).toEqual([]);
     expect(plan([redeploy], { d: job({ requested: 10 }) })).toEqual([]);
   });
 
