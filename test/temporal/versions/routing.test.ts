@@ -1,11 +1,14 @@
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { describe, expect, it } from 'vitest';
 
 import {
+  describeRouting,
   previousVersion,
   type RoutedVersion,
   type Routing,
   versionsStartingWith,
 } from '../../../src/temporal/versions/routing.ts';
+import { answeringTemporal } from '../client/answeringTemporal.ts';
 
 function version(buildId: string, lastActiveAt?: number): RoutedVersion {
   return { buildId, status: 'inactive', createdAt: 0, lastActiveAt };
@@ -26,6 +29,27 @@ describe('a rollback of worker versions goes to', () => {
 
   it('no version that never took work', () => {
     expect(previousVersion(routing('b', version('c'), version('b')))).toBeUndefined();
+  });
+});
+
+it.each([
+  ['no time', undefined],
+  ['the time 0', msToTs(0)],
+  ['the year 1', msToTs(Date.parse('0001-01-01T00:00:00Z'))],
+])('a version was never current, nor took work, if Temporal says so by %s', async (_, empty) => {
+  const times = { createTime: msToTs(5), lastCurrentTime: empty, lastDeactivationTime: empty };
+  const described = {
+    workerDeploymentInfo: {
+      routingConfig: { currentVersionChangedTime: empty },
+      versionSummaries: [{ deploymentVersion: { buildId: 'a' }, ...times }],
+    },
+  };
+  const temporal = answeringTemporal({ workflow: {} });
+  const describeWorkerDeployment = () => Promise.resolve(described);
+  Object.assign(temporal.connection.workflowService, { describeWorkerDeployment });
+  expect(await describeRouting(temporal)).toMatchObject({
+    wasEverCurrent: false,
+    versions: [{ buildId: 'a', createdAt: 5, lastActiveAt: undefined }],
   });
 });
 
