@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
 import { systemReason } from '../artifact/sourceFiles.ts';
-import { refusePipe } from '../config/refusePipe.ts';
+import { requireFile } from '../config/requireFile.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
 /**
@@ -11,7 +11,7 @@ import { SlipwayError } from '../domain/errors.ts';
  */
 export async function readNamed(file: string, what: string, hint: string): Promise<Buffer> {
   try {
-    await refusePipe(file);
+    await requireFile(file);
     return await readFile(file);
   } catch (cause) {
     const message = `${what} could not be read: ${systemReason(cause)}`;

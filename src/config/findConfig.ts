@@ -3,7 +3,7 @@ import { readFile, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
-import { refusePipe } from './refusePipe.ts';
+import { requireFile } from './requireFile.ts';
 
 /** The file's name. Slipway searches the working folder and the folders above it. */
 export const CONFIG_FILE = 'slipway.yaml';
@@ -37,7 +37,7 @@ export async function findConfig(path: string | undefined, from: string): Promis
 export async function readConfigFile(file: string): Promise<string | undefined> {
   let bytes: Buffer;
   try {
-    await refusePipe(file);
+    await requireFile(file);
     bytes = await readFile(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -62,7 +62,6 @@ function isLink(file: string): Promise<boolean> {
 }
 
 const REASONS: Readonly<Partial<Record<string, string>>> = {
-  EISDIR: 'it is a folder',
   ENOENT: 'it is a broken symbolic link',
   ENOTDIR: 'it is a broken symbolic link',
   ELOOP: 'its symbolic links form a loop',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-import { refusePipe } from '../../../config/refusePipe.ts';
+import { requireFile } from '../../../config/requireFile.ts';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 import type { Git } from '../../provenance.ts';
 
@@ -73,7 +73,7 @@ async function graphNames(file: string): Promise<readonly string[]> {
 
 /** A JSON object; empty if the file is missing or invalid. `init` asks for what is missing, and later commands report it. */
 async function jsonOf(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const read = refusePipe(file).then(() => readFile(file, 'utf8'));
+  const read = requireFile(file).then(() => readFile(file, 'utf8'));
   const value = parsedJson(await read.catch(() => ''));
   return isRecord(value) ? value : {};
 }

@@ -1,4 +1,5 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
@@ -9,7 +10,7 @@ import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { Judge } from '../../../config/judgeSchema.ts';
 import type { LintedConfig } from '../../../config/loadConfig.ts';
-import { refusePipe } from '../../../config/refusePipe.ts';
+import { requireFile } from '../../../config/requireFile.ts';
 import type { Expectation } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeInputs } from '../../../domain/judge/settings.ts';
@@ -17,7 +18,7 @@ import { type Input, inputsOfFile, noInput } from '../../../judge/inputs.ts';
 
 /**
  * The inputs of a file, one at a time.
- * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing; while iterating, with the line, if an input is invalid.
+ * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing, or cannot be read; while iterating, with the line, if an input is invalid.
  */
 export async function openInputs(
   file: string,
@@ -25,7 +26,8 @@ export async function openInputs(
   expect?: Expectation,
 ): Promise<AsyncIterable<Input>> {
   try {
-    await refusePipe(file);
+    await requireFile(file);
+    await access(file, constants.R_OK);
   } catch (cause) {
     const message = `the file of inputs cannot be read: ${systemReason(cause)}`;
     const hint = 'create the file, or correct its path';

@@ -8,7 +8,7 @@ import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { FieldProblem } from '../../../config/configProblem.ts';
 import type { Config } from '../../../config/configSchema.ts';
 import type { Project } from '../../../config/loadConfig.ts';
-import { refusePipe } from '../../../config/refusePipe.ts';
+import { requireFile } from '../../../config/requireFile.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 
@@ -91,7 +91,7 @@ async function graphConfigs(
     if (path === null) return [];
     const file = join(root, path);
     const read = () => readFile(file, 'utf8');
-    const text = await refusePipe(file)
+    const text = await requireFile(file)
       .then(read)
       .catch(() => undefined);
     return text === undefined ? [] : [{ file, text }];

@@ -121,6 +121,7 @@ describe('slipway judge', () => {
 
   it.each([
     [{ inputs: '/nowhere/inputs.jsonl' }, 'SLIPWAY_JUDGE_INPUTS_INVALID'],
+    [{ inputs: '.' }, 'SLIPWAY_JUDGE_INPUTS_INVALID'],
     [{ metric: ['speed=3'] }, 'SLIPWAY_USAGE'],
     [{ confidence: 0.3 }, 'SLIPWAY_USAGE'],
     [{ apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -148,11 +148,12 @@ previews:
     expect(output.said.at(-1)).toContain('1 error');
   });
 
-  it('must exist', async () => {
+  it('must exist, as files', async () => {
+    await mkdir(join(folder(), 'wrong.jsonl'));
     const { output } = await lint(file);
-    expect(output.said.join('\n')).toContain(
-      'right.jsonl: the file of inputs cannot be read: ENOENT: no such file',
-    );
+    const said = output.said.join('\n');
+    expect(said).toContain('right.jsonl: the file of inputs cannot be read: ENOENT: no such file');
+    expect(said).toContain('wrong.jsonl: the file of inputs cannot be read: it is a folder');
     expect(output.said.at(-1)).toContain('2 errors');
   });
 });
