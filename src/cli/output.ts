@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-import { type Environment, isOn } from '../config/environment.ts';
+import { type Environment, isOn, setting } from '../config/environment.ts';
 import type { JsonEvent } from './events/index.ts';
 import { OWN, styleOf } from './ui/text.ts';
 
@@ -43,7 +43,8 @@ export function createOutput({
   const plain = isOn(environment, 'CI') || environment['TERM'] === 'dumb';
   const terminal = stdout.isTTY && !json;
   const live = terminal && !plain && !quiet;
-  const colored = terminal && !plain && !isOn(environment, 'NO_COLOR');
+  // The convention (no-color.org): any value turns colors off, also 0.
+  const colored = terminal && !plain && setting(environment, 'NO_COLOR') === undefined;
   const style = styleOf(colored);
   const shown = (line: string): string => {
     if (line.startsWith(COMMAND)) return visible(line.slice(COMMAND.length));

@@ -11,7 +11,7 @@ export function setting(environment: Environment, name: string): string | undefi
   return text === '' ? undefined : text;
 }
 
-/** Whether a variable such as `CI` or `NO_COLOR` is on: any value except an empty one, `0` and `false`. */
+/** Whether a variable such as `CI` is on: any value except an empty one, `0` and `false`. */
 export function isOn(environment: Environment, name: string): boolean {
   return !/^(?:0|false)?$/iu.test(environment[name] ?? '');
 }

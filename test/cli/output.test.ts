@@ -29,6 +29,13 @@ describe('the output of a command', () => {
   it.each<[string, Record<string, string>, Parameters<typeof made>[1], boolean, boolean]>([
     ['a terminal', {}, {}, true, true],
     ['a terminal with NO_COLOR', { NO_COLOR: '1' }, {}, false, true],
+    [
+      'a terminal with NO_COLOR=0, which no-color.org gives no other meaning',
+      { NO_COLOR: '0' },
+      {},
+      false,
+      true,
+    ],
     ['a terminal in CI', { CI: 'true' }, {}, false, false],
     ['a terminal where CI is said to be false', { CI: 'false' }, {}, true, true],
     ['a terminal where CI is 0', { CI: '0', NO_COLOR: '' }, {}, true, true],
