@@ -18,7 +18,7 @@ it.each([
   [['temporal', 'instal'], "unknown command 'instal'", 'Did you mean install? See: slipway temporal --help'],
   [
     ['release', '--timeout', '5x'],
-    "option '--timeout <duration>' argument '5x' is invalid. Expected a duration such as 90s, 5m or 1h30m",
+    "option '--timeout <duration>' argument '5x' is invalid. Expected a duration such as 90s, 5m or 1h30m, 30 days at most",
     'See: slipway release --help',
   ],
   [

@@ -1,23 +1,23 @@
 import { InvalidArgumentError, Option } from 'commander';
 
 import { parseRetentionAge } from '../../domain/artifact/retention.ts';
-import { parseDuration } from '../../domain/duration.ts';
+import { AGE_MAX_MS, parseDuration } from '../../domain/duration.ts';
 
 /** Parses a duration (`90s`, `5m`) into milliseconds. */
-export function durationOption(text: string): number {
-  const milliseconds = parseDuration(text);
-  if (milliseconds === undefined || milliseconds === 0) {
-    throw new InvalidArgumentError('Expected a duration such as 90s, 5m or 1h30m.');
-  }
-  return milliseconds;
+function duration(parse: (text: string) => number | undefined, expected: string): (text: string) => number {
+  return (text) => {
+    const milliseconds = parse(text);
+    if (milliseconds !== undefined && milliseconds !== 0) return milliseconds;
+    throw new InvalidArgumentError(`Expected a duration such as ${expected}.`);
+  };
 }
 
-export function retentionAgeOption(text: string): number {
-  const milliseconds = parseRetentionAge(text);
-  if (milliseconds === undefined)
-    throw new InvalidArgumentError('Expected a duration such as 30d or 12h, 1h at least.');
-  return milliseconds;
-}
+const durationOption = duration(parseDuration, '90s, 5m or 1h30m, 30 days at most');
+export const expiryOption = duration(
+  (text) => parseDuration(text, AGE_MAX_MS),
+  '720h or 365d, 10 years at most',
+);
+export const retentionAgeOption = duration(parseRetentionAge, '30d or 12h, 1h at least');
 
 /** Parses a whole number within bounds. */
 export function wholeNumber(least: number, most: number): (text: string) => number {

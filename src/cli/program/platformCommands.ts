@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { PLATFORM_PORT } from '../usualPorts.ts';
 import { type CommandTable, type Runs, withExamples } from './commandTable.ts';
 import {
-  durationOption,
+  expiryOption,
   isolationOption,
   metricsOption,
   numberOption,
@@ -76,7 +76,7 @@ function addAccessCommands(platform: Command, runs: Runs): void {
         .choices(['read', 'deploy', 'admin'])
         .makeOptionMandatory(),
     )
-    .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
+    .option('--expires-in <duration>', 'when it expires: 720h (default: never)', expiryOption)
     .action(runs(async () => (await import('../commands/platform/access.ts')).runKeysCreateCommand));
   callingCommand(keys, 'list', 'List the keys of the tenant')
     .option('--revoked', 'list revoked keys, too')

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { CommanderError } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
+import { expiryOption } from '../../../src/cli/program/options.ts';
 import { buildProgram, versionText } from '../../../src/cli/program/program.ts';
 
 const COMMANDS = (
@@ -55,6 +56,7 @@ describe('the command line', () => {
   it.each([
     [['release', '--timeout', 'soon'], 'Expected a duration'],
     [['release', '--timeout', '0'], 'Expected a duration'],
+    [['release', '--timeout', '31d'], '30 days at most'],
     [['dev', '--port', '70000'], 'Expected a whole number'],
     [['status', '--last', '-1'], 'Expected a whole number'],
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
@@ -72,6 +74,10 @@ describe('the command line', () => {
     expect(error.message).toContain(message);
     expect(error.exitCode).toBe(1);
   });
+});
+
+it('a key of the platform may be valid for a year', () => {
+  expect(expiryOption('365d')).toBe(365 * 86_400_000);
 });
 
 it('an empty variable of an option counts as not set', async () => {
